@@ -1,0 +1,1 @@
+"""optree: provably optimal decision trees, and a benchmark that anyone can reproduce."""

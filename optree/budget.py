@@ -1,0 +1,110 @@
+"""Limits on a search and the one clock that all solvers obey.
+
+A solver works in slices, asks :meth:`Clock.limit` between them, and ends with its incumbent and bound when a limit
+is reached: a limit is a result, not an exception.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from dataclasses import dataclass
+
+from optree.errors import OptreeError
+
+_PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
+_MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes there, in KiB elsewhere
+
+
+def rss_mib() -> float:
+    """Memory this process holds now, in MiB (its peak where the system does not tell the present value)."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * _PAGE_MIB
+    except OSError:
+        return peak_rss_mib()
+
+
+def peak_rss_mib() -> float:
+    """The most memory this process has held, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits, each optional.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Wall-clock seconds of search.
+    iterations : int, optional
+        Iterations, as the solver's registry entry defines them.
+    memory_mib : float, optional
+        Memory of the whole process, in MiB.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    memory_mib: float | None = None
+
+    def __post_init__(self):
+        for name in ("seconds", "iterations", "memory_mib"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, (bool, str)) or not value >= 0):
+                raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None")
+
+    def start(self) -> Clock:
+        return Clock(self)
+
+
+class Clock:
+    """A running budget."""
+
+    def __init__(self, budget: Budget):
+        self.budget = budget
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._start
+
+    def limit(self, iterations: int, more_mib: float = 0.0) -> str | None:
+        """The limit that is reached, as a status, or None.
+
+        Parameters
+        ----------
+        iterations : int
+            Iterations done so far.
+        more_mib : float
+            Memory that the solver is about to ask for, in MiB.
+        """
+        budget = self.budget
+        if budget.seconds is not None and self.seconds() >= budget.seconds:
+            return "time_limit"
+        if budget.iterations is not None and iterations >= budget.iterations:
+            return "iteration_limit"
+        if budget.memory_mib is not None and rss_mib() + more_mib >= budget.memory_mib:
+            return "memory_limit"
+        return None
+
+
+class Pace:
+    """How many iterations the next slice of work may have, so that a slice lasts about ``target`` seconds."""
+
+    def __init__(self, clock: Clock, target: float = 0.02):
+        self.clock, self.target = clock, target
+        self._size, self._since = 16, clock.seconds()
+
+    def next(self, iterations: int) -> int:
+        """The size of the next slice, given the iterations done so far. Never beyond the iteration limit."""
+        now = self.clock.seconds()
+        lasted, self._since = now - self._since, now
+        if lasted < self.target / 2:
+            self._size *= 2
+        elif lasted > self.target * 2:
+            self._size = max(1, self._size // 2)
+        limit = self.clock.budget.iterations
+        return self._size if limit is None else max(1, min(self._size, int(limit) - iterations))

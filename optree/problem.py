@@ -1,0 +1,136 @@
+"""What a solver is given: rows, classes, and features that are partitions of the rows.
+
+A feature is a partition of the rows into two or more parts. A 0/1 column has two, an ordinal or categorical
+column one part per category, a threshold ``x <= 2.45`` two again: so binary and multiway splits are one thing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.errors import OptreeError
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A partition of the rows.
+
+    Attributes
+    ----------
+    name : str
+        What is tested, e.g. ``"a5"`` or ``"petal length <= 2.45"``.
+    labels : tuple of str
+        One condition per part, as read on the edge of a tree, e.g. ``"a5 = 1"``.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+
+
+class Groups(NamedTuple):
+    """The distinct rows of a problem: ``codes`` int32[g, q] and ``weights`` int64[g, K], the weight of each class."""
+
+    codes: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows to be classified, in codes.
+
+    Parameters
+    ----------
+    codes : int32[n, q]
+        The part each row falls in, ``0 <= codes[:, j] < len(features[j].labels)``; -1 marks a category that was
+        not seen when the encoder was fitted.
+    y : int32[n]
+        Class of each row, an index into ``classes``.
+    features : tuple of Feature
+    classes : tuple of str
+    weights : int64[n], optional
+        Non-negative whole weights, one by default. Costs are counted in units of weight ("rows").
+    """
+
+    codes: np.ndarray
+    y: np.ndarray
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    weights: np.ndarray | None = None
+
+    def __post_init__(self):
+        n = len(self.y)
+        weights = np.ones(n, np.int64) if self.weights is None else np.asarray(self.weights)
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, np.int32))
+        object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
+        object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
+        self._check()
+
+    def _check(self):
+        n, q = self.codes.shape
+        if n == 0 or q == 0:
+            raise OptreeError(f"problem: {n} rows and {q} features; at least one of each is needed")
+        if q != len(self.features) or n != len(self.y) or n != len(self.weights):
+            raise OptreeError(
+                f"problem: codes are {n} x {q}, but there are {len(self.features)} features, "
+                f"{len(self.y)} classes and {len(self.weights)} weights"
+            )
+        over = np.flatnonzero((self.codes.max(axis=0) >= self.n_parts) | (self.codes.min(axis=0) < -1))
+        if len(over):
+            j = over[0]
+            raise OptreeError(f"problem: feature {self.features[j].name!r} has codes outside 0..{self.n_parts[j] - 1}")
+        if self.y.min() < 0 or self.y.max() >= len(self.classes):
+            raise OptreeError(f"problem: classes outside 0..{len(self.classes) - 1}")
+        if self.weights.min() < 0 or self.weights.sum() <= 0:
+            raise OptreeError("problem: weights must be non-negative whole numbers, not all zero")
+
+    @property
+    def n_parts(self) -> np.ndarray:
+        """int32[q]: the number of parts of each feature."""
+        return np.array([len(f.labels) for f in self.features], np.int32)
+
+    @property
+    def total_weight(self) -> int:
+        return int(self.weights.sum())
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Rows with equal codes merged, in lexicographic order of their codes."""
+        codes, group = np.unique(self.codes, axis=0, return_inverse=True)
+        weights = np.zeros((len(codes), len(self.classes)), np.int64)
+        np.add.at(weights, (group.ravel(), self.y), self.weights)
+        return Groups(np.ascontiguousarray(codes), weights)
+
+    def take(self, rows: np.ndarray) -> Problem:
+        """The problem of some of the rows, with the same features and classes."""
+        return Problem(self.codes[rows], self.y[rows], self.features, self.classes, self.weights[rows])
+
+    def save(self, path: str | Path, **notes) -> None:
+        """Write one ``.npz`` file: arrays, names, and ``notes`` (anything JSON can hold) beside them."""
+        names = {"features": [[f.name, f.labels] for f in self.features], "classes": self.classes, "notes": notes}
+        with open(path, "wb") as file:  # an open file: numpy would add ".npz" to a name without it
+            np.savez_compressed(
+                file,
+                codes=self.codes,
+                y=self.y,
+                weights=self.weights,
+                names=np.frombuffer(json.dumps(names).encode(), np.uint8),
+            )
+
+    @classmethod
+    def load(cls, path: str | Path) -> tuple[Problem, dict]:
+        """Read what :meth:`save` wrote: the problem and its notes."""
+        try:
+            with np.load(path) as file:
+                names = json.loads(file["names"].tobytes())
+                arrays = [file[key] for key in ("codes", "y", "weights")]
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
+        features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
+        codes, y, weights = arrays
+        return cls(codes, y, features, tuple(names["classes"]), weights), names["notes"]

@@ -1,0 +1,35 @@
+"""Solvers: one module each, and this registry. A module is imported when its solver is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from optree.errors import choice
+from optree.solvers.spec import Parameter, Solver
+
+# Solver name -> the module that defines it as SOLVER.
+_MODULES = {
+    "branches": "optree.solvers.branches",
+    "cart": "optree.solvers.cart",
+    "exhaustive": "optree.solvers.exhaustive",
+}
+
+__all__ = ["Parameter", "Solver", "get", "names"]
+
+
+def names() -> list[str]:
+    """The names of all solvers, sorted."""
+    return sorted(_MODULES)
+
+
+def get(name: str) -> Solver:
+    """The solver of this name.
+
+    Raises
+    ------
+    OptreeError
+        If there is none.
+    """
+    if name not in _MODULES:
+        raise choice("algorithm", name, names())
+    return import_module(_MODULES[name]).SOLVER

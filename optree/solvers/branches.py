@@ -1,0 +1,176 @@
+"""BRANCHES: best-first AND/OR search with purification bounds.
+
+Source: A. Chaouki, J. Read, A. Bifet, "Branches: Efficiently Seeking Optimal Sparse Decision Trees via AO*" (first
+version "Branches: A Fast Dynamic Programming and Branch & Bound Algorithm for Optimal Decision Trees"), 2024,
+section 4 and Algorithm 1.
+
+A branch is a conjunction of clauses ``feature = part``. An iteration selects, from the root, the split with the best
+bound and among its incomplete children the first, until it reaches a branch that was never expanded; expands it on
+every unused feature; and carries the new bounds back along the path. The bound of a branch that was never expanded is
+``min(leaf, penalty)``: a tree that is not a leaf has a split (Proposition 4.2). Lower bounds of splits are only
+recomputed when they are on the selected path, as printed; they can then only be too low, never too high, so the root
+is complete when its lower bound meets the cost of a tree in hand (Theorem 4.3).
+
+What is ours: integers and arrays in place of floats and objects; a branch's rows are counted in one pass when it is
+expanded; each branch also carries the cost of the best tree seen below it, which makes the search anytime and lets a
+branch be complete as soon as both meet; splits that cannot beat a leaf are not stored. None of it adds a bound.
+
+Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.bounds``); one expansion costs
+O(rows of the branch * q) for the counts and O(sum of parts * depth) for the memo.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.budget import Budget, Clock, Pace
+from optree.objective import Objective, Scale
+from optree.problem import Problem
+from optree.result import Result, Trace
+from optree.solvers.kernels import branch_search as kernel
+from optree.solvers.kernels.bits import pack
+from optree.solvers.spec import Solver
+from optree.tree import LEAF, Tree
+
+def _data(problem: Problem) -> kernel.Data:
+    """The problem's distinct rows, and for each clause the rows that meet it."""
+    groups = problem.groups
+    offset = np.concatenate([[0], np.cumsum(problem.n_parts)]).astype(np.int32)
+    group, label = np.nonzero(groups.weights)
+    clause = groups.codes[group] + offset[:-1]
+    return kernel.Data(
+        cell=(clause * len(problem.classes) + label[:, None]).astype(np.int32),
+        weight=groups.weights[group, label],
+        offset=offset,
+        rows=pack(clause.T[np.repeat(np.arange(len(offset) - 1), problem.n_parts)] == np.arange(offset[-1])[:, None]),
+        all_rows=pack(np.ones((1, len(group)), bool))[0],
+        salt=np.random.RandomState(0).randint(0, 2**63 - 1, offset[-1], np.int64),
+    )
+
+
+def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower: int) -> kernel.Store:
+    """A store that holds the root alone, with room for a few expansions."""
+    clauses, features = len(data.salt), len(data.offset)
+    branches = 64 * clauses
+    store = kernel.Store(
+        branch=np.zeros(branches, kernel.BRANCH),
+        clauses=np.zeros(8 * branches + clauses * features, np.int32),
+        split=np.zeros(64 * features, kernel.SPLIT),
+        bound=np.zeros(64 * features, np.int64),
+        child=np.zeros(branches, np.int64),
+        memo=np.full(1 << (4 * branches).bit_length(), -1, np.int64),
+        used=np.zeros(5, np.int64),
+        path=np.zeros(features + 1, np.int64),
+        counts=np.zeros((clauses, class_count), np.int64),
+        leaf=np.zeros(clauses, np.int64),
+        support=np.zeros(len(data.all_rows), np.uint64),
+    )
+    store.branch[0] = (0, lower, leaf, mass, 0, -1, 0, -1, LEAF, 0)
+    store.memo[0] = 0
+    store.used[kernel.BRANCHES] = 1
+    return store
+
+
+def _growth(store: kernel.Store, data: kernel.Data) -> dict[str, np.ndarray]:
+    """Empty tables, twice as long, for those that one more expansion could fill."""
+    used, clauses, features = store.used, len(data.salt), len(data.offset)
+    full = {
+        "branch": used[kernel.BRANCHES] + clauses > len(store.branch),
+        "memo": 2 * (used[kernel.BRANCHES] + clauses) > len(store.memo),
+        "split": used[kernel.SPLITS] + features > len(store.split),
+        "bound": used[kernel.SPLITS] + features > len(store.bound),
+        "child": used[kernel.CHILDREN] + clauses > len(store.child),
+        "clauses": used[kernel.CLAUSES] + clauses * features > len(store.clauses),
+    }
+    old = {name: getattr(store, name) for name in full if full[name]}
+    return {name: np.empty(2 * len(table), table.dtype) for name, table in old.items()}
+
+
+def _grow(store: kernel.Store, tables: dict[str, np.ndarray]) -> kernel.Store:
+    """The store, moved to the longer tables."""
+    for name, table in tables.items():
+        if name == "memo":
+            table[:] = -1
+        else:
+            table[: len(getattr(store, name))] = getattr(store, name)
+    store = store._replace(**tables)
+    if "memo" in tables:
+        kernel.rebuild_memo(store)
+    return store
+
+
+def _interval(store: kernel.Store) -> tuple[int, int]:
+    """(cost of the best tree in hand, lower bound)."""
+    return int(store.branch[0]["upper"]), int(store.branch[0]["lower"])
+
+
+def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trace: Trace) -> tuple[kernel.Store, str]:
+    """Run the kernel in slices until the root is complete or a limit is reached."""
+    pace = Pace(clock)
+    depth = -1 if max_depth is None else max_depth
+    try:
+        while True:
+            iterations = int(store.used[kernel.ITERATIONS])
+            upper, lower = _interval(store)
+            trace.add(upper, lower)
+            if lower == upper:
+                return store, "optimal"
+            if limit := clock.limit(iterations):
+                return store, limit
+            code = kernel.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
+            if code == kernel.NO_ROOM:
+                tables = _growth(store, data)  # not touched yet, so not in memory yet
+                if limit := clock.limit(iterations, sum(table.nbytes for table in tables.values()) / 2**20):
+                    return store, limit
+                store = _grow(store, tables)
+    except KeyboardInterrupt:
+        return store, "interrupted"
+
+
+def _tree(problem: Problem, store: kernel.Store, data: kernel.Data) -> Tree:
+    """INFER: the tree of the best splits seen so far. ``-1`` stands for a branch that is not stored: a leaf."""
+
+    def choose(rows: np.ndarray, branch: int) -> tuple[int, list[int]]:
+        feature = LEAF if branch < 0 else int(store.branch[branch]["best"])
+        if feature == LEAF:
+            return LEAF, []
+        clauses = range(data.offset[feature], data.offset[feature + 1])
+        return feature, [max(-1, kernel.find(store, data, branch, clause)) for clause in clauses]
+
+    return Tree.grow(problem, choose, 0)
+
+
+def run(problem: Problem, objective: Objective, budget: Budget, seed: int) -> Result:
+    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
+    clock = budget.start()
+    scale = objective.scale(problem.total_weight)
+    trace = Trace(clock)
+    data = _data(problem)
+    leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
+    lower = leaf if objective.max_depth == 0 else min(leaf, scale.penalty)
+    store = _new_store(data, len(problem.classes), scale.error * problem.total_weight, leaf, lower)
+    store, status = _search(store, data, scale, objective.max_depth, clock, trace)
+    _, lower = _interval(store)
+    tree = _tree(problem, store, data)
+    cost = objective.cost(tree, scale, tree.errors(problem))
+    trace.add(cost, lower)
+    counters = {
+        "iterations": int(store.used[kernel.ITERATIONS]),
+        "branches": int(store.used[kernel.BRANCHES]),
+        "splits": int(store.used[kernel.SPLITS]),
+    }
+    return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
+
+
+SOLVER = Solver(
+    name="branches",
+    title="best-first AND/OR search with purification bounds",
+    paper="Chaouki, Read, Bifet: Branches, arXiv 2406.02175, 2024",
+    features=("binary", "multiway"),
+    penalties=("split",),
+    constraints=("max_depth",),
+    exact=True,
+    anytime=True,
+    iteration="one pass of Algorithm 1's main loop: select, expand, backpropagate",
+    run=run,
+)

@@ -1,0 +1,68 @@
+"""CART: scikit-learn's greedy tree, then the best pruned subtree for the objective. The baseline.
+
+Source: L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984, chapters 2-3;
+the tree is grown by ``sklearn.tree.DecisionTreeClassifier`` (gini) and pruned bottom up at the objective's own
+lambda, which is minimal cost-complexity pruning with misclassification as the cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.budget import Budget
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.result import Result, Trace
+from optree.solvers.spec import Parameter, Solver
+from optree.tree import LEAF, Tree
+
+
+def run(problem: Problem, objective: Objective, budget: Budget, seed: int, criterion: str, min_samples_leaf: int):
+    """Grow and prune. scikit-learn has no limits: a budget of zero aside, the tree is always finished."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    clock = budget.start()
+    scale = objective.scale(problem.total_weight)
+    trace = Trace(clock)
+    if problem.codes.min() < 0:
+        raise OptreeError("solver cart: rows with unknown categories (code -1) are not accepted in training")
+    grown = None
+    if objective.max_depth != 0:
+        model = DecisionTreeClassifier(
+            criterion=criterion, max_depth=objective.max_depth, min_samples_leaf=min_samples_leaf, random_state=seed
+        )
+        grown = model.fit(problem.codes, problem.y, sample_weight=problem.weights).tree_
+
+    def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
+        if grown is None or grown.feature[node] < 0:
+            return LEAF, []
+        return int(grown.feature[node]), [int(grown.children_left[node]), int(grown.children_right[node])]
+
+    def gain(errors: int, splits: int, leaves: int, node_errors: int) -> int:
+        paid = splits if objective.penalty == "split" else leaves - 1
+        return (node_errors - errors) * scale.error - paid * scale.penalty
+
+    tree = Tree.grow(problem, choose, 0).prune(gain)
+    cost = objective.cost(tree, scale, tree.errors(problem))
+    trace.add(cost, None)
+    counters = {"iterations": 0 if grown is None else int((grown.feature >= 0).sum())}
+    return Result(tree, cost, None, scale, "heuristic", counters, clock.seconds(), trace.points())
+
+
+SOLVER = Solver(
+    name="cart",
+    title="scikit-learn's greedy tree, pruned for the objective: the baseline",
+    paper="Breiman, Friedman, Olshen, Stone: Classification and Regression Trees, 1984",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("max_depth",),
+    exact=False,
+    anytime=False,
+    iteration="one split of the grown tree, before pruning",
+    run=run,
+    parameters={
+        "criterion": Parameter(str, "gini", "impurity: gini, entropy or log_loss"),
+        "min_samples_leaf": Parameter(int, 1, "least rows in a leaf"),
+    },
+)

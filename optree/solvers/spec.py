@@ -1,0 +1,112 @@
+"""What a solver declares about itself, and the checks made of that before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from optree.budget import Budget
+from optree.errors import OptreeError, choice
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.result import Result
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A solver's own parameter: the type its values have, its default, and what it does."""
+
+    type: type
+    default: Any
+    doc: str
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A registry entry.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        One line for tables of solvers.
+    paper : str
+        Authors, title, venue, year.
+    features : tuple of str
+        The features it splits: "binary" (two parts), "multiway" (more).
+    penalties : tuple of str
+    constraints : tuple of str
+        Fields of :class:`~optree.objective.Objective` it obeys beside the penalty, e.g. "max_depth".
+    exact, anytime : bool
+        Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
+    iteration : str
+        What one iteration is.
+    run : callable
+        ``run(problem, objective, budget, seed=..., **parameters) -> Result``.
+    parameters : mapping of str to Parameter
+    """
+
+    name: str
+    title: str
+    paper: str
+    features: tuple[str, ...]
+    penalties: tuple[str, ...]
+    constraints: tuple[str, ...]
+    exact: bool
+    anytime: bool
+    iteration: str
+    run: Callable[..., Result]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with defaults filled in; raises OptreeError naming solver and parameter otherwise."""
+        for name, value in parameters.items():
+            if name not in self.parameters:
+                raise choice(f"solver {self.name}: parameter", name, sorted(self.parameters) or ["none"])
+            accepted = self.parameters[name].type
+            if not isinstance(value, accepted) or (accepted is not bool and isinstance(value, bool)):
+                raise OptreeError(f"solver {self.name}: {name} = {value!r} is not accepted; give {accepted.__name__}")
+        return {name: parameters.get(name, parameter.default) for name, parameter in self.parameters.items()}
+
+    def check_objective(self, objective: Objective) -> None:
+        """Refuse a penalty or a constraint that the solver does not have."""
+        if objective.penalty not in self.penalties:
+            raise choice(f"solver {self.name}: penalty", objective.penalty, self.penalties)
+        if objective.max_depth is not None and "max_depth" not in self.constraints:
+            raise OptreeError(f"solver {self.name}: max_depth = {objective.max_depth} is not accepted; leave it out")
+
+    def check_features(self, n_parts) -> None:
+        """Refuse features with more parts than the solver splits."""
+        if "multiway" not in self.features and max(n_parts) > 2:
+            raise OptreeError(
+                f"solver {self.name}: features with {max(n_parts)} parts are not accepted; use a binary encoding"
+            )
+
+    def solve(self, problem: Problem, objective: Objective, budget: Budget | None = None, seed: int = 0, **parameters):
+        """Check everything, then search.
+
+        Parameters
+        ----------
+        problem : Problem
+        objective : Objective
+        budget : Budget, optional
+            No limits by default.
+        seed : int
+            For solvers that draw random numbers.
+        **parameters
+            The solver's own.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        OptreeError
+            For what the solver does not do, before any work.
+        """
+        parameters = self.check_parameters(parameters)
+        self.check_objective(objective)
+        self.check_features(problem.n_parts)
+        return self.run(problem, objective, budget or Budget(), seed=seed, **parameters)

@@ -1,0 +1,210 @@
+"""The tree: flat arrays, any number of children per node. Text, DOT, pictures are views on it (``views.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optree.errors import OptreeError
+from optree.problem import Feature, Problem
+
+LEAF = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree over coded rows.
+
+    Node 0 is the root; the children of a node stand next to each other, one per part of its feature: a row with code
+    ``c`` goes from node ``v`` to node ``first_child[v] + c``. Children come after their parents.
+
+    Attributes
+    ----------
+    feature : int32[m]
+        The feature split at each node, -1 for a leaf.
+    first_child : int32[m]
+        The first child of each node, -1 for a leaf.
+    counts : int64[m, K]
+        Training weight of each class at each node. A node that no training row reaches has zeros.
+    prediction : int32[m]
+        The class given to rows that end here: the heaviest, the lowest index among equals; an empty node has its
+        parent's. Rows of a category not seen in training (code -1) end at the split and get its class.
+    features : tuple of Feature
+    classes : tuple of str
+    """
+
+    feature: np.ndarray
+    first_child: np.ndarray
+    counts: np.ndarray
+    prediction: np.ndarray
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def grow(cls, problem: Problem, choose: Callable[[np.ndarray, object], tuple[int, list]], root=None) -> Tree:
+        """Build the tree that ``choose`` describes, top down, breadth first.
+
+        Parameters
+        ----------
+        problem : Problem
+        choose : callable
+            ``choose(rows, state) -> (feature, child_states)`` for a node that holds these rows (indices), or
+            ``(LEAF, [])``.
+        root : object
+            The state of the root.
+        """
+        class_count = len(problem.classes)
+        feature, first_child, counts, prediction = [], [], [], []
+        queue = [(np.arange(len(problem.y)), root, 0)]
+        made = 1
+        while len(feature) < made:
+            rows, state, inherited = queue[len(feature)]
+            queue[len(feature)] = None  # the rows of a finished node are not needed any more
+            count = np.bincount(problem.y[rows], problem.weights[rows], class_count).astype(np.int64)
+            label = int(count.argmax()) if count.any() else inherited
+            chosen, states = choose(rows, state) if len(rows) else (LEAF, [])
+            feature.append(chosen)
+            first_child.append(made if chosen != LEAF else LEAF)
+            counts.append(count)
+            prediction.append(label)
+            if chosen != LEAF:
+                codes = problem.codes[rows, chosen]
+                queue += [(rows[codes == part], child, label) for part, child in enumerate(states)]
+                made += len(states)
+        return cls(
+            np.array(feature, np.int32),
+            np.array(first_child, np.int32),
+            np.array(counts, np.int64),
+            np.array(prediction, np.int32),
+            problem.features,
+            problem.classes,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.feature)
+
+    @property
+    def n_splits(self) -> int:
+        return int((self.feature != LEAF).sum())
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves that hold training rows; the empty parts of a multiway split do not count."""
+        return int(((self.feature == LEAF) & self.counts.any(axis=1)).sum())
+
+    @property
+    def depth(self) -> int:
+        """The greatest number of splits on a path."""
+        depth = np.zeros(self.n_nodes, int)
+        for node in np.flatnonzero(self.feature != LEAF):
+            depth[self.children(node)] = depth[node] + 1
+        return int(depth.max())
+
+    def children(self, node: int) -> range:
+        """The children of a node, in the order of the parts of its feature; none for a leaf."""
+        if self.feature[node] == LEAF:
+            return range(0)
+        first = int(self.first_child[node])
+        return range(first, first + len(self.features[self.feature[node]].labels))
+
+    def apply(self, codes: np.ndarray) -> np.ndarray:
+        """The node where each row ends: int32[n] for codes int32[n, q]."""
+        node = np.zeros(len(codes), np.int32)
+        moving = np.arange(len(codes))
+        while len(moving):
+            feature = self.feature[node[moving]]
+            code = codes[moving, feature]  # feature -1 reads the last column; such rows stop here
+            on = (feature != LEAF) & (code >= 0)
+            moving = moving[on]
+            node[moving] = self.first_child[node[moving]] + code[on]
+        return node
+
+    def predict(self, codes: np.ndarray) -> np.ndarray:
+        """Class indices int32[n] of rows in codes int32[n, q]."""
+        return self.prediction[self.apply(codes)]
+
+    def predict_proba(self, codes: np.ndarray) -> np.ndarray:
+        """Shares of the classes, float64[n, K], in the training rows of the node where each row ends."""
+        counts = self.counts.astype(float)
+        empty = ~self.counts.any(axis=1)
+        counts[empty, self.prediction[empty]] = 1.0
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        return shares[self.apply(codes)]
+
+    def errors(self, problem: Problem) -> int:
+        """The weight of the rows of ``problem`` that the tree misclassifies."""
+        return int(problem.weights[self.predict(problem.codes) != problem.y].sum())
+
+    def prune(self, gain: Callable[[int, int, int, int], int]) -> Tree:
+        """The best pruned tree, bottom up: a split stays only if it pays.
+
+        Parameters
+        ----------
+        gain : callable
+            ``gain(errors, splits, leaves, node_errors)``, the cost that the subtree saves over a leaf; a subtree with
+            no positive gain becomes a leaf.
+        """
+        own = self.counts.sum(axis=1) - np.take_along_axis(self.counts, self.prediction[:, None], 1)[:, 0]
+        errors, splits, leaves = own.copy(), np.zeros(self.n_nodes, int), self.counts.any(axis=1).astype(int)
+        feature = self.feature.copy()
+        for node in range(self.n_nodes - 1, -1, -1):
+            below = self.children(node)
+            if not below:
+                continue
+            total = [int(values[below.start : below.stop].sum()) for values in (errors, splits, leaves)]
+            total[1] += 1
+            if gain(*total, int(own[node])) > 0:
+                errors[node], splits[node], leaves[node] = total
+            else:
+                feature[node] = LEAF
+        return self._reachable(feature)
+
+    def _reachable(self, feature: np.ndarray) -> Tree:
+        """The tree with these splits, without the nodes that they no longer reach."""
+        kept, first_child = [0], []
+        for node in kept:  # grows while it is read: breadth first
+            below = self.children(node) if feature[node] != LEAF else range(0)
+            first_child.append(len(kept) if below else LEAF)
+            kept.extend(below)
+        return Tree(
+            feature[kept],
+            np.array(first_child, np.int32),
+            self.counts[kept],
+            self.prediction[kept],
+            self.features,
+            self.classes,
+        )
+
+    def to_dict(self) -> dict:
+        """What JSON can hold; :meth:`from_dict` reads it back. Names only of the features that are split."""
+        used = sorted(set(self.feature.tolist()) - {LEAF})
+        return {
+            "feature": self.feature.tolist(),
+            "first_child": self.first_child.tolist(),
+            "counts": self.counts.tolist(),
+            "prediction": self.prediction.tolist(),
+            "features": {str(j): {"name": self.features[j].name, "labels": list(self.features[j].labels)} for j in used},
+            "n_features": len(self.features),
+            "classes": list(self.classes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Tree:
+        """The tree of :meth:`to_dict`. Features that it does not split have no name."""
+        try:
+            features = [Feature("", ())] * data["n_features"]
+            for j, feature in data["features"].items():
+                features[int(j)] = Feature(feature["name"], tuple(feature["labels"]))
+            return cls(
+                np.array(data["feature"], np.int32),
+                np.array(data["first_child"], np.int32),
+                np.array(data["counts"], np.int64),
+                np.array(data["prediction"], np.int32),
+                tuple(features),
+                tuple(data["classes"]),
+            )
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise OptreeError(f"tree: not what Tree.to_dict writes ({type(error).__name__}: {error})") from error
