@@ -1,0 +1,63 @@
+"""What a run ran on: machine, versions, code."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# Modules that only read records: editing one of them does not change any run.
+_READERS = ("bench/frame.py", "bench/tables.py", "bench/plots.py", "bench/papers.py", "bench/bounds.py")
+
+
+@cache
+def code_digest() -> str:
+    """A digest of all code that a run depends on, 16 hexadecimal digits.
+
+    Neither Snakemake nor numba's disk cache sees an edit in an imported module: the workflow passes this digest to
+    every solve job, and keys numba's cache by it.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name not in _READERS:
+            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def cpu() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout that holds the package, None outside one; "+" marks uncommitted changes."""
+    git = ["git", "-C", str(PACKAGE)]
+    try:
+        commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        edits = subprocess.run([*git, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if edits.stdout else "")
+
+
+def describe(command: list[str]) -> dict:
+    """The environment of a run record. Versions are those of what is loaded, for an import costs more than it tells."""
+    loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("numpy", "numba", "sklearn")}
+    return {
+        "cpu": cpu(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: version for name, version in loaded.items() if version},
+        "code": code_digest(),
+        "commit": git_commit(),
+        "command": command,
+    }

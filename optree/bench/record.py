@@ -1,0 +1,112 @@
+"""Run records: one JSON file per run, validated when written and when read."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from optree.errors import OptreeError
+
+SCHEMA = Path(__file__).with_name("record.schema.json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is to be run: one cell of a table.
+
+    Attributes
+    ----------
+    dataset, encoding : str
+        Names of the datasets table and of the configuration.
+    algorithm : str
+        Name under which the configuration runs a solver.
+    solver : str
+        Registry name.
+    parameters : dict
+        The solver's own parameters.
+    regularization : str
+        lambda, as written.
+    penalty : {"split", "leaf"}
+    max_depth : int or None
+    split : str
+        "full", or the seed of a stratified train/test split.
+    test_size : str
+        Share of rows held out by a seed, a decimal.
+    limits : dict
+        Fields of :class:`~optree.budget.Budget`.
+    """
+
+    dataset: str
+    encoding: str
+    algorithm: str
+    solver: str
+    regularization: str
+    penalty: str = "split"
+    max_depth: int | None = None
+    split: str = "full"
+    test_size: str = "0.2"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, float | None] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Run:
+        try:
+            return cls(**json.loads(text))
+        except (json.JSONDecodeError, TypeError) as error:
+            raise OptreeError(f"run: {text!r} is not a run ({error})") from error
+
+
+@cache
+def _validator():
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA.read_text()))
+
+
+def check(record: dict, where: str) -> None:
+    """Raise OptreeError naming the first key of ``record`` that the schema does not allow."""
+    error = next(iter(sorted(_validator().iter_errors(record), key=lambda e: list(map(str, e.path)))), None)
+    if error is not None:
+        key = ".".join(map(str, error.absolute_path)) or "record"
+        raise OptreeError(f"{where}: {key}: {error.message}")
+
+
+def write(record: dict, path: str | Path) -> None:
+    """Validate and write atomically: the file is either complete or not there."""
+    check(record, str(path))
+    temporary = Path(f"{path}.{os.getpid()}.tmp")
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    with open(temporary, "w") as file:
+        file.write(_dump(record))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def _dump(record: dict) -> str:
+    """JSON with one line per top-level key: small, and still fit for ``diff``."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def read(path: str | Path) -> dict:
+    """The record in a file.
+
+    Raises
+    ------
+    OptreeError
+        If the file is truncated, not JSON, or not a run record; the message says how to have it made again.
+    """
+    try:
+        record = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not a run record ({error}); delete the file and its run is done again") from error
+    check(record, str(path))
+    return record
