@@ -11,7 +11,19 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Modules that only read records: editing one of them does not change any run.
-_READERS = ("bench/frame.py", "bench/tables.py", "bench/plots.py", "bench/papers.py", "bench/bounds.py")
+_READERS = {f"bench/{name}.py" for name in ("frame", "tables", "formats", "plots", "papers", "bounds", "cli")} | {
+    "views.py"
+}
+
+
+def _digest(readers: bool) -> str:
+    """A digest of the package's modules that only read records, or of all others, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if (name in _READERS) == readers:
+            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 @cache
@@ -21,12 +33,13 @@ def code_digest() -> str:
     Neither Snakemake nor numba's disk cache sees an edit in an imported module: the workflow passes this digest to
     every solve job, and keys numba's cache by it.
     """
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        if name not in _READERS:
-            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return _digest(readers=False)
+
+
+@cache
+def readers_digest() -> str:
+    """A digest of all code that makes tables and figures of records: an edit there makes them again, and no run."""
+    return _digest(readers=True)
 
 
 def cpu() -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from optree.bench import schema
 from optree.errors import OptreeError
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
@@ -63,24 +63,9 @@ class Run:
             raise OptreeError(f"run: {text!r} is not a run ({error})") from error
 
 
-@cache
-def _validator():
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(SCHEMA.read_text()))
-
-
-def check(record: dict, where: str) -> None:
-    """Raise OptreeError naming the first key of ``record`` that the schema does not allow."""
-    error = next(iter(sorted(_validator().iter_errors(record), key=lambda e: list(map(str, e.path)))), None)
-    if error is not None:
-        key = ".".join(map(str, error.absolute_path)) or "record"
-        raise OptreeError(f"{where}: {key}: {error.message}")
-
-
 def write(record: dict, path: str | Path) -> None:
     """Validate and write atomically: the file is either complete or not there."""
-    check(record, str(path))
+    schema.check(record, SCHEMA, str(path))
     temporary = Path(f"{path}.{os.getpid()}.tmp")
     temporary.parent.mkdir(parents=True, exist_ok=True)
     with open(temporary, "w") as file:
@@ -108,5 +93,5 @@ def read(path: str | Path) -> dict:
         record = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
         raise OptreeError(f"{path}: not a run record ({error}); delete the file and its run is done again") from error
-    check(record, str(path))
+    schema.check(record, SCHEMA, str(path))
     return record

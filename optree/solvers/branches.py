@@ -71,32 +71,35 @@ def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower:
     return store
 
 
-def _growth(store: kernel.Store, data: kernel.Data) -> dict[str, np.ndarray]:
-    """Empty tables, twice as long, for those that one more expansion could fill."""
+def _full(store: kernel.Store, data: kernel.Data) -> list[np.ndarray]:
+    """The tables, the memo aside, that one more expansion could fill."""
     used, clauses, features = store.used, len(data.salt), len(data.offset)
-    full = {
-        "branch": used[kernel.BRANCHES] + clauses > len(store.branch),
-        "memo": 2 * (used[kernel.BRANCHES] + clauses) > len(store.memo),
-        "split": used[kernel.SPLITS] + features > len(store.split),
-        "bound": used[kernel.SPLITS] + features > len(store.bound),
-        "child": used[kernel.CHILDREN] + clauses > len(store.child),
-        "clauses": used[kernel.CLAUSES] + clauses * features > len(store.clauses),
+    needed = {
+        "branch": used[kernel.BRANCHES] + clauses,
+        "split": used[kernel.SPLITS] + features,
+        "bound": used[kernel.SPLITS] + features,
+        "child": used[kernel.CHILDREN] + clauses,
+        "clauses": used[kernel.CLAUSES] + clauses * features,
     }
-    old = {name: getattr(store, name) for name in full if full[name]}
-    return {name: np.empty(2 * len(table), table.dtype) for name, table in old.items()}
+    return [table for name, rows in needed.items() if rows > len(table := getattr(store, name))]
 
 
-def _grow(store: kernel.Store, tables: dict[str, np.ndarray]) -> kernel.Store:
-    """The store, moved to the longer tables."""
-    for name, table in tables.items():
-        if name == "memo":
-            table[:] = -1
-        else:
-            table[: len(getattr(store, name))] = getattr(store, name)
-    store = store._replace(**tables)
-    if "memo" in tables:
+def _grow(store: kernel.Store, data: kernel.Data, clock: Clock) -> tuple[kernel.Store, str | None]:
+    """Make room for more branches, unless that would break the memory limit; the store, and that limit or None."""
+    full = _full(store, data)
+    memo = None
+    if 2 * (store.used[kernel.BRANCHES] + len(data.salt)) > len(store.memo):
+        memo = np.empty(2 * len(store.memo), np.int64)
+    more = sum(table.nbytes // 2 for table in full) + (0 if memo is None else memo.nbytes)
+    if limit := clock.limit(int(store.used[kernel.ITERATIONS]), more / 2**20):
+        return store, limit
+    for table in full:  # in place: the system moves pages of large tables without copying them
+        table.resize(len(table) + len(table) // 2, refcheck=False)
+    if memo is not None:
+        memo[:] = -1
+        store = store._replace(memo=memo)
         kernel.rebuild_memo(store)
-    return store
+    return store, None
 
 
 def _interval(store: kernel.Store) -> tuple[int, int]:
@@ -119,10 +122,9 @@ def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trac
                 return store, limit
             code = kernel.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
             if code == kernel.NO_ROOM:
-                tables = _growth(store, data)  # not touched yet, so not in memory yet
-                if limit := clock.limit(iterations, sum(table.nbytes for table in tables.values()) / 2**20):
+                store, limit = _grow(store, data, clock)
+                if limit:
                     return store, limit
-                store = _grow(store, tables)
     except KeyboardInterrupt:
         return store, "interrupted"
 

@@ -1,0 +1,36 @@
+# Two commands do everything on a machine with Python 3.11-3.13, git and make:
+#   make run    set up, run the default benchmark, write its report
+#   make test   set up, run all tests
+# After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
+
+VENV := .venv
+CORES ?= all
+CONFIG ?= config/config.yaml
+NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))
+
+.PHONY: run test lint lock clean
+.DEFAULT_GOAL := run
+
+run: $(VENV)/ready
+	. $(VENV)/bin/activate && snakemake --cores $(CORES) --configfile $(CONFIG)
+	. $(VENV)/bin/activate && snakemake --configfile $(CONFIG) --report results/$(NAME)/report.html
+	@echo "Tables: results/$(NAME)/tables   plots: results/$(NAME)/plots   report: results/$(NAME)/report.html"
+
+test: $(VENV)/ready
+	. $(VENV)/bin/activate && python -m pytest
+
+$(VENV)/ready: $(wildcard requirements/*.lock) pyproject.toml
+	sh workflow/setup.sh $(VENV)
+	touch $@
+
+lint: $(VENV)/ready
+	. $(VENV)/bin/activate && ruff check . && ruff format --check . && snakefmt --check Snakefile workflow
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+lock:  # needs uv
+	$(LOCK) --all-extras pyproject.toml -o requirements/main.lock
+	echo 'setuptools>=77' | $(LOCK) - -o requirements/build.lock
+
+clean:
+	rm -rf $(VENV) .snakemake .numba_cache results/*/

@@ -1,0 +1,113 @@
+"""Writers of tables: CSV for programs, Markdown, LaTeX and HTML for people."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from optree.errors import choice
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be written.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    data : pandas.DataFrame
+        All digits, for programs: what the CSV file gets.
+    shown : pandas.DataFrame
+        Text, for people: what the other files get.
+    notes : tuple of str
+        What a reader has to know, one sentence or so each.
+    """
+
+    title: str
+    data: pd.DataFrame
+    shown: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+_NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")
+
+
+def _right(shown: pd.DataFrame) -> list[bool]:
+    """Which columns are numbers, to be aligned to the right."""
+    return [all(_NUMBER.fullmatch(text) for text in shown[name]) for name in shown]
+
+
+def _markdown(table: Table) -> str:
+    align = ["right" if right else "left" for right in _right(table.shown)]
+    body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=align)
+    return "\n".join([f"# {table.title}", "", body, "", *(f"- {note}" for note in table.notes), ""])
+
+
+_TEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
+    | {"^": r"\textasciicircum{}", "±": r"$\pm$", "λ": r"$\lambda$", "<": r"$<$", ">": r"$>$"}
+)  # fmt: skip
+
+
+def _latex(table: Table) -> str:
+    """A longtable with the rules of booktabs; its notes go below it."""
+    columns = "".join("r" if right else "l" for right in _right(table.shown))
+    head, *rows = [" & ".join(text.translate(_TEX) for text in row) + r" \\" for row in _lines(table.shown)]
+    lines = ["% \\usepackage{booktabs, longtable}; wide: set it in landscape", rf"\begin{{longtable}}{{{columns}}}"]
+    lines += [rf"\caption{{{table.title.translate(_TEX)}}} \\", r"\toprule", head, r"\midrule", r"\endhead"]
+    lines += [r"\bottomrule", r"\endfoot", *rows, r"\end{longtable}"]
+    return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in table.notes), ""])
+
+
+_STYLE = """
+body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
+h1 { font-size: 1.25rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; text-align: left; }
+th, td { padding: .25rem .6rem; vertical-align: top; }
+td { border-bottom: 1px solid #ddd; }
+tr:hover td { background: #f3f6fa; }
+.r { text-align: right; white-space: nowrap; }
+ul { max-width: 60rem; padding-left: 1.2rem; color: #444; }
+"""
+
+
+def _html(table: Table) -> str:
+    """One page that needs nothing else."""
+    css = [' class="r"' if right else "" for right in _right(table.shown)]
+    head, *rows = [
+        "<tr>" + "".join(f"<{tag}{c}>{escape(text)}</{tag}>" for c, text in zip(css, line, strict=True)) + "</tr>"
+        for tag, line in zip(["th"] + ["td"] * len(table.shown), _lines(table.shown), strict=True)
+    ]
+    title = escape(table.title)
+    return "\n".join(
+        [
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+            f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<table><thead>{head}</thead><tbody>",
+            *rows,
+            "</tbody></table>\n<ul>",
+            *(f"<li>{escape(note)}</li>" for note in table.notes),
+            "</ul></body></html>\n",
+        ]
+    )
+
+
+def _lines(shown: pd.DataFrame) -> list[list[str]]:
+    """Head and rows."""
+    return [list(shown.columns), *shown.to_numpy().tolist()]
+
+
+_WRITERS = {".csv": lambda table: table.data.to_csv(index=False), ".md": _markdown, ".tex": _latex, ".html": _html}
+
+
+def write(table: Table, path: str | Path) -> None:
+    """Write a table in the format that the file's name ends with: .csv, .md, .tex or .html."""
+    path = Path(path)
+    if path.suffix not in _WRITERS:
+        raise choice(f"{path}: format", path.suffix, _WRITERS)
+    path.write_text(_WRITERS[path.suffix](table))

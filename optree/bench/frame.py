@@ -1,0 +1,94 @@
+"""Run records as a data frame: one row per run, one flat column per fact, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from optree.bench.splits import FULL
+
+
+def _row(record: dict) -> dict:
+    run, data, cost, size, seconds = (record[key] for key in ("run", "data", "cost", "size", "seconds"))
+    test, limits, machine = record["test"] or {}, run["limits"], record["environment"]
+    return {
+        "dataset": run["dataset"],
+        "encoding": run["encoding"],
+        "algorithm": run["algorithm"],
+        "solver": run["solver"],
+        "exact": record["exact"],
+        "regularization": run["regularization"],
+        "lambda": float(run["regularization"]),
+        "penalty": run["penalty"],
+        "max_depth": run["max_depth"],
+        "split": run["split"],
+        "test_size": run["test_size"],
+        "status": record["status"],
+        "objective": record["objective"],
+        "objective_bound": record["objective_bound"],
+        "gap": record["gap"],
+        "accuracy_train": record["train"]["accuracy"],
+        "accuracy_test": test.get("accuracy"),
+        "rows_train": record["train"]["rows"],
+        "errors_train": record["train"]["errors"],
+        "rows_test": test.get("rows"),
+        "errors_test": test.get("errors"),
+        "cost": cost["value"],
+        "cost_bound": cost["lower_bound"],
+        "cost_of_error": cost["error_unit"],
+        "cost_of_penalty": cost["penalty_unit"],
+        "splits": size["splits"],
+        "leaves": size["leaves"],
+        "depth": size["depth"],
+        "iterations": record["counters"]["iterations"],
+        "encode_seconds": seconds["encode"],
+        "warm_up_seconds": seconds["warm_up"],
+        "search_seconds": seconds["search"],
+        "peak_rss_mib": record["peak_rss_mib"],
+        "rows": data["rows"],
+        "features": data["features"],
+        "constant_features": len(data["constant"]),
+        "encoded_features": data["encoded_features"],
+        "parts": data["parts"],
+        "classes": data["classes"],
+        "data_source": data["source"],
+        "data_version": data["version"],
+        "data_sha256": data["sha256"],
+        "limit_seconds": limits.get("seconds"),
+        "limit_iterations": limits.get("iterations"),
+        "limit_memory_mib": limits.get("memory_mib"),
+        "iteration": record["iteration"],
+        "cpu": machine["cpu"],
+        "system": machine["system"],
+        "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
+        "code": machine["code"],
+        "commit": machine["commit"],
+    }
+
+
+# Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
+_WHOLE = ("max_depth", "rows_test", "errors_test", "cost_bound", "limit_iterations")
+_REAL = ("objective_bound", "gap", "accuracy_test", "limit_seconds", "limit_memory_mib")
+_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", "max_depth", "seed"]
+
+
+def frame(records: Iterable[dict]) -> pd.DataFrame:
+    """A data frame of run records, in an order that does not depend on theirs.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        As :func:`optree.bench.record.read` gives them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sorted by dataset, encoding, algorithm, lambda, penalty, depth limit and split, "full" before the seeds.
+        ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
+        whole numbers, in units of which one error costs ``cost_of_error``.
+    """
+    table = pd.DataFrame([_row(record) for record in records])
+    table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
+    seed = pd.to_numeric(table["split"].replace(FULL, "-1"))
+    return table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed").reset_index(drop=True)

@@ -1,0 +1,160 @@
+"""The summary of all runs, and the notes that every table of results carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from optree.bench.formats import Table
+from optree.bench.splits import FULL
+
+STATUS = {
+    "optimal": "proven: no tree has a better objective",
+    "heuristic": "ended by itself, proves nothing",
+    "time_limit": "stopped by the time limit",
+    "iteration_limit": "stopped by the iteration limit",
+    "memory_limit": "stopped by the memory limit",
+    "interrupted": "stopped by the user",
+}
+# Each cell of the summary is one of these; "rows" is "full" or the number of seeds.
+_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", "max_depth", "rows"]
+
+
+def count_statuses(statuses: pd.Series) -> str:
+    """``optimal`` when all runs ended so, otherwise ``3/5 optimal, 2/5 time_limit``."""
+    counts = statuses.value_counts()
+    if len(counts) == 1:
+        return counts.index[0]
+    return ", ".join(f"{counts[name]}/{len(statuses)} {name}" for name in STATUS if name in counts)
+
+
+def summarise(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per dataset, encoding, algorithm, lambda, penalty and depth limit; "full" and seeds apart.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Over the seeds: means of objective, accuracies and sizes, with the standard deviation (n - 1) of the accuracies;
+        medians of seconds and iterations; the largest gap and memory.
+    """
+    split = runs["split"].where(runs["split"] == FULL, "seeds")
+    cells = runs.assign(rows=split).groupby(_CELL, sort=False, dropna=False)
+    table = cells.agg(
+        runs=("split", "size"),
+        status=("status", count_statuses),
+        objective=("objective", "mean"),
+        gap=("gap", "max"),
+        accuracy_train=("accuracy_train", "mean"),
+        accuracy_train_std=("accuracy_train", "std"),
+        accuracy_test=("accuracy_test", "mean"),
+        accuracy_test_std=("accuracy_test", "std"),
+        splits=("splits", "mean"),
+        leaves=("leaves", "mean"),
+        depth=("depth", "mean"),
+        iterations=("iterations", "median"),
+        search_seconds=("search_seconds", "median"),
+        peak_rss_mib=("peak_rss_mib", "max"),
+    ).reset_index()
+    seeds = table["runs"].astype(str) + table["runs"].map(lambda count: " seed" if count == 1 else " seeds")
+    return table.assign(rows=table["rows"].where(table["rows"] == FULL, seeds)).drop(columns="runs")
+
+
+def _number(decimals: int) -> Callable[[float], str]:
+    return lambda value: "" if pd.isna(value) else f"{value:,.{decimals}f}"
+
+
+def _size(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+def seconds(value: float) -> str:
+    """Seconds with the digits that a clock can vouch for: 0.0014, 0.776, 4.38, 22.1, 300."""
+    decimals = next((digits for limit, digits in ((0.1, 4), (1, 3), (10, 2), (100, 1)) if value < limit), 0)
+    return f"{value:.{decimals}f}"
+
+
+def _spread(table: pd.DataFrame, name: str) -> pd.Series:
+    """Mean and standard deviation, as far as there is one."""
+    mean, deviation = table[name].map(_number(4)), table[f"{name}_std"].map(_number(4))
+    return mean + deviation.map(lambda text: f" ± {text}" if text else "")
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """The summary as text, without penalty and depth limit where all rows agree (a note says so)."""
+    shown = pd.DataFrame(
+        {
+            "dataset": table["dataset"],
+            "encoding": table["encoding"],
+            "algorithm": table["algorithm"],
+            "lambda": table["regularization"],
+            "penalty per": table["penalty"],
+            "depth limit": table["max_depth"].map(lambda depth: "none" if pd.isna(depth) else str(depth)),
+            "rows": table["rows"],
+            "status": table["status"],
+            "objective": table["objective"].map(_number(5)),
+            "gap": table["gap"].map(lambda gap: "0" if gap == 0 else _number(5)(gap)),
+            "accuracy": _spread(table, "accuracy_train"),
+            "test accuracy": _spread(table, "accuracy_test"),
+            "splits": table["splits"].map(_size),
+            "leaves": table["leaves"].map(_size),
+            "depth": table["depth"].map(_size),
+            "iterations": table["iterations"].map(_number(0)),
+            "seconds": table["search_seconds"].map(seconds),
+            "MiB": table["peak_rss_mib"].map(_number(0)),
+        }
+    )
+    return shown.drop(columns=[name for name in ("penalty per", "depth limit") if shown[name].nunique() == 1])
+
+
+def summary(runs: pd.DataFrame) -> Table:
+    """The table of all results, from :func:`optree.bench.frame.frame`."""
+    table = summarise(runs)
+    same = []
+    if table["penalty"].nunique() == 1:
+        same.append(f"lambda is paid per {table['penalty'].iloc[0]}")
+    if table["max_depth"].nunique(dropna=False) == 1:
+        depth = table["max_depth"].iloc[0]
+        same.append("no depth limit" if pd.isna(depth) else f"depth limit {depth}")
+    notes = (
+        "objective = accuracy - lambda * splits (or leaves) on the training rows; "
+        "gap = proven upper bound of the objective - objective, empty for heuristics; "
+        "leaves = leaves that hold training rows.",
+        "rows: full = trained on every row; seeds = stratified train/test splits, with means ± standard deviations of "
+        "the accuracies, mean objective and sizes, median iterations and seconds, largest gap and memory.",
+        *([f"In every row: {', '.join(same)}."] if same else []),
+        *provenance(runs),
+    )
+    return Table("Results", table, _shown(table), notes)
+
+
+def _limits(runs: pd.DataFrame) -> str:
+    """The limits that runs had, e.g. ``10 s, 4096 MiB``."""
+    units = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
+    texts = set()
+    for values in runs[list(units)].drop_duplicates().itertuples(index=False):
+        given = [f"{value:g} {unit}" for value, unit in zip(values, units.values(), strict=True) if not pd.isna(value)]
+        texts.add(", ".join(given) or "none")
+    return "; or ".join(sorted(texts))
+
+
+def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Notes on where numbers come from: machine, versions, limits, and what statuses and iterations mean."""
+    machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
+    commits = sorted(set(runs["commit"].dropna()))
+    versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
+    statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(runs["status"])]
+    iterations = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm").itertuples(index=False)
+    return (
+        f"status: {'; '.join(statuses)}.",
+        f"One iteration: {'; '.join(f'{name} = {text}' for name, text in iterations)}.",
+        "seconds = wall-clock seconds of the search alone, after a warm-up; MiB = peak memory of the whole process. "
+        f"Limits of a search: {_limits(runs)}.",
+        f"Measured on {'; '.join(machines)} with {', '.join(versions)}; "
+        f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}." if commits else "."),
+    )

@@ -1,0 +1,92 @@
+"""Datasets that need no download: rules that generate UCI's files exactly, and those that scikit-learn carries.
+
+The generated ones have the rows of UCI's files, in the same order. Sources (UCI Machine Learning Repository):
+tic-tac-toe endgames, D. W. Aha, 1991; balance scale, T. Hume, 1994, after R. S. Siegler, "Three aspects of cognitive
+development", Cognitive Psychology, 1976; the MONK's problems, S. Thrun et al., "The MONK's Problems: A Performance
+Comparison of Different Learning Algorithms", Carnegie Mellon University, 1991.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import product
+
+from optree.datasets.table import Dataset
+from optree.errors import choice
+
+_SQUARES = [f"{row}-{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")]
+_LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+_SCALE = ["left-weight", "left-distance", "right-weight", "right-distance"]
+_MONKS = {
+    1: lambda a: a[0] == a[1] or a[4] == 1,
+    2: lambda a: a.count(1) == 2,
+    3: lambda a: (a[4] == 3 and a[3] == 1) or (a[4] != 4 and a[1] != 3),
+}
+
+
+def read(dataset: Dataset) -> dict[str, Sequence]:
+    """The columns of a built-in dataset."""
+    if dataset.identifier not in _GENERATORS:
+        raise choice(f"dataset {dataset.name}: identifier", dataset.identifier, _GENERATORS)
+    return _GENERATORS[dataset.identifier]()
+
+
+def _table(names: Sequence[str], rows: Iterable[tuple]) -> dict[str, Sequence]:
+    return dict(zip([*names, "class"], zip(*rows, strict=True), strict=True))
+
+
+def _tic_tac_toe() -> dict[str, Sequence]:
+    """All final boards when x moves first: x wins, then o wins, then draws."""
+    x_wins, o_wins, draws = [], [], []
+    for board in product("xob", repeat=9):
+        lines = {board[i] for i, j, k in _LINES if board[i] == board[j] == board[k]} - {"b"}
+        lead = board.count("x") - board.count("o")
+        if lines == {"x"} and lead == 1:
+            x_wins.append((*board, "positive"))
+        elif lines == {"o"} and lead == 0:
+            o_wins.append((*board, "negative"))
+        elif not lines and lead == 1 and "b" not in board:
+            draws.append((*board, "negative"))
+    return _table(_SQUARES, x_wins + o_wins + draws)
+
+
+def _balance_scale(balanced: bool) -> dict[str, Sequence]:
+    """All settings of a scale, with class L, B or R for the side that goes down; B only if ``balanced``."""
+    rows = []
+    for left_weight, left_distance, right_weight, right_distance in product(range(1, 6), repeat=4):
+        left, right = left_weight * left_distance, right_weight * right_distance
+        side = "L" if left > right else "R" if left < right else "B"
+        if balanced or side != "B":
+            rows.append((left_weight, left_distance, right_weight, right_distance, side))
+    return _table(_SCALE, rows)
+
+
+def _monks(number: int) -> dict[str, Sequence]:
+    """All robots, with class 1 if the rule of the problem holds: the test file; the training files are drawn."""
+    robots = product(*(range(1, size + 1) for size in (3, 3, 2, 3, 4, 2)))
+    return _table([f"a{i}" for i in range(1, 7)], [(*robot, int(_MONKS[number](robot))) for robot in robots])
+
+
+def _scikit_learn(name: str) -> dict[str, Sequence]:
+    """A dataset inside scikit-learn, with its names in words: ``petal length``, not ``petal length (cm)``."""
+    from sklearn import datasets
+
+    data = getattr(datasets, f"load_{name}")()
+    names = [str(column).removesuffix(" (cm)").replace("_", " ") for column in data.feature_names]
+    classes = [str(data.target_names[label]) for label in data.target]
+    return dict(zip([*names, "class"], [*data.data.T, classes], strict=True))
+
+
+_GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
+    "tic-tac-toe": _tic_tac_toe,
+    "balance-scale": partial(_balance_scale, balanced=True),
+    "balance-scale-576": partial(_balance_scale, balanced=False),
+    "monks-1": partial(_monks, 1),
+    "monks-2": partial(_monks, 2),
+    "monks-3": partial(_monks, 3),
+    "iris": partial(_scikit_learn, "iris"),
+    "wine": partial(_scikit_learn, "wine"),
+    "breast_cancer": partial(_scikit_learn, "breast_cancer"),
+    "digits": partial(_scikit_learn, "digits"),
+}

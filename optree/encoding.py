@@ -1,0 +1,287 @@
+"""From columns of categories and numbers to features that are partitions of the rows, and back for new rows.
+
+Every value is first given a position: the rank of its category among those seen when fitting, or the number of cut
+points below it. A feature is a view on positions: the position itself (``ordinal``, ``values``, ``bins``), whether it
+equals that of one category (``onehot``), or whether it is at most that of a cut point (``thresholds``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from optree.cells import cell_text, is_missing, number_text, ordered
+from optree.errors import OptreeError, choice
+from optree.problem import Feature, Problem
+
+_ACCEPTED = {
+    "categorical": ("ordinal", "onehot"),
+    "drop": ("first", "last", "none"),
+    "numeric": ("thresholds", "bins", "values"),
+    "unseen": ("error", "ignore"),
+}
+_KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
+
+
+@dataclass(frozen=True)
+class EncodingSpec:
+    """How columns become features.
+
+    Parameters
+    ----------
+    categorical : {"ordinal", "onehot"}, default "ordinal"
+        One feature per column with one part per category, or one binary feature per category.
+    drop : {"first", "last", "none"}, default "none"
+        The category of each column that has no feature of its own; for ``onehot`` only.
+    numeric : {"thresholds", "bins", "values"}, default "thresholds"
+        One binary feature per cut point; one feature per column with the intervals between cut points as parts; or
+        one feature per column with one part per distinct value.
+    max_cuts : int or None, default 4
+        The most cut points of a numeric column, taken at its quantiles; None takes all.
+    unseen : {"error", "ignore"}, default "error"
+        What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
+        row stops at such a split), and belongs to none of the ``onehot`` features.
+    """
+
+    categorical: str = "ordinal"
+    drop: str = "none"
+    numeric: str = "thresholds"
+    max_cuts: int | None = 4
+    unseen: str = "error"
+
+    def __post_init__(self):
+        for key, accepted in _ACCEPTED.items():
+            if getattr(self, key) not in accepted:
+                raise choice(f"encoding: {key}", getattr(self, key), accepted)
+        if self.drop != "none" and self.categorical != "onehot":
+            raise OptreeError(f"encoding: drop = {self.drop!r} needs categorical = 'onehot'; accepted here: 'none'")
+        whole = isinstance(self.max_cuts, (int, np.integer)) and not isinstance(self.max_cuts, bool)
+        if self.max_cuts is not None and not (whole and self.max_cuts >= 1):
+            raise OptreeError(f"encoding: max_cuts = {self.max_cuts!r}; accepted: a positive whole number, or None")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as fitted.
+
+    Attributes
+    ----------
+    name : str
+    form : {"ordinal", "onehot", "thresholds", "bins", "values"}
+    parts : tuple
+        Its categories (str) or distinct values (float), or its cut points (float), in order.
+    """
+
+    name: str
+    form: str
+    parts: tuple
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.form in _ACCEPTED["numeric"]
+
+    @property
+    def has_cuts(self) -> bool:
+        return self.form in ("thresholds", "bins")
+
+    def features(self, drop: str) -> list[Feature]:
+        """The features made of this column."""
+        texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
+        relation = "<=" if self.has_cuts else "="
+        conditions = [f"{self.name} {relation} {text}" for text in texts]
+        if self.form == "bins":
+            between = [f"{low} < {self.name} <= {high}" for low, high in zip(texts, texts[1:])]
+            return [Feature(self.name, (conditions[0], *between, f"{self.name} > {texts[-1]}"))]
+        if self.form in ("ordinal", "values"):
+            return [Feature(self.name, tuple(conditions))]
+        opposite = ">" if self.has_cuts else "!="
+        pairs = [Feature(yes, (f"{self.name} {opposite} {text}", yes)) for yes, text in zip(conditions, texts)]
+        return pairs[_KEPT[drop]] if self.form == "onehot" else pairs
+
+    def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
+        """The codes of rows with these values, int32[n, number of features]."""
+        if self.has_cuts:
+            position = np.searchsorted(self.parts, values)
+        else:
+            rank = {part: i for i, part in enumerate(self.parts)}
+            position = np.array([rank.get(value, -1) for value in values], int)
+        if spec.unseen == "error" and (position < 0).any():
+            raise self._unseen(values[int((position < 0).argmax())])
+        parts = np.arange(len(self.parts))
+        if self.form == "thresholds":
+            return (position[:, None] <= parts).astype(np.int32)
+        if self.form == "onehot":
+            return (position[:, None] == parts[_KEPT[spec.drop]]).astype(np.int32)
+        return position[:, None].astype(np.int32)
+
+    def _unseen(self, value) -> OptreeError:
+        shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
+        return choice(f"encoding: column {self.name!r}", cell_text(value), shown)
+
+
+class Encoder:
+    """Encodes tables of one kind, with the categories and cut points of the rows it was fitted to.
+
+    Parameters
+    ----------
+    spec : EncodingSpec, optional
+
+    Attributes
+    ----------
+    names_ : list of str
+        The columns of the table.
+    columns_ : list of Column
+        Those that became features, as fitted.
+    constant_ : list of str
+        Those left out, because they have a single value.
+    features_ : tuple of Feature
+    classes_ : tuple of str
+        In the order of their numbers if all are numbers, else alphabetical.
+    """
+
+    def __init__(self, spec: EncodingSpec | None = None):
+        self.spec = spec or EncodingSpec()
+        self.names_: list[str] = []
+        self.columns_: list[Column] = []
+        self.classes_: tuple[str, ...] = ()
+
+    def fit(self, X, y, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None) -> Encoder:
+        """Learn categories, cut points and classes.
+
+        Parameters
+        ----------
+        X : DataFrame or array[n, q]
+        y : sequence[n]
+        names : sequence of str, optional
+            The names of the columns, ``x0``, ``x1``, ... by default; a DataFrame has its own.
+        categorical : "from_dtype", bool[q] or sequence of str, default "from_dtype"
+            Which columns are categorical: those not of numbers, or a mask, or their names.
+        classes : sequence of str, optional
+            All classes, in order, if ``y`` may lack some.
+
+        Raises
+        ------
+        OptreeError
+            For missing values, or if all columns are constant.
+        """
+        table = _columns(X, names)
+        self.names_ = list(table)
+        mask = _categorical(categorical, table)
+        columns = [self._fit_column(name, values, mask[name]) for name, values in table.items()]
+        self.columns_ = [column for column in columns if column is not None]
+        if not self.columns_:
+            raise OptreeError(f"encoding: all of the {len(columns)} columns are constant; one that varies is needed")
+        self.classes_ = tuple(ordered(set(_texts("y", y)))) if classes is None else tuple(classes)
+        return self
+
+    def _fit_column(self, name: str, values: np.ndarray, categorical: bool) -> Column | None:
+        if categorical:
+            parts, form = ordered(set(_texts(name, values))), self.spec.categorical
+        else:
+            numbers, form = _numbers(name, values), self.spec.numeric
+            parts = np.unique(numbers).tolist()
+            if form != "values" and len(parts) > 1:
+                return Column(name, form, cut_points(numbers, self.spec.max_cuts))
+        return Column(name, form, tuple(parts)) if len(parts) > 1 else None
+
+    @property
+    def features_(self) -> tuple[Feature, ...]:
+        return tuple(feature for column in self.columns_ for feature in column.features(self.spec.drop))
+
+    @property
+    def constant_(self) -> list[str]:
+        used = {column.name for column in self.columns_}
+        return [name for name in self.names_ if name not in used]
+
+    def transform(self, X) -> np.ndarray:
+        """The codes of new rows, int32[n, q]; ``X`` must have the columns that the encoder was fitted to."""
+        if not self.columns_:
+            raise OptreeError("encoding: not fitted; call fit first")
+        table = _columns(X, None if hasattr(X, "columns") else self.names_)
+        if list(table) != self.names_:
+            raise OptreeError(f"encoding: columns are {', '.join(table)}; expected: {', '.join(self.names_)}")
+        blocks = []
+        for column in self.columns_:
+            read = _numbers if column.is_numeric else _texts
+            blocks.append(column.codes(read(column.name, table[column.name]), self.spec))
+        return np.hstack(blocks)
+
+    def problem(self, X, y, weights=None) -> Problem:
+        """The problem of these rows; ``weights`` as in :class:`optree.problem.Problem`."""
+        rank = {label: i for i, label in enumerate(self.classes_)}
+        labels = _texts("y", y)
+        unknown = set(labels) - set(rank)
+        if unknown:
+            raise choice("encoding: class", min(unknown), self.classes_)
+        return Problem(self.transform(X), [rank[label] for label in labels], self.features_, self.classes_, weights)
+
+    def to_dict(self) -> dict:
+        """What JSON can hold; :meth:`from_dict` reads it back."""
+        return {
+            "spec": asdict(self.spec),
+            "names": self.names_,
+            "columns": [asdict(column) for column in self.columns_],
+            "classes": list(self.classes_),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Encoder:
+        """The encoder of :meth:`to_dict`."""
+        try:
+            encoder = cls(EncodingSpec(**data["spec"]))
+            encoder.names_ = list(data["names"])
+            encoder.columns_ = [Column(c["name"], c["form"], tuple(c["parts"])) for c in data["columns"]]
+            encoder.classes_ = tuple(data["classes"])
+            return encoder
+        except (KeyError, TypeError) as error:
+            raise OptreeError(f"encoding: not what Encoder.to_dict writes ({type(error).__name__}: {error})") from error
+
+
+def cut_points(values: np.ndarray, max_cuts: int | None = None) -> tuple[float, ...]:
+    """Points that separate neighbouring distinct values.
+
+    Parameters
+    ----------
+    values : float64[n]
+    max_cuts : int, optional
+        Take at most so many, at the quantiles ``i / (max_cuts + 1)`` of the values; all by default.
+
+    Returns
+    -------
+    tuple of float
+        Increasing. Each is the middle of its gap, rounded to the fewest digits, four or more, that stay inside.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    gaps = np.arange(len(distinct) - 1)
+    if max_cuts is not None and max_cuts < len(gaps):
+        below = counts.cumsum()[:-1] * (max_cuts + 1)  # in whole numbers, so that ties fall alike on every machine
+        first = np.searchsorted(below, len(values) * np.arange(1, max_cuts + 1))
+        gaps = np.unique(first.clip(max=gaps[-1]))
+    return tuple(_between(float(distinct[gap]), float(distinct[gap + 1])) for gap in gaps)
+
+
+def _between(low: float, high: float) -> float:
+    middle = low / 2 + high / 2
+    for digits in range(4, 18):
+        cut = float(f"{middle:.{digits}g}")
+        if low < cut < high:
+            return cut
+    return low  # nothing lies between; ``x <= low`` separates them as well
+
+
+def _columns(X, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """The columns of a DataFrame or of a two-dimensional array, by name: float64 if of numbers, else objects."""
+    if hasattr(X, "iloc"):
+        names = [str(name) for name in X.columns]
+        arrays = [_series(X.iloc[:, j]) for j in range(len(names))]
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
+        names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
+        arrays = list(X.T)
+    if len(names) != len(arrays) or len(set(names)) < len(names):
+        raise OptreeError(f"encoding: {len(arrays)} columns and {len(set(names))} names; each needs a name of its own")
+    return dict(zip(names, arrays))

@@ -1,0 +1,64 @@
+"""Every exact solver against the oracle, on thousands of small problems."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from problems import REGULARIZATIONS, depths, make, problems, random_problem, regularizations
+
+from optree import solvers
+from optree.objective import Objective
+
+EXACT = [name for name in solvers.names() if solvers.get(name).exact and name != "exhaustive"]
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+
+
+def check(name, problem, objective):
+    """The proven cost is the optimum, and the tree attains it within the constraints."""
+    result = solvers.get(name).solve(problem, objective)
+    oracle = solvers.get("exhaustive").solve(problem, objective)
+    assert oracle.status == result.status == "optimal"
+    assert result.cost == result.lower_bound == oracle.cost
+    assert objective.cost(result.tree, result.scale, result.tree.errors(problem)) == result.cost
+    assert objective.max_depth is None or result.tree.depth <= objective.max_depth
+    assert np.array_equal(result.tree.counts[0], np.bincount(problem.y, problem.weights, len(problem.classes)))
+    return result
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(problem=problems, regularization=regularizations, max_depth=depths)
+@settings(max_examples=500 if COMPILED else 25, deadline=None)
+def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regularization, max_depth):
+    check(name, problem, Objective.of(regularization, max_depth=max_depth))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_fixed_sweep_of_problems(name):
+    for seed in range(2500 if COMPILED else 40):
+        check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_parity_of_three_among_seven_features(name):
+    codes = np.array([[row >> j & 1 for j in range(7)] for row in range(128)])
+    result = check(name, make(codes, codes[:, [1, 3, 6]].sum(axis=1) % 2, [2] * 7, 2), Objective.of("0.01"))
+    assert (result.tree.n_splits, result.tree.depth) == (7, 3)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_whole_weights_are_repeated_rows(name):
+    for seed in range(60 if COMPILED else 5):
+        problem = random_problem(seed)
+        weights = np.random.RandomState(seed).randint(1, 4, len(problem.y))
+        rows = np.repeat(np.arange(len(problem.y)), weights)
+        objective = Objective.of("0.03")
+        weighted = make(problem.codes, problem.y, problem.n_parts, len(problem.classes), weights)
+        assert check(name, weighted, objective).cost == check(name, problem.take(rows), objective).cost
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_costs_near_the_limit_of_64_bits(name):
+    check(name, random_problem(5), Objective.of("0.0123456789012345"))

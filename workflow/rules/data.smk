@@ -1,0 +1,15 @@
+"""One job per dataset: generate, read from the mirror or download; verify; save."""
+
+
+rule data:
+    output:
+        f"{RESULTS}/data/{{dataset}}.csv",
+    params:
+        row=lambda wildcards: vars(TABLE[wildcards.dataset]),
+        mirror=config.get("data_mirror"),
+    log:
+        f"{RESULTS}/logs/data/{{dataset}}.log",
+    message:
+        "data of {wildcards.dataset}"
+    script:
+        "../scripts/data.py"

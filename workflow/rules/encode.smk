@@ -1,0 +1,17 @@
+"""One job per dataset and encoding: codes, names, and how long it took."""
+
+
+rule encode:
+    input:
+        rules.data.output,
+    output:
+        f"{RESULTS}/encoded/{{dataset}}/{{encoding}}.npz",
+    params:
+        row=lambda wildcards: vars(TABLE[wildcards.dataset]),
+        encoding=lambda wildcards: config["encodings"][wildcards.encoding],
+    log:
+        f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
+    message:
+        "encode {wildcards.dataset} as {wildcards.encoding}"
+    script:
+        "../scripts/encode.py"

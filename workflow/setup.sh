@@ -1,0 +1,35 @@
+#!/bin/sh
+# Make the virtual environment named by the first argument, from the lock. Called by make; may be called again.
+set -eu
+venv=$1
+
+for python in "${PYTHON:-}" python3.11 python3.12 python3.13 python3; do
+    [ -n "$python" ] && command -v "$python" >/dev/null 2>&1 || continue
+    "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && break
+    python=
+done
+if [ -z "$python" ]; then
+    echo "error: no Python 3.11, 3.12 or 3.13 found; install one, or name it: make PYTHON=/path/to/python" >&2
+    exit 1
+fi
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    # Debian keeps venv's half of the standard library in a package of its own.
+    package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
+    echo "setup: $python cannot make virtual environments without $package" >&2
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "setup: installing $package" >&2
+        apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$package"
+    else
+        echo "error: install it (apt-get install $package) and run make again" >&2
+        exit 1
+    fi
+fi
+
+echo "setup: $("$python" --version) into $venv, about a minute"
+"$python" -m venv --clear "$venv"
+pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation "$@"; }
+pip --require-hashes -r requirements/build.lock # two dependencies come as source, so what builds them is pinned too
+pip --require-hashes -r requirements/main.lock
+pip --no-deps --editable .
+echo "setup: done"
