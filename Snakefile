@@ -5,18 +5,16 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
-configfile: "config/config.yaml"
+configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/encode.smk"
 include: "workflow/rules/solve.smk"
-include: "workflow/rules/aggregate.smk"
-include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        FINAL,
+        RECORDS,

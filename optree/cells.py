@@ -1,11 +1,14 @@
-"""How single values are written: in data files, in the names of features, and in which order."""
+"""The cells of a table: how columns are read, how values are written, and in which order."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from numbers import Real
 
 import numpy as np
+
+from optree.errors import OptreeError, choice
 
 
 def is_missing(value) -> bool:
@@ -38,3 +41,72 @@ def ordered(texts: Iterable[str]) -> list[str]:
     except ValueError:
         return texts
     return sorted(texts, key=float) if all(map(math.isfinite, numbers)) else texts
+
+
+def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The columns of a DataFrame, which names them, or of an array[n, q]: float64 if of numbers, else objects."""
+    if hasattr(X, "iloc"):
+        names = [str(name) for name in X.columns]
+        arrays = [_of_series(X.iloc[:, j]) for j in range(len(names))]
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
+        names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
+        arrays = [_of_array(column) for column in X.T]
+    if len(names) != len(arrays) or len(set(names)) < len(names):
+        raise OptreeError(f"encoding: {len(arrays)} columns and {len(set(names))} names; each needs a name of its own")
+    return dict(zip(names, arrays, strict=True))
+
+
+def _of_series(column) -> np.ndarray:
+    if column.dtype.kind in "iuf":  # pandas' nullable numbers too
+        return column.to_numpy(np.float64, na_value=math.nan)
+    return column.to_numpy(object, na_value=None)
+
+
+def _of_array(column: np.ndarray) -> np.ndarray:
+    mixed = column.dtype.kind == "O"  # an array of objects may hold columns of texts and columns of numbers
+    if mixed and not all(isinstance(value, Real) and not isinstance(value, bool) for value in column):
+        return column
+    return column.astype(np.float64) if mixed or column.dtype.kind in "iuf" else column.astype(object)
+
+
+def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
+    """Which columns are categorical: "from_dtype" for those not of numbers, or as a mask or names say."""
+    if isinstance(categorical, str) and categorical == "from_dtype":
+        return {name: values.dtype.kind != "f" for name, values in columns.items()}
+    mask = np.asarray(categorical)
+    if mask.dtype != bool:
+        named = [str(name) for name in categorical]
+        for name in named:
+            if name not in columns:
+                raise choice("encoding: categorical column", name, columns)
+        mask = [name in named for name in columns]
+    if len(mask) != len(columns):
+        raise OptreeError(f"encoding: a mask of {len(mask)} columns for {len(columns)}; one entry for each is needed")
+    return dict(zip(columns, map(bool, mask), strict=True))
+
+
+def read_texts(name: str, values) -> list[str]:
+    """The categories of a column as text; none may be missing."""
+    raw = (
+        values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
+    ).tolist()
+    missing = sum(map(is_missing, raw))
+    if missing:
+        raise OptreeError(f"encoding: column {name!r}: {missing} rows have no value; fill them in, or drop them")
+    texts = {value: cell_text(value) for value in set(raw)}
+    return [texts[value] for value in raw]
+
+
+def read_numbers(name: str, values) -> np.ndarray:
+    """The numbers of a column, float64[n]; all must be finite."""
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptreeError(f"encoding: column {name!r}: {error}; it was taken to hold numbers") from error
+    bad = int((~np.isfinite(numbers)).sum())
+    if bad:
+        raise OptreeError(f"encoding: column {name!r}: {bad} rows are missing or infinite; fill them in, or drop them")
+    return numbers

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from optree.cells import cell_text, is_missing, number_text, ordered
+from optree.cells import cell_text, number_text, ordered, read_columns, read_numbers, read_texts, which_categorical
+from optree.cuts import cut_points
 from optree.errors import OptreeError, choice
 from optree.problem import Feature, Problem
 
@@ -39,7 +41,7 @@ class EncodingSpec:
         One binary feature per cut point; one feature per column with the intervals between cut points as parts; or
         one feature per column with one part per distinct value.
     max_cuts : int or None, default 4
-        The most cut points of a numeric column, taken at its quantiles; None takes all.
+        The most cut points of a numeric column, taken at its quantiles; None for all.
     unseen : {"error", "ignore"}, default "error"
         What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
         row stops at such a split), and belongs to none of the ``onehot`` features.
@@ -60,6 +62,11 @@ class EncodingSpec:
         whole = isinstance(self.max_cuts, (int, np.integer)) and not isinstance(self.max_cuts, bool)
         if self.max_cuts is not None and not (whole and self.max_cuts >= 1):
             raise OptreeError(f"encoding: max_cuts = {self.max_cuts!r}; accepted: a positive whole number, or None")
+
+    @property
+    def multiway(self) -> bool:
+        """Whether features may have more than two parts."""
+        return self.categorical == "ordinal" or self.numeric != "thresholds"
 
 
 @dataclass(frozen=True)
@@ -92,12 +99,12 @@ class Column:
         relation = "<=" if self.has_cuts else "="
         conditions = [f"{self.name} {relation} {text}" for text in texts]
         if self.form == "bins":
-            between = [f"{low} < {self.name} <= {high}" for low, high in zip(texts, texts[1:])]
+            between = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
             return [Feature(self.name, (conditions[0], *between, f"{self.name} > {texts[-1]}"))]
         if self.form in ("ordinal", "values"):
             return [Feature(self.name, tuple(conditions))]
         opposite = ">" if self.has_cuts else "!="
-        pairs = [Feature(yes, (f"{self.name} {opposite} {text}", yes)) for yes, text in zip(conditions, texts)]
+        pairs = [Feature(yes, (f"{self.name} {opposite} {t}", yes)) for yes, t in zip(conditions, texts, strict=True)]
         return pairs[_KEPT[drop]] if self.form == "onehot" else pairs
 
     def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
@@ -147,13 +154,14 @@ class Encoder:
         self.columns_: list[Column] = []
         self.classes_: tuple[str, ...] = ()
 
-    def fit(self, X, y, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None) -> Encoder:
+    def fit(self, X, y=None, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None) -> Encoder:
         """Learn categories, cut points and classes.
 
         Parameters
         ----------
         X : DataFrame or array[n, q]
-        y : sequence[n]
+        y : sequence[n], optional
+            The classes, if :meth:`problem` is wanted.
         names : sequence of str, optional
             The names of the columns, ``x0``, ``x1``, ... by default; a DataFrame has its own.
         categorical : "from_dtype", bool[q] or sequence of str, default "from_dtype"
@@ -166,21 +174,21 @@ class Encoder:
         OptreeError
             For missing values, or if all columns are constant.
         """
-        table = _columns(X, names)
+        table = read_columns(X, names)
         self.names_ = list(table)
-        mask = _categorical(categorical, table)
+        mask = which_categorical(categorical, table)
         columns = [self._fit_column(name, values, mask[name]) for name, values in table.items()]
         self.columns_ = [column for column in columns if column is not None]
         if not self.columns_:
             raise OptreeError(f"encoding: all of the {len(columns)} columns are constant; one that varies is needed")
-        self.classes_ = tuple(ordered(set(_texts("y", y)))) if classes is None else tuple(classes)
+        self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool) -> Column | None:
         if categorical:
-            parts, form = ordered(set(_texts(name, values))), self.spec.categorical
+            parts, form = ordered(set(read_texts(name, values))), self.spec.categorical
         else:
-            numbers, form = _numbers(name, values), self.spec.numeric
+            numbers, form = read_numbers(name, values), self.spec.numeric
             parts = np.unique(numbers).tolist()
             if form != "values" and len(parts) > 1:
                 return Column(name, form, cut_points(numbers, self.spec.max_cuts))
@@ -199,19 +207,19 @@ class Encoder:
         """The codes of new rows, int32[n, q]; ``X`` must have the columns that the encoder was fitted to."""
         if not self.columns_:
             raise OptreeError("encoding: not fitted; call fit first")
-        table = _columns(X, None if hasattr(X, "columns") else self.names_)
+        table = read_columns(X, self.names_)
         if list(table) != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(table)}; expected: {', '.join(self.names_)}")
         blocks = []
         for column in self.columns_:
-            read = _numbers if column.is_numeric else _texts
+            read = read_numbers if column.is_numeric else read_texts
             blocks.append(column.codes(read(column.name, table[column.name]), self.spec))
         return np.hstack(blocks)
 
     def problem(self, X, y, weights=None) -> Problem:
         """The problem of these rows; ``weights`` as in :class:`optree.problem.Problem`."""
         rank = {label: i for i, label in enumerate(self.classes_)}
-        labels = _texts("y", y)
+        labels = read_texts("y", y)
         unknown = set(labels) - set(rank)
         if unknown:
             raise choice("encoding: class", min(unknown), self.classes_)
@@ -237,51 +245,3 @@ class Encoder:
             return encoder
         except (KeyError, TypeError) as error:
             raise OptreeError(f"encoding: not what Encoder.to_dict writes ({type(error).__name__}: {error})") from error
-
-
-def cut_points(values: np.ndarray, max_cuts: int | None = None) -> tuple[float, ...]:
-    """Points that separate neighbouring distinct values.
-
-    Parameters
-    ----------
-    values : float64[n]
-    max_cuts : int, optional
-        Take at most so many, at the quantiles ``i / (max_cuts + 1)`` of the values; all by default.
-
-    Returns
-    -------
-    tuple of float
-        Increasing. Each is the middle of its gap, rounded to the fewest digits, four or more, that stay inside.
-    """
-    distinct, counts = np.unique(values, return_counts=True)
-    gaps = np.arange(len(distinct) - 1)
-    if max_cuts is not None and max_cuts < len(gaps):
-        below = counts.cumsum()[:-1] * (max_cuts + 1)  # in whole numbers, so that ties fall alike on every machine
-        first = np.searchsorted(below, len(values) * np.arange(1, max_cuts + 1))
-        gaps = np.unique(first.clip(max=gaps[-1]))
-    return tuple(_between(float(distinct[gap]), float(distinct[gap + 1])) for gap in gaps)
-
-
-def _between(low: float, high: float) -> float:
-    middle = low / 2 + high / 2
-    for digits in range(4, 18):
-        cut = float(f"{middle:.{digits}g}")
-        if low < cut < high:
-            return cut
-    return low  # nothing lies between; ``x <= low`` separates them as well
-
-
-def _columns(X, names: Sequence[str] | None) -> dict[str, np.ndarray]:
-    """The columns of a DataFrame or of a two-dimensional array, by name: float64 if of numbers, else objects."""
-    if hasattr(X, "iloc"):
-        names = [str(name) for name in X.columns]
-        arrays = [_series(X.iloc[:, j]) for j in range(len(names))]
-    else:
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
-        names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
-        arrays = list(X.T)
-    if len(names) != len(arrays) or len(set(names)) < len(names):
-        raise OptreeError(f"encoding: {len(arrays)} columns and {len(set(names))} names; each needs a name of its own")
-    return dict(zip(names, arrays))

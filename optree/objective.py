@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import NamedTuple
 
 from optree.errors import OptreeError, choice
@@ -63,7 +64,8 @@ class Objective:
             raise OptreeError(f"regularization: {regularization!r} is not accepted; give a number from 0 to 1")
         if penalty not in PENALTIES:
             raise choice("penalty", penalty, PENALTIES)
-        if max_depth is not None and (isinstance(max_depth, bool) or int(max_depth) != max_depth or max_depth < 0):
+        whole = isinstance(max_depth, Integral) and not isinstance(max_depth, bool)
+        if max_depth is not None and not (whole and max_depth >= 0):
             raise OptreeError(f"max_depth: {max_depth!r} is not accepted; give a whole number >= 0 or None")
         return cls(exact, penalty, None if max_depth is None else int(max_depth))
 

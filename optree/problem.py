@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -129,7 +130,7 @@ class Problem:
             with np.load(path) as file:
                 names = json.loads(file["names"].tobytes())
                 arrays = [file[key] for key in ("codes", "y", "weights")]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
         features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
         codes, y, weights = arrays

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from textwrap import fill
+
 from optree.tree import LEAF, Tree
 
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 
-def _mass(tree: Tree, node: int) -> str:
-    """What a leaf says: its class, and how many of its rows have it."""
-    counts = tree.counts[node]
-    total, right = int(counts.sum()), int(counts[tree.prediction[node]])
-    label = tree.classes[tree.prediction[node]]
+
+def _mass(tree: Tree, nodes: Sequence[int]) -> str:
+    """What leaves of one class say: the class, and how many of their rows have it."""
+    prediction = tree.prediction[nodes[0]]
+    counts = tree.counts[list(nodes)].sum(axis=0)
+    total, right = int(counts.sum()), int(counts[prediction])
+    label = tree.classes[prediction]
     if not total:
         return f"{label} (no rows)"
     return f"{label} ({total})" if right == total else f"{label} ({right} of {total})"
@@ -26,12 +35,12 @@ def to_text(tree: Tree) -> str:
         a5 != 1
         |   a1 = a2: no (4 of 5)
     """
-    lines = [] if tree.feature[0] != LEAF else [_mass(tree, 0)]
+    lines = [] if tree.feature[0] != LEAF else [_mass(tree, [0])]
 
     def walk(node: int, indent: str) -> None:
         for label, child in zip(tree.features[tree.feature[node]].labels, tree.children(node), strict=True):
             if tree.feature[child] == LEAF:
-                lines.append(f"{indent}{label}: {_mass(tree, child)}")
+                lines.append(f"{indent}{label}: {_mass(tree, [child])}")
             else:
                 lines.append(f"{indent}{label}")
                 walk(child, indent + "|   ")
@@ -50,33 +59,12 @@ def to_dot(tree: Tree) -> str:
     lines = ["digraph tree {", "  node [shape=box, style=rounded, fontname=Helvetica];"]
     for node in range(tree.n_nodes):
         feature = tree.feature[node]
-        text = _mass(tree, node) if feature == LEAF else tree.features[feature].name
+        text = _mass(tree, [node]) if feature == LEAF else tree.features[feature].name
         lines.append(f"  {node} [label={quoted(text)}];")
         if feature != LEAF:
             for label, child in zip(tree.features[feature].labels, tree.children(node), strict=True):
                 lines.append(f"  {node} -> {child} [label={quoted(label)}];")
     return "\n".join([*lines, "}"])
-
-
-def _positions(tree: Tree) -> list[tuple[float, int]]:
-    """(x, depth) of each node: leaves one after the other, parents above the middle of their children."""
-    place: list[tuple[float, int]] = [(0.0, 0)] * tree.n_nodes
-    leaves = 0
-
-    def walk(node: int, depth: int) -> float:
-        nonlocal leaves
-        below = tree.children(node)
-        if below:
-            xs = [walk(child, depth + 1) for child in below]
-            x = (xs[0] + xs[-1]) / 2
-        else:
-            x = float(leaves)
-            leaves += 1
-        place[node] = (x, depth)
-        return x
-
-    walk(0, 0)
-    return place
 
 
 def edge_text(tree: Tree, node: int, part: int) -> str:
@@ -90,8 +78,114 @@ def edge_text(tree: Tree, node: int, part: int) -> str:
     return label.removeprefix(feature.name).strip() or label
 
 
+_POINT = 1 / 72
+_FONT = 8  # points
+_LINE = 0.14  # inches
+_ROW = 0.9  # inches from a node to its children
+_GAP = 0.12  # inches between neighbours
+
+
+@cache
+def _text_width(text: str) -> float:
+    from matplotlib.textpath import TextPath
+
+    return TextPath((0, 0), text, size=_FONT).get_extents().width * _POINT if text.strip() else 0.0
+
+
+@dataclass
+class _Box:
+    """A node as it is drawn. Lengths are in inches, x is relative to the parent's."""
+
+    text: str
+    label: int | None  # class of a leaf
+    condition: str  # on the edge from the parent
+    below: list[_Box] = field(default_factory=list)
+    x: float = 0.0
+
+    def width(self) -> float:
+        lines = self.text.split("\n") + self.condition.split("\n")
+        return max(map(_text_width, lines)) + 0.2
+
+    def place(self) -> list[tuple[float, float]]:
+        """Put the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
+
+        Returns the outline: the leftmost and rightmost point of each level, relative to this box.
+        """
+        outline: list[tuple[float, float]] = []
+        for child in self.below:
+            own = child.place()
+            child.x = max((done[1] - new[0] + _GAP for done, new in zip(outline, own, strict=False)), default=0.0)
+            moved = [(left + child.x, right + child.x) for left, right in own]
+            both = [(done[0], new[1]) for done, new in zip(outline, moved, strict=False)]
+            outline = both + (outline if len(outline) > len(moved) else moved)[len(both) :]
+        middle = (self.below[0].x + self.below[-1].x) / 2 if self.below else 0.0
+        for child in self.below:
+            child.x -= middle
+        half = self.width() / 2
+        return [(-half, half), *((left - middle, right - middle) for left, right in outline)]
+
+
+def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> _Box:
+    """What is drawn for a subtree, or for sibling leaves of one class."""
+    node = nodes[0]
+    if tree.feature[node] == LEAF:
+        return _Box(_mass(tree, nodes).replace(" (", "\n("), int(tree.prediction[node]), condition)
+    name = fill(tree.features[tree.feature[node]].name, 24, break_long_words=False)
+    return _Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
+
+
+def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
+    """The children of a split with the conditions on their edges: leaves of one class together, empty ones left out."""
+    groups: dict[tuple, list[int]] = {}
+    below = tree.children(node)
+    for child in below:
+        if tree.counts[child].any():
+            key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
+            groups.setdefault(key, []).append(child)
+    texts = {child: edge_text(tree, node, child - below.start) for child in below}
+    return [(group, _wrap(_union([texts[child] for child in group]))) for group in groups.values()]
+
+
+def _union(conditions: list[str]) -> str:
+    """``= a, b`` for ``= a`` and ``= b``."""
+    if all(text.startswith("= ") for text in conditions):
+        return "= " + ", ".join(text.removeprefix("= ") for text in conditions)
+    return ", ".join(conditions)
+
+
+def _wrap(text: str) -> str:
+    """At most about four lines, for there is no room for more above a box."""
+    return fill(text, max(16, len(text) // 3), break_long_words=False)
+
+
+def _draw(ax, box: _Box, x: float, y: float) -> None:
+    """A box at (x, y), the edges to its children, and these."""
+    for child in box.below:
+        top = y - _ROW + _LINE * (1 + child.text.count("\n")) / 2
+        bend = y - 0.36 * _ROW
+        ax.plot([x, x, x + child.x, x + child.x], [y, bend, bend, top], color="0.6", lw=1, zorder=1)
+        white = {"fc": "white", "ec": "none", "pad": 0.8}
+        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "zorder": 2}
+        ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
+        _draw(ax, child, x + child.x, y - _ROW)
+    leaf = box.label is not None
+    face = _tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
+    style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
+    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, zorder=3)
+
+
+def _tint(colour: str) -> tuple[float, ...]:
+    """A light shade, on which black text is readable."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(0.55 + 0.45 * part for part in to_rgb(colour))
+
+
 def plot(tree: Tree, ax=None):
     """Draw the tree with matplotlib.
+
+    Empty leaves are left out, and sibling leaves of one class are drawn as one. Leaves say their class and how many of
+    their rows have it.
 
     Parameters
     ----------
@@ -102,37 +196,17 @@ def plot(tree: Tree, ax=None):
     Returns
     -------
     matplotlib.axes.Axes
+        Its data are in inches: the extent of its limits is the size at which no texts meet.
     """
-    import matplotlib.pyplot as plt
-    from matplotlib import colormaps
-
-    place = _positions(tree)
-    width, depth = max(x for x, _ in place) + 1, tree.depth + 1
+    root = _boxes(tree, [0])
+    outline = root.place()
+    left, right = min(level[0] for level in outline) - 0.1, max(level[1] for level in outline) + 0.1
+    height = (len(outline) - 1) * _ROW
     if ax is None:
-        _, ax = plt.subplots(figsize=(max(3.0, 1.05 * width), max(1.6, 1.1 * depth)), layout="constrained")
-    colours = colormaps["Set2" if len(tree.classes) <= 8 else "tab20"]
-    for node, (x, level) in enumerate(place):
-        for part, child in enumerate(tree.children(node)):
-            cx, clevel = place[child]
-            ax.plot([x, cx], [-level, -clevel], color="0.6", lw=1, zorder=1)
-            ax.text(
-                x + 0.55 * (cx - x),
-                -level - 0.55,
-                edge_text(tree, node, part),
-                ha="center",
-                va="center",
-                fontsize=7,
-                bbox={"fc": "white", "ec": "none", "pad": 0.5},
-                zorder=2,
-            )
-        leaf = tree.feature[node] == LEAF
-        if leaf:
-            text = _mass(tree, node).replace(" (", "\n(")
-            face = colours(int(tree.prediction[node]) % colours.N) if tree.counts[node].any() else "0.95"
-        else:
-            text, face = tree.features[tree.feature[node]].name, "white"
-        box = {"boxstyle": "round,pad=0.35" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4"}
-        ax.text(x, -level, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
-    ax.set(xlim=(-0.7, width - 0.3), ylim=(-depth + 0.5, 0.5))
+        import matplotlib.pyplot as plt
+
+        ax = plt.figure(figsize=(right - left, height + 0.7)).add_axes((0, 0, 1, 1))
+    _draw(ax, root, 0.0, 0.0)
+    ax.set(xlim=(left, right), ylim=(-height - 0.4, 0.3))
     ax.axis("off")
     return ax

@@ -11,9 +11,9 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Modules that only read records: editing one of them does not change any run.
-_READERS = {f"bench/{name}.py" for name in ("frame", "tables", "formats", "plots", "papers", "bounds", "cli")} | {
-    "views.py"
-}
+_READERS = ("views.py",) + tuple(
+    f"bench/{name}.py" for name in ("frame", "tables", "formats", "papers", "verdicts", "bounds", "plots", "cli")
+)
 
 
 def _digest(readers: bool) -> str:

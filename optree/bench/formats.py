@@ -72,14 +72,18 @@ th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; 
 th, td { padding: .25rem .6rem; vertical-align: top; }
 td { border-bottom: 1px solid #ddd; }
 tr:hover td { background: #f3f6fa; }
-.r { text-align: right; white-space: nowrap; }
+.r, .n { white-space: nowrap; }
+.r { text-align: right; }
+td:not([class]) { min-width: 18rem; }
 ul { max-width: 60rem; padding-left: 1.2rem; color: #444; }
 """
 
 
 def _html(table: Table) -> str:
     """One page that needs nothing else."""
-    css = [' class="r"' if right else "" for right in _right(table.shown)]
+    short = [table.shown[name].str.len().max() < 40 for name in table.shown]
+    kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
+    css = [f' class="{kind}"' if kind else "" for kind in kinds]
     head, *rows = [
         "<tr>" + "".join(f"<{tag}{c}>{escape(text)}</{tag}>" for c, text in zip(css, line, strict=True)) + "</tr>"
         for tag, line in zip(["th"] + ["td"] * len(table.shown), _lines(table.shown), strict=True)

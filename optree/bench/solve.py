@@ -6,6 +6,7 @@ Imports only what a solve needs; scikit-learn and pandas alone would cost more t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from optree import solvers
 from optree.bench import environment, record
+from optree.bench.cli import reporting
 from optree.bench.record import Run
 from optree.bench.splits import test_rows
 from optree.budget import Budget, peak_rss_mib
@@ -127,22 +129,19 @@ def summary(entry: dict) -> str:
     )
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line. Returns the exit code: 0, or 1 after one line that says what is wrong."""
+def main(arguments: list[str] | None = None) -> None:
+    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.solve", description=__doc__.splitlines()[0])
     parser.add_argument("problem", help="an encoded problem (.npz)")
     parser.add_argument("record", help="the run record to write (.json)")
     parser.add_argument("--run", required=True, help="the run, as JSON; see optree.bench.record.Run")
+    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
     options = parser.parse_args(arguments)
-    try:
+    with reporting(options.log):
         entry = solve(*Problem.load(options.problem), Run.from_json(options.run))
         record.write(entry, options.record)
-    except OptreeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(summary(entry))
-    return 0
+        print(summary(entry), file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

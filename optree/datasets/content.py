@@ -50,7 +50,7 @@ class Table:
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*self.X, self.y.name])
-        writer.writerows(zip(*columns, self.y))
+        writer.writerows(zip(*columns, self.y, strict=True))
         return text.getvalue().encode()
 
     def sha256(self) -> str:

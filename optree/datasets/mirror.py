@@ -22,6 +22,8 @@ def read(dataset: Dataset, directory: Path) -> dict[str, Sequence]:
     names, rows = _arff(dataset, path, text) if ".arff" in path.suffixes else _delimited(dataset, path, text)
     if not rows:
         raise dataset.error(f"{path} has no rows")
+    if len(set(names)) < len(names):
+        raise dataset.error(f"{path}: two columns have one name: {', '.join(names)}")
     return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 

@@ -20,15 +20,17 @@ from optree.datasets.table import Dataset
 def read(dataset: Dataset, timeout_seconds: float) -> dict[str, Sequence]:
     """Download the columns of a dataset."""
     try:
-        import openml
-    except ModuleNotFoundError as error:
-        raise dataset.error("OpenML needs the package openml; or set data_mirror to a directory of files") from error
+        import openml  # makes directories for its configuration and its cache
+    except (ImportError, OSError) as error:
+        raise dataset.error(
+            f"the package openml cannot be used ({error}); or set data_mirror to a directory"
+        ) from error
     where = f"OpenML {dataset.identifier} at {openml.config.server}"
     shared_cache = openml.config.get_config_as_dict()["cachedir"]
     with tempfile.TemporaryDirectory(prefix="optree-openml-", ignore_cleanup_errors=True) as cache:
         openml.config.set_root_cache_directory(cache)
         try:
-            version, frame = _within(timeout_seconds, lambda: _download(int(dataset.identifier)))
+            version, frame = _within(timeout_seconds, lambda: _download(openml.datasets, int(dataset.identifier)))
         except TimeoutError as error:
             raise dataset.error(f"{where}: no answer within {timeout_seconds:g} seconds") from error
         except Exception as error:  # the client raises its own, and those of requests, urllib3, minio, xml and arff
@@ -41,11 +43,9 @@ def read(dataset: Dataset, timeout_seconds: float) -> dict[str, Sequence]:
     return {name: frame.iloc[:, j].to_numpy(object, na_value=None) for j, name in enumerate(names)}
 
 
-def _download(identifier: int):
+def _download(client, identifier: int):
     """Version and DataFrame of a dataset, with all of its columns."""
-    import openml
-
-    data = openml.datasets.get_dataset(identifier, download_data=True)
+    data = client.get_dataset(identifier, download_data=True)
     frame, *_ = data.get_data(include_row_id=True, include_ignore_attribute=True)
     return data.version, frame
 

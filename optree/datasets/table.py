@@ -81,6 +81,8 @@ class Dataset:
             raise self.error("identifier is empty: the name of a generator is needed")
         if self.source == "mirror" and not self.file:
             raise self.error("file is empty: the source 'mirror' needs the name of a raw file")
+        if Path(self.file).name != self.file:
+            raise self.error(f"file = {self.file!r}: a name without folders is accepted")
 
     def _check_columns(self):
         if not self.target:
@@ -115,14 +117,15 @@ def read_table(path: str | Path) -> dict[str, Dataset]:
         If the file cannot be read, or naming the line and what is wrong with it.
     """
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
+            names = reader.fieldnames
             rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise OptreeError(f"{path}: cannot be read ({error})") from error
     expected = [field.name for field in fields(Dataset)]
-    if reader.fieldnames != expected:
-        raise OptreeError(f"{path}: columns are {reader.fieldnames}; expected: {', '.join(expected)}")
+    if names != expected:
+        raise OptreeError(f"{path}: columns are {', '.join(names or ['none'])}; expected: {', '.join(expected)}")
     datasets = {}
     for line, row in rows:
         try:

@@ -9,7 +9,7 @@ import pandas as pd
 from snakemake.utils import Paramspace
 
 from optree.bench import schema
-from optree.bench.environment import code_digest, readers_digest
+from optree.bench.environment import code_digest
 from optree.bench.plan import plan
 from optree.datasets import read_table
 from optree.errors import OptreeError
@@ -38,7 +38,7 @@ FRAME = pd.DataFrame(
         "dataset": run.dataset,
         "encoding": run.encoding,
         "algorithm": run.algorithm,
-        "lambda": run.regularization,
+        "regularization": run.regularization,
         "penalty": run.penalty,
         "depth": "none" if run.max_depth is None else str(run.max_depth),
         "split": run.split,
@@ -46,7 +46,7 @@ FRAME = pd.DataFrame(
     }
     for run in RUNS
 )
-SPACE = Paramspace(FRAME.drop(columns="json"), filename_params=["lambda", "penalty", "depth", "split"])
+SPACE = Paramspace(FRAME.drop(columns="json"), filename_params=["regularization", "penalty", "depth", "split"])
 RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
 CELLS = list(dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS))
 DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))

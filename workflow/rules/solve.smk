@@ -16,4 +16,4 @@ rule solve:
     message:
         "{wildcards.algorithm} on {wildcards.dataset}/{wildcards.encoding}"
     shell:
-        "python -m optree.bench.solve {input} {output} --run {params.run:q} 2>&1 | tee {log}"
+        "python -m optree.bench.solve {input} {output} --run {params.run:q} --log {log}"

@@ -1,0 +1,205 @@
+"""The comparison with a paper: claim, paper, measured, difference, verdict, explanation.
+
+The printed numbers and the explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from optree.bench import bounds, verdicts
+from optree.bench.formats import Table
+from optree.bench.splits import FULL
+from optree.bench.tables import provenance
+from optree.bench.verdicts import FITS, LIMIT_SECONDS, MEANING, NOT_RUN, TIMEOUT, Finding
+from optree.errors import OptreeError
+
+_PEERS = {"dl85": "DL8.5", "murtree": "MurTree", "streed": "STreeD"}
+_COLUMNS = ["row", "lambda", "encoding", "claim", "paper", "measured", "difference", "verdict", "explanation"]
+
+
+class Printed:
+    """The rows of a file of printed numbers, each with the runs that stand for it.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with columns dataset, encodings and lambda.
+    runs : pandas.DataFrame
+        From :func:`comparable`.
+    """
+
+    def __init__(self, path: Path, runs: pd.DataFrame):
+        self.rows, self._runs = read(path), runs
+
+    def cells(self, row: dict, any_lambda: bool = False) -> dict[str, pd.Series | None]:
+        """The run of each encoding that a row may stand for, None where there is none."""
+        found = {}
+        for encoding in row["encodings"].split():
+            same = self._runs["dataset"].eq(row["dataset"]) & self._runs["encoding"].eq(encoding)
+            if not any_lambda:
+                same &= self._runs["regularization"].map(Fraction).eq(Fraction(row["lambda"]))
+            found[encoding] = self._runs[same].iloc[0] if same.any() else None
+        return found
+
+    def fitting(self, row: dict, printed: str) -> dict[str, pd.Series | None]:
+        """The runs that have the printed objective; if there are none, all."""
+        cells = self.cells(row)
+        done = {encoding: run for encoding, run in cells.items() if run is not None}
+        fits = {e: run for e, run in done.items() if verdicts.agreement(printed, verdicts.objective_value(run))}
+        return fits or cells
+
+
+def comparable(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that are like the paper's: ``branches`` on all rows, a penalty per split, no depth limit."""
+    same = runs["algorithm"].eq("branches") & runs["penalty"].eq("split") & runs["max_depth"].isna()
+    return runs[same & runs["split"].eq(FULL)]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file, every cell as it is written."""
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not a table of printed numbers ({error})") from error
+
+
+def _claims(row: dict, cells: dict, claim: str, paper: str, judge: Callable[[pd.Series], Finding]) -> list[dict]:
+    """A claim about each of the cells. Where the paper does not say which encoding it means, one has to fit."""
+    findings = {encoding: NOT_RUN if run is None else judge(run) for encoding, run in cells.items()}
+    fits = [encoding for encoding, finding in findings.items() if finding.verdict in FITS]
+    for encoding, finding in findings.items():
+        if fits and finding.verdict not in (*FITS, "not run"):
+            text = f"the printed value agrees with {', '.join(fits)}"
+            findings[encoding] = finding._replace(verdict="other encoding", explanation=text)
+    head = {"row": row["row"], "lambda": row["lambda"], "claim": claim, "paper": paper}
+    return [{**head, "encoding": encoding, **finding._asdict()} for encoding, finding in findings.items()]
+
+
+def table_1(folder: Path) -> list[dict]:
+    """The bounds, computed: no run is needed."""
+    claims = []
+    for row in read(folder / "table1.csv"):
+        q, lam = int(row["q"]), row["lambda"]
+        head = {"row": f"lambda = {lam}, q = {q}", "lambda": lam, "encoding": ""}
+        for claim, paper, value in (
+            ("BRANCHES' bound", row["branches"], bounds.branches_bound(q, lam)),
+            ("OSDT's bound", row["osdt"], bounds.osdt_bound(q, lam)),
+        ):
+            claims.append({**head, "claim": claim, "paper": paper, **verdicts.judge_bound(paper, value)._asdict()})
+    return claims
+
+
+def _search_claims(printed: Printed, row: dict, objective: str, time: str, iterations: str) -> list[dict]:
+    """Objective of every encoding; time and iterations of those that have the printed objective."""
+    claims = _claims(row, printed.cells(row), "objective", objective, partial(verdicts.judge_objective, objective))
+    done = {encoding: run for encoding, run in printed.fitting(row, objective).items() if run is not None}
+    paper = "no" if time == TIMEOUT else f"yes, {time} s"
+    for encoding, run in done.items():
+        cell = {encoding: run}
+        claims += _claims(row, cell, f"ends within {LIMIT_SECONDS} s", paper, partial(verdicts.judge_time, time))
+        if time != TIMEOUT and run["status"] == "optimal":
+            judge = partial(verdicts.judge_iterations, iterations)
+            claims += _claims(row, cell, "iterations, at most", iterations, judge)
+    return claims
+
+
+def table_2(folder: Path, runs: pd.DataFrame) -> list[dict]:
+    """The BRANCHES columns of Table 2, which Table 3 repeats."""
+    printed = Printed(folder / "tables_2_3_5.csv", runs)
+    columns = ("branches_objective", "branches_time_s", "branches_iterations")
+    return [c for row in printed.rows for c in _search_claims(printed, row, *(row[name] for name in columns))]
+
+
+def program(folder: Path, runs: pd.DataFrame) -> list[dict]:
+    """The authors' program on its own files."""
+    printed = Printed(folder / "authors_program.csv", runs)
+    claims = []
+    for row in printed.rows:
+        time = row["seconds"] if float(row["seconds"]) < LIMIT_SECONDS else TIMEOUT
+        claims += _search_claims(printed, row, row["objective"], time, row["iterations"])
+    return claims
+
+
+def table_3(folder: Path, runs: pd.DataFrame) -> list[dict]:
+    """The paper's point of Table 3: no other solver's objective is better."""
+    printed = Printed(folder / "tables_2_3_5.csv", runs)
+    claims = []
+    for row in printed.rows:
+        for key, name in _PEERS.items():
+            if paper := row[f"{key}_objective"]:
+                cells = printed.fitting(row, row["branches_objective"])
+                claims += _claims(row, cells, f"{name} is not better", paper, partial(verdicts.judge_peer, paper))
+    return claims
+
+
+def table_5(folder: Path, runs: pd.DataFrame) -> list[dict]:
+    """Rows, features and classes of the data, as encoded."""
+    printed = Printed(folder / "tables_2_3_5.csv", runs)
+    claims = []
+    for row in printed.rows:
+        cells = printed.cells(row, any_lambda=True)
+        one = dict([next((cell for cell in cells.items() if cell[1] is not None), ("", None))])
+        claims += _claims(row, one, "n", row["n"], lambda run, n=row["n"]: verdicts.judge_count(n, int(run["rows"])))
+        claims += _claims(row, one, "K", row["K"], lambda run, k=row["K"]: verdicts.judge_count(k, int(run["classes"])))
+        claims += _claims(row, cells, "q", row["q"], partial(_judge_features, row["q"]))
+    return claims
+
+
+def _judge_features(printed: str, run: pd.Series) -> Finding:
+    """The same number of features, with or without the constant ones, which are left out here?"""
+    finding, constant = verdicts.judge_count(printed, int(run["encoded_features"])), int(run["constant_features"])
+    if constant and int(run["encoded_features"]) + constant == int(printed):
+        return finding._replace(verdict="reproduced", explanation=f"{constant} of them constant, left out here")
+    return finding
+
+
+def _explain(claims: list[dict], notes: list[dict], table: str) -> None:
+    """Add the notes on these claims; a note's verdict takes the place of "not reproduced"."""
+    for claim in claims:
+        for note in notes:
+            same = note["table"] == table and note["row"] == claim["row"] and note["claim"] == claim["claim"]
+            if same and note["encoding"] in ("", claim["encoding"]) and claim["verdict"] != "not run":
+                claim["explanation"] = "; ".join(filter(None, [claim["explanation"], note["explanation"]]))
+                if note["verdict"] and claim["verdict"] == "not reproduced":
+                    claim["verdict"] = note["verdict"]
+
+
+_TABLES: dict[str, tuple[str, Callable]] = {
+    "1": ("Table 1: bounds on the work of BRANCHES and OSDT", lambda folder, runs: table_1(folder)),
+    "2": ("Table 2: objective, time and iterations of BRANCHES", table_2),
+    "3": ("Table 3: DL8.5, MurTree and STreeD against the optimum", table_3),
+    "5": ("Table 5: the data", table_5),
+    "program": ("The authors' program on its own files", program),
+}
+NAMES = tuple(_TABLES)
+
+
+def compare(table: str, folder: str | Path, runs: pd.DataFrame) -> Table:
+    """A comparison with the BRANCHES paper.
+
+    Parameters
+    ----------
+    table : str
+        One of :data:`NAMES`.
+    folder : path
+        The printed numbers, ``resources/papers/branches``.
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`. Only those that :func:`comparable` selects count.
+    """
+    title, make = _TABLES[table]
+    folder, runs = Path(folder), comparable(runs)
+    claims = make(folder, runs)
+    _explain(claims, read(folder / "notes.csv"), table)
+    data = pd.DataFrame(claims, columns=_COLUMNS)
+    counts = data["verdict"].value_counts()
+    tally = "; ".join(f"{counts[name]} {name}" for name in MEANING if name in counts)
+    meanings = "; ".join(f"{name} = {text}" for name, text in MEANING.items() if name in counts)
+    measured = provenance(runs) if table != "1" and len(runs) else ()
+    notes = (f"{len(data)} claims: {tally}.", f"{meanings}.", *measured)
+    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes)

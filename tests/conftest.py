@@ -1,0 +1,27 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from optree.datasets import read_table
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def table():
+    """The datasets table that ships."""
+    return read_table(ROOT / "config" / "datasets.csv")
+
+
+@pytest.fixture(scope="session")
+def mirror_dir() -> Path:
+    """A directory of raw files that cannot ship: OPTREE_MIRROR, or shared/data beside the repository."""
+    path = Path(os.environ.get("OPTREE_MIRROR") or ROOT.parent / "shared" / "data")
+    if not path.is_dir():
+        pytest.skip("no mirror of the raw data files; OPTREE_MIRROR names the directory")
+    return path

@@ -1,0 +1,19 @@
+"""How tests say that bad input is refused."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from optree.errors import OptreeError
+
+
+@contextmanager
+def refused(*words):
+    """The block raises an OptreeError of one line that has these words."""
+    with pytest.raises(OptreeError) as caught:
+        yield
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == [], message

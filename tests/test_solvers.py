@@ -1,0 +1,99 @@
+"""The registry, what solvers declare, CART, and processes that share compiled kernels."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from problems import make, random_problem
+
+from optree import solvers
+from optree.errors import OptreeError
+from optree.objective import Objective
+
+
+def test_every_solver_declares_itself():
+    assert {"branches", "cart", "exhaustive"} <= set(solvers.names())
+    for name in solvers.names():
+        solver = solvers.get(name)
+        assert solver.name == name
+        assert solver.title
+        assert solver.paper
+        assert solver.iteration
+        assert set(solver.features) <= {"binary", "multiway"}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: solvers.get("brnaches"), "algorithm: 'brnaches' is not known; accepted: branches, cart, exhaustive"),
+        (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
+        (lambda: solve("cart", min_samples_leaf="2"), "solver cart: min_samples_leaf = '2' is not accepted; give int"),
+        (lambda: solve("branches", "leaf"), "solver branches: penalty: 'leaf' is not known; accepted: split"),
+        (lambda: solve("cart", parts=3), "solver cart: features with 3 parts are not accepted; use a binary encoding"),
+    ],
+)
+def test_what_a_solver_cannot_do_is_refused_before_any_work(call, message):
+    with pytest.raises(OptreeError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def solve(name, penalty="split", parts=2, **parameters):
+    problem = make([[0], [1]], [0, 1], [parts], 2)
+    return solvers.get(name).solve(problem, Objective.of("0.1", penalty), **parameters)
+
+
+def test_cart_is_feasible_and_never_beats_the_optimum():
+    for seed in range(150):
+        problem = random_problem(seed)
+        if max(problem.n_parts) > 2:
+            continue
+        for depth in (None, 0, 2):
+            objective = Objective.of("0.02", max_depth=depth)
+            result = solvers.get("cart").solve(problem, objective, seed=seed)
+            best = solvers.get("exhaustive").solve(problem, objective)
+            assert result.status == "heuristic"
+            assert result.lower_bound is None
+            assert result.cost >= best.cost
+            assert depth is None or result.tree.depth <= depth
+
+
+FRESH = """
+import time
+from optree import solvers
+from optree.objective import Objective
+from problems import random_problem
+start = time.perf_counter()
+for seed in (1, 2):
+    print(solvers.get("branches").solve(random_problem(seed), Objective.of("0.01")).cost)
+from optree.solvers.kernels import branch_search
+from numba.core.dispatcher import Dispatcher
+for name, kernel in vars(branch_search).items():
+    if isinstance(kernel, Dispatcher):
+        print(name, len(kernel.signatures), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+def test_a_second_process_loads_what_the_first_compiled(tmp_path):
+    """One signature per kernel; the cache of one process serves the next, and gives the same answers."""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": "tests", "PATH": "/usr/bin:/bin"}
+    runs = [
+        subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    first, second = (run.stdout.split("\n") for run in runs)
+    assert first[:2] == second[:2]
+    kernels = [line.split() for line in second[2:] if line]
+    assert len(kernels) > 5
+    assert {(int(signatures), int(misses)) for _, signatures, misses in kernels if int(signatures)} == {(1, 0)}
+
+
+def test_a_solve_job_does_without_scikit_learn_and_pandas():
+    code = (
+        "import sys, optree, optree.bench.solve, optree.solvers.branches\n"
+        "print([name for name in ('sklearn', 'pandas', 'matplotlib', 'snakemake') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
