@@ -9,6 +9,7 @@ rule encode:
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         encoding=lambda wildcards: config["encodings"][wildcards.encoding],
+        code=CODE,
     log:
         f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
     message:
