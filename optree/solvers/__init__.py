@@ -12,6 +12,7 @@ _MODULES = {
     "branches": "optree.solvers.branches",
     "cart": "optree.solvers.cart",
     "exhaustive": "optree.solvers.exhaustive",
+    "optree": "optree.solvers.engine",
 }
 
 __all__ = ["Parameter", "Solver", "get", "names"]

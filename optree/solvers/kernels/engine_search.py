@@ -1,0 +1,433 @@
+"""The search of the engine: depth first below the root, best first at it, over an explicit stack."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.bits import hash_words
+from optree.solvers.kernels.bounds import (
+    INFINITE,
+    bound_classes,
+    bound_multiway,
+    charge,
+    least_of_pairs,
+    multiway_cells,
+)
+from optree.solvers.kernels.frames import (
+    copy_counts,
+    count_column,
+    count_part,
+    fill_cells,
+    gather_bits,
+    gather_counts,
+    inherit,
+    subtract,
+)
+from optree.solvers.kernels.memo import find, insert
+
+# What `search` returns.
+COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
+
+# Indices of `Stack.state`.
+DEPTH, ITERATIONS = range(2)
+
+
+@njit(cache=True, nogil=True)
+def bound_part(data, stack, d, counts, rules):
+    """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
+    frame, classes, n_classes = stack.frame[d], stack.classes[d], stack.frame[d]["n_classes"]
+    error, penalty, e = rules.error, rules.penalty, counts[-1, 0]
+    n, most = np.int64(0), np.int64(0)
+    for t in range(n_classes):
+        weight = counts[classes[t], 0]
+        n += weight
+        most = max(most, weight)
+    upper = error * (n - most)
+    if upper <= penalty + error * e or frame["left"] == 1:
+        return upper, upper
+    fill_cells(stack, d, counts, classes, n_classes, rules)
+    stump, two = least_of_pairs(stack.cells, 1 + frame["n_binary"], rules.margin)
+    two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
+    if stump < INFINITE:
+        upper = min(upper, penalty + error * stump)
+    for t in range(frame["n_binary"], frame["n_features"]):
+        f = stack.feature[d, t]
+        parts = data.first_clause[f + 1] - data.first_clause[f]
+        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, stack.parts)
+        _, one, more = bound_multiway(stack.parts, parts, rules)
+        upper, two = min(upper, one), min(two, more)
+    if frame["left"] == 2:
+        return upper, upper
+    if not rules.two_splits:
+        two = 2 * penalty + error * e
+    lower = min(two, 3 * penalty + error * e)
+    if n_classes > 2 and lower < upper and rules.classes and frame["n_binary"] == frame["n_features"]:
+        lower = max(lower, min(two, bound_classes(counts, classes, n_classes, e, 4, rules, stack.weights)))
+        lower = max(lower, bound_classes(counts, classes, n_classes, e, 3, rules, stack.weights))
+    return min(lower, upper), upper
+
+
+@njit(cache=True, nogil=True)
+def price(data, stack, d, t, rules):
+    """What the split of feature number ``t`` of frame ``d`` costs by itself."""
+    if not rules.per_leaf or t < stack.frame[d]["n_binary"]:
+        return rules.penalty
+    f = stack.feature[d, t]
+    parts = data.first_clause[f + 1] - data.first_clause[f]
+    multiway_cells(stack.counts[d], stack.classes[d], stack.frame[d]["n_classes"], stack.column[d, t], parts, stack.parts)
+    held = 0
+    for part in range(parts):
+        held += stack.parts[part, 0] > 0
+    return charge(held, rules)
+
+
+@njit(cache=True, nogil=True)
+def drop_equals(stack, d, t, counts):
+    """Drop the later binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
+
+    counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves.
+    """
+    frame, classes, own = stack.frame[d], stack.classes[d], stack.column[d, t]
+    n, a = np.int64(0), np.int64(0)
+    for i in range(frame["n_classes"]):
+        n += stack.counts[d, classes[i], 0]
+        a += counts[classes[i], own]
+    for other in range(frame["n_binary"]):
+        if other == t or stack.bound[d, other] != stack.bound[d, t]:
+            continue
+        column = stack.column[d, other]
+        b, both = np.int64(0), np.int64(0)
+        for i in range(frame["n_classes"]):
+            b += stack.counts[d, classes[i], column]
+            both += counts[classes[i], column]
+        if (both == a and both == b) or (both == 0 and a + b == n):
+            stack.bound[d, other] = INFINITE
+
+
+@njit(cache=True, nogil=True)
+def bound_split(data, stack, d, t, rules):
+    """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
+    f = stack.feature[d, t]
+    first, column = data.first_clause[f], stack.column[d, t]
+    rest, row = stack.row[0], stack.row[1]
+    lower = upper = price(data, stack, d, t, rules)
+    copy_counts(stack, d, rest)
+    for clause in range(first + 1, data.first_clause[f + 1]):
+        count_column(stack, d, column + clause - first - 1, row)
+        subtract(stack, d, row, rest)
+        stack.lower[d, clause], stack.upper[d, clause] = bound_part(data, stack, d, row, rules)
+        lower += stack.lower[d, clause]
+        upper += stack.upper[d, clause]
+    if rules.duplicates and t < stack.frame[d]["n_binary"]:
+        drop_equals(stack, d, t, row)
+    stack.lower[d, first], stack.upper[d, first] = bound_part(data, stack, d, rest, rules)
+    return lower + stack.lower[d, first], upper + stack.upper[d, first]
+
+
+@njit(cache=True, nogil=True)
+def look_up(data, memo, stack, d, clause):
+    """The entry of a part of a split of frame ``d``, or ``-1 - slot``; and its hash. Leaves its rows in key_below."""
+    key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
+    for w in range(len(key)):
+        below[w] = key[w] & rows[w]
+    hashed = hash_words(below, data.salt)
+    left = stack.frame[d]["left"]
+    return find(memo, data.rows, below, hashed, left - 1 if left > 0 else left), hashed
+
+
+@njit(cache=True, nogil=True)
+def recall(data, memo, stack, d, t, rules):
+    """Sharpen the parts of split ``t`` that are not solved with what the memo knows; the bound and cost of the split."""
+    f = stack.feature[d, t]
+    lower = upper = price(data, stack, d, t, rules)
+    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
+        stack.entry[d, clause] = -1
+        if stack.lower[d, clause] < stack.upper[d, clause]:
+            at, _ = look_up(data, memo, stack, d, clause)
+            if at >= 0:
+                stack.entry[d, clause] = at
+                refresh(memo, stack, d, clause)
+        lower += stack.lower[d, clause]
+        upper += stack.upper[d, clause]
+    return lower, upper
+
+
+@njit(cache=True, nogil=True)
+def peek(data, memo, stack, d, t, rules):
+    """A bound on trees with split ``t`` at the root from B1 and the memo, before its pairs are counted."""
+    f, classes, n_classes = stack.feature[d, t], stack.classes[d], stack.frame[d]["n_classes"]
+    first = data.first_clause[f]
+    parts = data.first_clause[f + 1] - first
+    lower = price(data, stack, d, t, rules)
+    multiway_cells(stack.counts[d], classes, n_classes, stack.column[d, t], parts, stack.parts)
+    for part in range(parts):
+        leaf, split = rules.error * stack.parts[part, 1], rules.penalty + rules.error * stack.parts[part, 2]
+        if leaf > split:
+            at, _ = look_up(data, memo, stack, d, first + part)
+            lower += max(split, memo.entry[at]["lower"]) if at >= 0 else split
+        else:
+            lower += leaf
+    return lower
+
+
+@njit(cache=True, nogil=True)
+def refresh(memo, stack, d, clause):
+    """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
+    entry = memo.entry[stack.entry[d, clause]]
+    stack.lower[d, clause] = max(stack.lower[d, clause], entry["lower"])
+    stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
+
+
+@njit(cache=True, nogil=True)
+def improve(frame, cost, feature):
+    """Keep a better tree."""
+    if cost < frame["upper"]:
+        frame["upper"] = cost
+        frame["best"] = feature
+
+
+@njit(cache=True, nogil=True)
+def sort_by(order, length, key):
+    """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
+    for i in range(1, length):
+        item, j = order[i], i
+        while j > 0 and key[order[j - 1]] > key[item]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = item
+
+
+@njit(cache=True, nogil=True)
+def expand(data, memo, stack, d, rules):
+    """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
+    frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
+    for t in range(frame["n_features"]):
+        order[t] = t
+    sort_by(order, frame["n_features"], bound)
+    kept = 0
+    for i in range(frame["n_features"]):
+        t = order[i]
+        target = min(frame["budget"], frame["upper"])
+        if bound[t] == INFINITE:  # found equal to another
+            continue
+        if rules.lazy and bound[t] >= target:
+            frame["floor"] = min(frame["floor"], bound[t])
+            continue
+        if frame["seen"] and rules.peek:
+            lower = peek(data, memo, stack, d, t, rules)
+            if lower >= target:
+                frame["floor"] = min(frame["floor"], lower)
+                continue
+        lower, upper = bound_split(data, stack, d, t, rules)
+        improve(frame, upper, stack.feature[d, t])
+        if lower < min(target, upper):
+            lower, upper = recall(data, memo, stack, d, t, rules)
+            improve(frame, upper, stack.feature[d, t])
+        if lower < min(frame["budget"], frame["upper"]):
+            stack.total[d, t] = lower
+            order[kept] = t
+            kept += 1
+        else:
+            frame["floor"] = min(frame["floor"], lower)
+    sort_by(order, kept, stack.total[d])
+    frame["n_candidates"] = kept
+    frame["current"] = -1
+
+
+@njit(cache=True, nogil=True)
+def enter(data, memo, stack, d, t, part, entry, budget, rules):
+    """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
+
+    ``stack.key_below`` holds its rows. Returns whether a frame was made; if not, its bounds settled it.
+    """
+    above, frame = stack.frame[d], stack.frame[d + 1]
+    column, parts = 0, 2
+    if t < 0:
+        counts = stack.row[0]
+        count_column(stack, d, 0, counts)
+    else:
+        f, column = stack.feature[d, t], stack.column[d, t]
+        parts = data.first_clause[f + 1] - data.first_clause[f]
+        counts = count_part(stack, d, column, parts, part)
+    n, most, n_classes = np.int64(0), np.int64(0), 0
+    for i in range(above["n_classes"]):
+        weight = counts[stack.classes[d, i], 0]
+        if weight:
+            stack.classes[d + 1, n_classes] = stack.classes[d, i]
+            n_classes += 1
+            n += weight
+            most = max(most, weight)
+    frame["n_classes"] = n_classes
+    frame["entry"] = entry
+    frame["budget"] = budget
+    frame["upper"] = rules.error * (n - most)
+    frame["best"] = -1
+    frame["floor"] = INFINITE
+    frame["left"] = memo.entry[entry]["left"]
+    inherit(data, stack, d, counts, rules)
+    stack.key[d + 1] = stack.key_below
+    frame["n_candidates"] = 0
+    if frame["left"] == 1:
+        frame["floor"] = frame["upper"]
+        return False
+    target, least = min(budget, frame["upper"]), INFINITE
+    for i in range(frame["n_features"]):
+        least = min(least, stack.bound[d + 1, i])
+    if least >= target:
+        frame["floor"] = least
+        return False
+    gather_counts(stack, d + 1, counts)
+    gather_bits(stack, d, column, parts, part if t >= 0 else 1)
+    expand(data, memo, stack, d + 1, rules)
+    frame["stride"] = rules.step
+    return frame["n_candidates"] > 0
+
+
+@njit(cache=True, nogil=True)
+def leave(memo, stack, d):
+    """Write to the memo what frame ``d`` found."""
+    frame = stack.frame[d]
+    entry = memo.entry[frame["entry"]]
+    if frame["upper"] < entry["upper"]:
+        entry["upper"] = frame["upper"]
+        entry["feature"] = frame["best"]
+    lower = frame["floor"]
+    for i in range(frame["n_candidates"]):
+        lower = min(lower, stack.total[d, stack.order[d, i]])
+    entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
+
+
+@njit(cache=True, nogil=True)
+def pick(stack, d, rules):
+    """Choose the candidate of frame ``d`` to go on with; False if none can win.
+
+    Best first at the root: a candidate is left once its bound passes the next one's. Elsewhere in order of bounds.
+    """
+    frame, order, total = stack.frame[d], stack.order[d], stack.total[d]
+    target = min(frame["budget"], frame["upper"])
+    kept, first, second = 0, INFINITE, INFINITE
+    for i in range(frame["n_candidates"]):
+        t = order[i]
+        if total[t] >= target:
+            frame["floor"] = min(frame["floor"], total[t])
+            continue
+        order[kept] = t
+        kept += 1
+        if total[t] < first:
+            frame["current"] = t
+            first, second = total[t], first
+        else:
+            second = min(second, total[t])
+    frame["n_candidates"] = kept
+    frame["step"] = rules.step
+    frame["cap"] = INFINITE
+    if d == 1 and rules.best_first and kept > 1:
+        frame["cap"] = max(second, first + frame["stride"])
+        frame["stride"] = min(2 * frame["stride"], INFINITE // 2)
+    return kept > 0
+
+
+@njit(cache=True, nogil=True)
+def settle(data, memo, stack, d, rules):
+    """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
+    frame = stack.frame[d]
+    t = frame["current"]
+    f = stack.feature[d, t]
+    lower = upper = price(data, stack, d, t, rules)
+    chosen = -1
+    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
+        if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
+            refresh(memo, stack, d, clause)
+        low = stack.lower[d, clause]
+        if low < stack.upper[d, clause]:
+            if chosen < 0 or (low < stack.lower[d, chosen]) == rules.easier_first:
+                chosen = clause
+        lower += low
+        upper += stack.upper[d, clause]
+    improve(frame, upper, f)
+    stack.total[d, t] = lower
+    return lower, chosen
+
+
+@njit(cache=True, nogil=True)
+def choose(data, memo, stack, d, rules):
+    """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
+    frame = stack.frame[d]
+    while True:
+        if frame["current"] < 0 and not pick(stack, d, rules):
+            return -1, np.int64(0)
+        lower, clause = settle(data, memo, stack, d, rules)
+        target = min(frame["budget"], frame["upper"])
+        if lower >= target or lower > frame["cap"]:
+            frame["current"] = -1
+            continue
+        own = stack.lower[d, clause]
+        budget = min(target, frame["cap"] + 1) - (lower - own)
+        return clause, min(budget, own + frame["step"]) if rules.deepening else budget
+
+
+@njit(cache=True, nogil=True)
+def search(data, memo, stack, rules, iterations):
+    """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH."""
+    last = stack.state[ITERATIONS] + iterations
+    while stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.state[ITERATIONS] >= last:
+            return PAUSED
+        if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
+            return NO_ROOM
+        if d + 1 == len(stack.frame):
+            return NO_DEPTH
+        clause, budget = choose(data, memo, stack, d, rules)
+        if clause < 0:
+            leave(memo, stack, d)
+            stack.state[DEPTH] -= 1
+            continue
+        frame = stack.frame[d]
+        frame["step"] = min(2 * frame["step"], INFINITE // 2)
+        at, hashed = look_up(data, memo, stack, d, clause)
+        left = frame["left"]
+        seen = at >= 0
+        if not seen:
+            left = left - 1 if left > 0 else left
+            lower, upper = stack.lower[d, clause], stack.upper[d, clause]
+            at = insert(memo, -1 - at, hashed, left, frame["entry"], clause, lower, upper + 1)
+        stack.entry[d, clause] = at
+        entry = memo.entry[at]
+        if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
+            continue
+        stack.state[ITERATIONS] += 1
+        stack.frame[d + 1]["seen"] = seen
+        part = clause - data.first_clause[stack.feature[d, frame["current"]]]
+        if enter(data, memo, stack, d, frame["current"], part, at, budget, rules):
+            stack.state[DEPTH] += 1
+        else:
+            leave(memo, stack, d + 1)
+    return COMPLETE
+
+
+@njit(cache=True, nogil=True)
+def start(data, memo, stack, left, leaf, rules):
+    """Enter the root into memo and stack. ``leaf`` is what one leaf costs."""
+    stack.key_below[:] = data.rows[-1]
+    hashed = hash_words(stack.key_below, data.salt)
+    slot = -1 - find(memo, data.rows, stack.key_below, hashed, left)
+    insert(memo, slot, hashed, left, -1, -1, 0, leaf + 1)
+    stack.state[ITERATIONS] = 1
+    stack.frame[1]["seen"] = False
+    if enter(data, memo, stack, 0, -1, 0, 0, INFINITE, rules):
+        stack.state[DEPTH] = 1
+    else:
+        leave(memo, stack, 1)
+
+
+@njit(cache=True, nogil=True)
+def close(data, memo, stack, rules):
+    """End the search early: leave all frames, so that the memo's root holds the interval that was reached."""
+    while stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.frame[d]["current"] >= 0:
+            settle(data, memo, stack, d, rules)
+        leave(memo, stack, d)
+        stack.state[DEPTH] -= 1

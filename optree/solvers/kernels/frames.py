@@ -1,0 +1,234 @@
+"""The engine's stack: one frame for each set of rows on the path, and how a frame is made from the one above it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.bits import LANES, add_counts
+from optree.solvers.kernels.bounds import (
+    INFINITE,
+    bound_multiway,
+    bound_singles,
+    cells_of_many,
+    cells_of_two,
+    multiway_cells,
+)
+from optree.solvers.kernels.layout import CLASS, FIRST, LAST, SHIFT, UNAVOIDABLE
+
+FRAME = np.dtype(
+    [
+        ("entry", np.int64),  # of the memo
+        ("budget", np.int64),  # a tree is wanted that costs less, or a proof that there is none
+        ("upper", np.int64),  # cost of the best tree seen
+        ("floor", np.int64),  # least bound of the splits that were set aside
+        ("step", np.int64),  # by how much the next part deepened may rise
+        ("cap", np.int64),  # root: the bound at which another split is tried
+        ("stride", np.int64),  # root: by how much the cap may rise above the best bound
+        ("best", np.int32),  # the split that attains `upper` (number of the feature), -1 for a leaf
+        ("left", np.int32),  # levels of splits left, -1: no limit
+        ("n_features", np.int32),
+        ("n_binary", np.int32),
+        ("n_columns", np.int32),
+        ("width", np.int32),  # n_columns, padded
+        ("n_runs", np.int32),
+        ("n_classes", np.int32),
+        ("n_candidates", np.int32),
+        ("current", np.int32),  # the candidate under way, -1 if none
+        ("part", np.int32),  # ... and its part to deepen
+        ("seen", np.bool_),  # whether the rows were searched before
+    ]
+)
+
+
+class Rules(NamedTuple):
+    """What is minimised, and which techniques are on."""
+
+    error: int  # cost of a misclassified unit of weight
+    penalty: int  # of a split
+    margin: int  # B3 drops a split whose parts but one gain at most this weight
+    step: int  # the least rise of a bound worth a visit
+    most_parts: int  # with a penalty per leaf, a split of more costs more than any tree
+    per_leaf: bool  # the penalty is for each leaf that holds rows
+    classes: bool  # B4
+    two_splits: bool  # t of B2
+    easier_first: bool
+    deepening: bool
+    lazy: bool
+    best_first: bool
+    peek: bool
+    duplicates: bool
+
+
+class Stack(NamedTuple):
+    """Frames by depth; frame 0 is the problem itself, frame 1 the root's. Features stand in the order of `Layout`."""
+
+    frame: np.ndarray  # FRAME[depth]
+    feature: np.ndarray  # int32[depth, q], the features that may still be split, binary ones first
+    column: np.ndarray  # int32[depth, q], the first column of each
+    bound: np.ndarray  # int64[depth, q], bound on trees with this split at the root; INFINITE if dropped
+    order: np.ndarray  # int32[depth, q], features by bound; then the candidates by bound
+    total: np.ndarray  # int64[depth, q], bound of each candidate
+    counts: np.ndarray  # int64[depth, K + 1, width], weight of each class (at last: of e) in each column
+    classes: np.ndarray  # int64[depth, K], the classes present
+    bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
+    runs: np.ndarray  # int64[depth, runs, 5], as in Layout
+    key: np.ndarray  # uint64[depth, words], the rows
+    lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
+    upper: np.ndarray  # int64[depth, clauses]
+    entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
+    row: np.ndarray  # int64[2, K + 1, width], scratch: counts of a part
+    cells: np.ndarray  # int64[CELL_ROWS, width], scratch
+    stump: np.ndarray  # int64[q], scratch
+    source: np.ndarray  # int64[width], scratch
+    parts: np.ndarray  # int64[most parts, 3], scratch
+    weights: np.ndarray  # int64[K], scratch
+    key_below: np.ndarray  # uint64[words], scratch: rows of a part
+    state: np.ndarray  # int64[2]: depth of the frame on top, iterations
+
+
+@njit(cache=True, nogil=True)
+def count_column(stack, d, column, out):
+    """Fill ``out`` with the weights of the classes present, and of e, in the rows of ``column`` and each column."""
+    frame, runs, bits = stack.frame[d], stack.runs[d], stack.bits[d]
+    width = frame["width"]
+    for t in range(frame["n_classes"]):
+        out[stack.classes[d, t], :width] = 0
+    out[-1, :width] = 0
+    for r in range(frame["n_runs"]):
+        run = runs[r]
+        add_counts(bits, width, column, run[FIRST], run[LAST], run[SHIFT], out[run[CLASS]])
+        if run[UNAVOIDABLE]:
+            add_counts(bits, width, column, run[FIRST], run[LAST], run[SHIFT], out[-1])
+
+
+@njit(cache=True, nogil=True)
+def subtract(stack, d, less, out):
+    """Take the counts ``less`` from ``out``."""
+    width = stack.frame[d]["width"]
+    for t in range(stack.frame[d]["n_classes"]):
+        k = stack.classes[d, t]
+        target, taken = out[k], less[k]
+        for c in range(width):
+            target[c] -= taken[c]
+    target, taken = out[-1], less[-1]
+    for c in range(width):
+        target[c] -= taken[c]
+
+
+@njit(cache=True, nogil=True)
+def copy_counts(stack, d, out):
+    """Copy the frame's own counts to ``out``."""
+    width = stack.frame[d]["width"]
+    for t in range(stack.frame[d]["n_classes"]):
+        k = stack.classes[d, t]
+        out[k, :width] = stack.counts[d, k, :width]
+    out[-1, :width] = stack.counts[d, -1, :width]
+
+
+@njit(cache=True, nogil=True)
+def count_part(stack, d, column, parts, part):
+    """The counts of one part of a split, given its first column: ``stack.row[0]`` filled, and returned."""
+    out = stack.row[0]
+    if part:
+        count_column(stack, d, column + part - 1, out)
+        return out
+    copy_counts(stack, d, out)
+    for other in range(column, column + parts - 1):
+        count_column(stack, d, other, stack.row[1])
+        subtract(stack, d, stack.row[1], out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def fill_cells(stack, d, counts, classes, n_classes, rules):
+    """The cells of all columns of frame ``d``, for other rows with these counts."""
+    frame = stack.frame[d]
+    if n_classes <= 2:
+        a, b = counts[classes[0]], counts[classes[n_classes - 1]]
+        cells_of_two(a, b, counts[-1], 1 + frame["n_binary"], stack.cells)
+    else:
+        count_classes = rules.classes and frame["n_binary"] == frame["n_features"]
+        cells_of_many(counts, classes, n_classes, 1 + frame["n_binary"], count_classes, stack.cells)
+
+
+@njit(cache=True, nogil=True)
+def inherit(data, stack, d, counts, rules):
+    """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
+
+    Keeps the features that B3 does not drop; finds the best stump.
+    """
+    above, frame = stack.frame[d], stack.frame[d + 1]
+    classes, n_classes = stack.classes[d + 1], frame["n_classes"]
+    fill_cells(stack, d, counts, classes, n_classes, rules)
+    bound_singles(stack.cells, counts[-1], 1 + above["n_binary"], rules, stack.bound[d + 1], stack.stump)
+    kept, columns, binary = 0, 1, 0
+    stack.source[0] = 0
+    for t in range(above["n_features"]):
+        if stack.bound[d, t] == INFINITE:
+            continue
+        f, column = stack.feature[d, t], stack.column[d, t]
+        parts = data.first_clause[f + 1] - data.first_clause[f]
+        if t < above["n_binary"]:
+            bound, cost = stack.bound[d + 1, t], rules.penalty + rules.error * stack.stump[t]
+        else:
+            multiway_cells(counts, classes, n_classes, column, parts, stack.parts)
+            bound, cost, _ = bound_multiway(stack.parts, parts, rules)
+        if cost < frame["upper"]:
+            frame["upper"] = cost
+            frame["best"] = f
+        if bound == INFINITE:
+            continue
+        stack.feature[d + 1, kept] = f
+        stack.column[d + 1, kept] = columns
+        stack.bound[d + 1, kept] = bound
+        for other in range(parts - 1):
+            stack.source[columns] = column + other
+            columns += 1
+        kept += 1
+        binary += t < above["n_binary"]
+    frame["n_features"] = kept
+    frame["n_binary"] = binary
+    frame["n_columns"] = columns
+    frame["width"] = (columns + LANES - 1) // LANES * LANES
+
+
+@njit(cache=True, nogil=True)
+def gather_counts(stack, d, counts):
+    """Copy to frame ``d`` the columns that it keeps of ``counts``."""
+    columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
+    for t in range(stack.frame[d]["n_classes"] + 1):
+        k = stack.classes[d, t] if t < stack.frame[d]["n_classes"] else len(counts) - 1
+        source, target = counts[k], stack.counts[d, k]
+        for c in range(columns):
+            target[c] = source[stack.source[c]]
+        target[columns:width] = 0
+
+
+@njit(cache=True, nogil=True)
+def gather_bits(stack, d, column, parts, part):
+    """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
+    frame, source = stack.frame[d + 1], stack.source
+    bits, below, width = stack.bits[d], stack.bits[d + 1], stack.frame[d]["width"]
+    columns, width_below = frame["n_columns"], frame["width"]
+    words, n_runs = 0, 0
+    for r in range(stack.frame[d]["n_runs"]):
+        run, first = stack.runs[d, r], words
+        for w in range(run[FIRST], run[LAST]):
+            base, target = w * width, words * width_below
+            held = bits[base + column + part - 1] if part else bits[base]
+            for other in range(0 if part else parts - 1):
+                held &= ~bits[base + column + other]
+            if held:
+                for c in range(columns):
+                    below[target + c] = held & bits[base + source[c]]
+                below[target + columns : target + width_below] = 0
+                words += 1
+        if words > first:
+            stack.runs[d + 1, n_runs] = run
+            stack.runs[d + 1, n_runs, FIRST] = first
+            stack.runs[d + 1, n_runs, LAST] = words
+            n_runs += 1
+    frame["n_runs"] = n_runs

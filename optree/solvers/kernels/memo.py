@@ -1,0 +1,93 @@
+"""The memo of the engine: for each set of rows (and levels left) an interval around its optimal cost.
+
+An entry does not hold its rows but how it was reached: an earlier entry and a clause. A look-up that meets an equal
+hash rebuilds the rows from that chain and compares all of them, so keys are exact, and an entry takes 40 bytes however
+many rows the problem has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+ENTRY = np.dtype(
+    [
+        ("hash", np.int64),
+        ("lower", np.int64),  # lower <= optimum <= upper; equal: solved
+        ("upper", np.int64),
+        ("parent", np.int32),  # the entry and ...
+        ("clause", np.int32),  # ... the clause whose rows it shares; -1 for the root
+        ("feature", np.int32),  # the split that attains `upper`, -1 for a leaf
+        ("left", np.int32),  # levels of splits left, -1: no limit
+    ]
+)
+
+
+class Memo(NamedTuple):
+    """Entries in order of creation, and where they are by hash."""
+
+    entry: np.ndarray  # ENTRY[...]
+    slot: np.ndarray  # int64[a power of two], entry or -1, linear probing
+    used: np.ndarray  # int64[1], number of entries
+    chain: np.ndarray  # uint64[words], scratch: the rows of an entry
+
+
+@njit(cache=True, nogil=True)
+def same_rows(memo, rows, at, key):
+    """Whether the entry ``at`` is the set of rows ``key`` (uint64[words])."""
+    found = memo.chain
+    found[:] = rows[-1]
+    while memo.entry[at]["clause"] >= 0:
+        clause = rows[memo.entry[at]["clause"]]
+        for w in range(len(found)):
+            found[w] &= clause[w]
+        at = memo.entry[at]["parent"]
+    for w in range(len(found)):
+        if found[w] != key[w]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def find(memo, rows, key, hashed, left):
+    """The entry of a set of rows with ``left`` levels left, or ``-1 - slot`` with the free slot of the memo."""
+    mask = len(memo.slot) - 1
+    slot = hashed & mask
+    while True:
+        at = memo.slot[slot]
+        if at < 0:
+            return -1 - slot
+        entry = memo.entry[at]
+        if entry["hash"] == hashed and entry["left"] == left and same_rows(memo, rows, at, key):
+            return at
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def insert(memo, slot, hashed, left, parent, clause, lower, upper):
+    """Add an entry at the free ``slot`` that `find` gave; its number."""
+    number = memo.used[0]
+    entry = memo.entry[number]
+    entry["hash"] = hashed
+    entry["left"] = left
+    entry["parent"] = parent
+    entry["clause"] = clause
+    entry["lower"] = lower
+    entry["upper"] = upper
+    entry["feature"] = -1
+    memo.slot[slot] = number
+    memo.used[0] = number + 1
+    return number
+
+
+@njit(cache=True, nogil=True)
+def rebuild(memo):
+    """Fill empty slots with all entries, after they have grown."""
+    mask = len(memo.slot) - 1
+    for number in range(memo.used[0]):
+        slot = memo.entry[number]["hash"] & mask
+        while memo.slot[slot] >= 0:
+            slot = (slot + 1) & mask
+        memo.slot[slot] = number
