@@ -13,7 +13,8 @@ for x.
 B3 (gain): if c (n_r - e_r), summed over the parts r but one, is at most A for a split, an optimal tree of S does
 without it. Proof: with v the part left out, A + sum of opt(parts) >= A + opt(v) + sum of c e_r >= opt(v) + sum of
 c n_r >= opt(S), as v's tree on all of S errs at most on all other rows; of optimal trees take one with fewest splits
-(depth does not grow either). n_r - e_r does not grow on subsets of S, so the split is dropped for the whole subtree.
+(depth does not grow either). n_r - e_r does not grow on subsets of S, so the split is dropped for the whole subtree. With a penalty
+per leaf the proof needs binary splits: v's tree on more rows could fill parts that were empty, each another leaf.
 
 B4 (class count): t leaves name at most t classes, so a tree of t leaves costs at least (t - 1) A + c max(e, n - weight
 of the t heaviest classes). For binary splits only: a multiway split buys many leaves for one A.
@@ -77,7 +78,7 @@ def cells_of_many(counts, classes, n_classes, columns, count_classes, cells):
 
 
 @njit(cache=True, nogil=True)
-def bound_singles(cells, unavoidable, columns, rules, bound, stump):
+def bound_singles(cells, unavoidable, columns, margin, rules, bound, stump):
     """For each binary split: a bound on trees with it at the root (B1, B4; INFINITE if B3 drops it), a stump's errors.
 
     Column c is split c - 1. A part costs at least min(c leaf, A + c max(e, n - two heaviest), 2 A + c e).
@@ -85,7 +86,7 @@ def bound_singles(cells, unavoidable, columns, rules, bound, stump):
     leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
     least_in, least_out = cells[LEAST_IN], cells[LEAST_OUT]
     gain_in, gain_out = cells[GAIN_IN], cells[GAIN_OUT]
-    error, penalty, margin, everywhere = rules.error, rules.penalty, rules.margin, unavoidable[0]
+    error, penalty, everywhere = rules.error, rules.penalty, unavoidable[0]
     for c in range(1, columns):
         e = unavoidable[c]
         low = min(error * leaf_in[c], min(penalty + error * least_in[c], 2 * penalty + error * e))
@@ -140,7 +141,7 @@ def multiway_cells(counts, classes, n_classes, column, parts, out):
 
 
 @njit(cache=True, nogil=True)
-def bound_multiway(out, parts, rules):
+def bound_multiway(out, parts, margin, rules):
     """From `multiway_cells`: bound (INFINITE if dropped), cost of the stump, and of a tree of exactly two splits.
 
     Two splits: one part is a stump, the others are leaves, so take the part that saves most. With a penalty per leaf
@@ -157,7 +158,7 @@ def bound_multiway(out, parts, rules):
         gain += n - e
         most = max(most, n - e)
     price = charge(held, rules)
-    if gain - most <= rules.margin or held < 2:
+    if gain - most <= margin or held < 2:
         return INFINITE, price + error * leaves, INFINITE
     return price + low, price + error * leaves, price + penalty + error * (leaves - saved)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
+from optree.solvers.kernels.borrowed import borrow
 from optree.solvers.kernels.bounds import (
     INFINITE,
     bound_classes,
@@ -19,6 +20,7 @@ from optree.solvers.kernels.frames import (
     count_column,
     count_part,
     fill_cells,
+    gain_margin,
     gather_bits,
     gather_counts,
     inherit,
@@ -46,8 +48,9 @@ def bound_part(data, stack, d, counts, rules):
     upper = error * (n - most)
     if upper <= penalty + error * e or frame["left"] == 1:
         return upper, upper
+    margin = gain_margin(stack, d, rules)
     fill_cells(stack, d, counts, classes, n_classes, rules)
-    stump, two = least_of_pairs(stack.cells, 1 + frame["n_binary"], rules.margin)
+    stump, two = least_of_pairs(stack.cells, 1 + frame["n_binary"], margin)
     two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
     if stump < INFINITE:
         upper = min(upper, penalty + error * stump)
@@ -55,7 +58,7 @@ def bound_part(data, stack, d, counts, rules):
         f = stack.feature[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
         multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, stack.parts)
-        _, one, more = bound_multiway(stack.parts, parts, rules)
+        _, one, more = bound_multiway(stack.parts, parts, margin, rules)
         upper, two = min(upper, one), min(two, more)
     if frame["left"] == 2:
         return upper, upper
@@ -370,6 +373,7 @@ def choose(data, memo, stack, d, rules):
 @njit(cache=True, nogil=True)
 def search(data, memo, stack, rules, iterations):
     """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH."""
+    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
@@ -410,6 +414,7 @@ def search(data, memo, stack, rules, iterations):
 @njit(cache=True, nogil=True)
 def start(data, memo, stack, left, leaf, rules):
     """Enter the root into memo and stack. ``leaf`` is what one leaf costs."""
+    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     stack.key_below[:] = data.rows[-1]
     hashed = hash_words(stack.key_below, data.salt)
     slot = -1 - find(memo, data.rows, stack.key_below, hashed, left)
@@ -425,6 +430,7 @@ def start(data, memo, stack, left, leaf, rules):
 @njit(cache=True, nogil=True)
 def close(data, memo, stack, rules):
     """End the search early: leave all frames, so that the memo's root holds the interval that was reached."""
+    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     while stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
         if stack.frame[d]["current"] >= 0:

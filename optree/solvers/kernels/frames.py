@@ -155,6 +155,12 @@ def fill_cells(stack, d, counts, classes, n_classes, rules):
 
 
 @njit(cache=True, nogil=True)
+def gain_margin(stack, d, rules):
+    """The weight up to which B3 drops a split of frame ``d``; 0, for splits that separate nothing, where it is off."""
+    return 0 if rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"] else rules.margin
+
+
+@njit(cache=True, nogil=True)
 def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -162,8 +168,9 @@ def inherit(data, stack, d, counts, rules):
     """
     above, frame = stack.frame[d], stack.frame[d + 1]
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
+    margin = gain_margin(stack, d, rules)
     fill_cells(stack, d, counts, classes, n_classes, rules)
-    bound_singles(stack.cells, counts[-1], 1 + above["n_binary"], rules, stack.bound[d + 1], stack.stump)
+    bound_singles(stack.cells, counts[-1], 1 + above["n_binary"], margin, rules, stack.bound[d + 1], stack.stump)
     kept, columns, binary = 0, 1, 0
     stack.source[0] = 0
     for t in range(above["n_features"]):
@@ -175,7 +182,7 @@ def inherit(data, stack, d, counts, rules):
             bound, cost = stack.bound[d + 1, t], rules.penalty + rules.error * stack.stump[t]
         else:
             multiway_cells(counts, classes, n_classes, column, parts, stack.parts)
-            bound, cost, _ = bound_multiway(stack.parts, parts, rules)
+            bound, cost, _ = bound_multiway(stack.parts, parts, margin, rules)
         if cost < frame["upper"]:
             frame["upper"] = cost
             frame["best"] = f
