@@ -93,6 +93,7 @@ def _new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         cells=np.empty((CELL_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         source=np.empty(width, np.int64),
+        stride=np.empty(q, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 3), np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),

@@ -28,6 +28,8 @@ from optree.solvers.kernels.frames import (
 )
 from optree.solvers.kernels.memo import find, insert
 
+import os
+VISITS = os.environ.get('VISITS') == '1'
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
@@ -283,7 +285,6 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     gather_counts(stack, d + 1, counts)
     gather_bits(stack, d, column, parts, part if t >= 0 else 1)
     expand(data, memo, stack, d + 1, rules)
-    frame["stride"] = rules.step
     return frame["n_candidates"] > 0
 
 
@@ -326,8 +327,8 @@ def pick(stack, d, rules):
     frame["step"] = rules.step
     frame["cap"] = INFINITE
     if d == 1 and rules.best_first and kept > 1:
-        frame["cap"] = max(second, first + frame["stride"])
-        frame["stride"] = min(2 * frame["stride"], INFINITE // 2)
+        frame["cap"] = max(second, first + stack.stride[frame["current"]])
+        stack.stride[frame["current"]] = min(2 * stack.stride[frame["current"]], INFINITE // 2)
     return kept > 0
 
 
@@ -367,6 +368,11 @@ def choose(data, memo, stack, d, rules):
             continue
         own = stack.lower[d, clause]
         budget = min(target, frame["cap"] + 1) - (lower - own)
+        if VISITS:
+            if stack.entry[d, clause] >= 0:
+                step = min(rules.step * 2.0 ** memo.entry[stack.entry[d, clause]]["visits"], 2.0**61)
+                return clause, min(budget, own + np.int64(step))
+            return clause, min(budget, own + rules.step)
         return clause, min(budget, own + frame["step"]) if rules.deepening else budget
 
 
@@ -389,7 +395,8 @@ def search(data, memo, stack, rules, iterations):
             stack.state[DEPTH] -= 1
             continue
         frame = stack.frame[d]
-        frame["step"] = min(2 * frame["step"], INFINITE // 2)
+        if not VISITS:
+            frame["step"] = min(2 * frame["step"], INFINITE // 2)
         at, hashed = look_up(data, memo, stack, d, clause)
         left = frame["left"]
         seen = at >= 0
@@ -402,6 +409,7 @@ def search(data, memo, stack, rules, iterations):
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
+        entry["visits"] = min(entry["visits"] + 1, 40)
         stack.frame[d + 1]["seen"] = seen
         part = clause - data.first_clause[stack.feature[d, frame["current"]]]
         if enter(data, memo, stack, d, frame["current"], part, at, budget, rules):
@@ -421,6 +429,7 @@ def start(data, memo, stack, left, leaf, rules):
     insert(memo, slot, hashed, left, -1, -1, 0, leaf + 1)
     stack.state[ITERATIONS] = 1
     stack.frame[1]["seen"] = False
+    stack.stride[:] = rules.step
     if enter(data, memo, stack, 0, -1, 0, 0, INFINITE, rules):
         stack.state[DEPTH] = 1
     else:

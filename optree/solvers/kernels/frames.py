@@ -26,7 +26,6 @@ FRAME = np.dtype(
         ("floor", np.int64),  # least bound of the splits that were set aside
         ("step", np.int64),  # by how much the next part deepened may rise
         ("cap", np.int64),  # root: the bound at which another split is tried
-        ("stride", np.int64),  # root: by how much the cap may rise above the best bound
         ("best", np.int32),  # the split that attains `upper` (number of the feature), -1 for a leaf
         ("left", np.int32),  # levels of splits left, -1: no limit
         ("n_features", np.int32),
@@ -83,6 +82,7 @@ class Stack(NamedTuple):
     cells: np.ndarray  # int64[CELL_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
     source: np.ndarray  # int64[width], scratch
+    stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 3], scratch
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part

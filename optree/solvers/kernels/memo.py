@@ -20,7 +20,8 @@ ENTRY = np.dtype(
         ("parent", np.int32),  # the entry and ...
         ("clause", np.int32),  # ... the clause whose rows it shares; -1 for the root
         ("feature", np.int32),  # the split that attains `upper`, -1 for a leaf
-        ("left", np.int32),  # levels of splits left, -1: no limit
+        ("left", np.int16),  # levels of splits left, -1: no limit
+        ("visits", np.int16),  # how often it was searched
     ]
 )
 
@@ -77,6 +78,7 @@ def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     entry["lower"] = lower
     entry["upper"] = upper
     entry["feature"] = -1
+    entry["visits"] = 0
     memo.slot[slot] = number
     memo.used[0] = number + 1
     return number
