@@ -27,10 +27,11 @@ from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Result, Trace
 from optree.solvers.kernels import engine_search as kernel
+from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.bounds import CELL_ROWS, INFINITE
 from optree.solvers.kernels.frames import FRAME, Rules, Stack
 from optree.solvers.kernels.layout import Layout, layout
-from optree.solvers.kernels.memo import ENTRY, Memo, find, rebuild
+from optree.solvers.kernels.memo import ENTRY, Memo, rebuild
 from optree.solvers.spec import Parameter, Solver
 from optree.tree import LEAF, Tree
 
@@ -70,19 +71,19 @@ def _new_memo(data: Layout) -> Memo:
     )
 
 
-def _new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
+def _new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
     """A stack with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
     q, width, classes = len(data.feature), len(data.bits) // words, data.n_classes
     stack = Stack(
         frame=np.zeros(depth, FRAME),
-        feature=np.empty((depth, q), np.int32),
-        column=np.empty((depth, q), np.int32),
+        feature=np.empty((depth, q), np.int64),
+        column=np.empty((depth, q), np.int64),
         bound=np.empty((depth, q), np.int64),
-        order=np.empty((depth, q), np.int32),
+        order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
         counts=np.empty((depth, classes + 1, width), np.int64),
-        classes=np.empty((depth, classes), np.int64),
+        classes=np.empty((depth, classes + 1), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
         runs=np.empty((depth, *data.runs.shape), np.int64),
         key=np.empty((depth, words), np.uint64),
@@ -93,7 +94,7 @@ def _new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         cells=np.empty((CELL_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         source=np.empty(width, np.int64),
-        stride=np.empty(q, np.int64),
+        stride=np.full(q, step, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 3), np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),
@@ -106,9 +107,27 @@ def _new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
     stack.feature[0] = np.arange(q)
     stack.column[0] = 1 + data.first_clause[:-1] - np.arange(q)
     stack.bound[0] = 0
-    stack.classes[0] = np.arange(classes)
+    stack.classes[0] = np.arange(classes + 1)
+    stack.key[0] = data.rows[-1]
     stack.bits[0], stack.runs[0] = data.bits, data.runs
     return stack
+
+
+def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int) -> int:
+    """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
+    hashed = hash_words(key, data.salt)
+    slot = hashed & (len(memo.slot) - 1)
+    while (at := int(memo.slot[slot])) >= 0:
+        entry = memo.entry[at]
+        if entry["hash"] == hashed and entry["left"] == left:
+            rows = data.rows[-1].copy()
+            while entry["clause"] >= 0:
+                rows &= data.rows[entry["clause"]]
+                entry = memo.entry[entry["parent"]]
+            if (rows == key).all():
+                return at
+        slot = (slot + 1) & (len(memo.slot) - 1)
+    return -1
 
 
 def _grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | None]:
@@ -144,8 +163,8 @@ class _Search:
 
     def __init__(self, problem: Problem, data: Layout, rules: Rules, left: int, leaf: int):
         self.problem, self.data, self.rules, self.left = problem, data, rules, left
-        self.memo, self.stack = _new_memo(data), _new_stack(data, left)
-        kernel.start(data, self.memo, self.stack, left, leaf, rules)
+        self.memo, self.stack = _new_memo(data), _new_stack(data, left, rules.step)
+        self.leaf = leaf
 
     @property
     def iterations(self) -> int:
@@ -153,7 +172,9 @@ class _Search:
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound)."""
-        if not self.stack.state[kernel.DEPTH]:
+        if not self.memo.used[0]:
+            return self.leaf, min(self.leaf, self.rules.penalty)
+        if self.stack.state[kernel.DEPTH] < 1:
             return int(self.memo.entry[0]["upper"]), int(self.memo.entry[0]["lower"])
         root = self.stack.frame[1]
         candidates = self.stack.order[1, : root["n_candidates"]]
@@ -168,7 +189,7 @@ class _Search:
             while status is None:
                 upper, lower = self.interval()
                 trace.add(upper + offset, lower + offset)
-                if not self.stack.state[kernel.DEPTH]:
+                if lower == upper:
                     return "optimal"
                 if status := clock.limit(self.iterations):
                     break
@@ -190,7 +211,7 @@ class _Search:
             key, left = state
             if key is None or left == 0:
                 return LEAF, []
-            at = find(memo, data.rows, key, kernel.hash_words(key, data.salt), left)
+            at = look_up(memo, data, key, left)
             f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(rows)
             if f < 0:
                 return LEAF, []

@@ -86,7 +86,7 @@ else:
         """The index of the lowest bit set in a uint64 that is not zero."""
         return _cttz(word)
 
-    @njit(cache=True, nogil=True)
+    @njit(nogil=True)
     def add_counts(bits, width, column, first, last, shift, out):
         """Add to ``out[c]``, for every column c, ``2**shift`` times the number of rows in both c and ``column``.
 

@@ -20,7 +20,11 @@ class Borrowed(types.Type):
 
     def __init__(self, kind):
         self.kind = kind
-        super().__init__(name=f"Borrowed({kind})")
+        super().__init__(name=f"Borrowed({kind.instance_class.__name__})")  # short: it is part of every symbol
+
+    @property
+    def key(self):
+        return self.kind
 
 
 register_model(Borrowed)(models.OpaqueModel)

@@ -34,7 +34,7 @@ LEAF_IN, LEAF_OUT, LEAST_IN, LEAST_OUT, GAIN_IN, GAIN_OUT, PAIR_IN, PAIR_OUT, SE
 CELL_ROWS = 10
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cells_of_two(first, second, unavoidable, columns, cells):
     """Fill ``cells`` when two classes are present: a leaf's errors, e, and n - e of both sides of each column."""
     leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
@@ -52,12 +52,13 @@ def cells_of_two(first, second, unavoidable, columns, cells):
         gain_out[c] = a + b - e
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cells_of_many(counts, classes, n_classes, columns, count_classes, cells):
     """As `cells_of_two`, for any classes; LEAST is then max(e, n - the two heaviest classes) if B4 is on."""
     unavoidable = counts[-1]
     for row in (LEAF_IN, LEAF_OUT, PAIR_IN, PAIR_OUT, SECOND_IN, SECOND_OUT):
-        cells[row, :columns] = 0
+        for c in range(columns):
+            cells[row, c] = 0
     for side in range(2):  # LEAF: sum of all so far; PAIR: the heaviest; SECOND: the second
         total, most, second = cells[LEAF_IN + side], cells[PAIR_IN + side], cells[SECOND_IN + side]
         for t in range(n_classes):
@@ -77,7 +78,7 @@ def cells_of_many(counts, classes, n_classes, columns, count_classes, cells):
             least[c] = max(e, leaf[c] - second[c]) if count_classes else e
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bound_singles(cells, unavoidable, columns, margin, rules, bound, stump):
     """For each binary split: a bound on trees with it at the root (B1, B4; INFINITE if B3 drops it), a stump's errors.
 
@@ -95,7 +96,7 @@ def bound_singles(cells, unavoidable, columns, margin, rules, bound, stump):
         bound[c - 1] = penalty + low if min(gain_in[c], gain_out[c]) > margin else INFINITE
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def least_of_pairs(cells, columns, margin):
     """Over all binary splits: the least errors of a stump, and t of B2 (INFINITE if no split passes B3)."""
     leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
@@ -109,7 +110,7 @@ def least_of_pairs(cells, columns, margin):
     return stump, two
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def charge(held, rules):
     """What a split with ``held`` parts that hold rows costs by itself; with a penalty per leaf, a leaf is in it."""
     if not rules.per_leaf:
@@ -117,7 +118,7 @@ def charge(held, rules):
     return rules.penalty * (held - 1) if held <= rules.most_parts else INFINITE // 2
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def multiway_cells(counts, classes, n_classes, column, parts, out):
     """Fill ``out[part] = (n, leaf, e)`` of a multiway split whose parts 1, 2, ... are the columns from ``column``."""
     for part in range(parts):
@@ -140,7 +141,7 @@ def multiway_cells(counts, classes, n_classes, column, parts, out):
         out[part, 0], out[part, 1], out[part, 2] = n, n - most, e
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bound_multiway(out, parts, margin, rules):
     """From `multiway_cells`: bound (INFINITE if dropped), cost of the stump, and of a tree of exactly two splits.
 
@@ -163,7 +164,7 @@ def bound_multiway(out, parts, margin, rules):
     return price + low, price + error * leaves, price + penalty + error * (leaves - saved)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bound_classes(counts, classes, n_classes, e, start, rules, weights):
     """B4: the least over t >= ``start`` leaves of (t - 1) A + c max(e, n - the t heaviest classes).
 

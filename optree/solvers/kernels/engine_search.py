@@ -16,7 +16,6 @@ from optree.solvers.kernels.bounds import (
     multiway_cells,
 )
 from optree.solvers.kernels.frames import (
-    copy_counts,
     count_column,
     count_part,
     fill_cells,
@@ -28,8 +27,6 @@ from optree.solvers.kernels.frames import (
 )
 from optree.solvers.kernels.memo import find, insert
 
-import os
-VISITS = os.environ.get('VISITS') == '1'
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
@@ -37,7 +34,7 @@ COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 DEPTH, ITERATIONS = range(2)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
     frame, classes, n_classes = stack.frame[d], stack.classes[d], stack.frame[d]["n_classes"]
@@ -73,7 +70,7 @@ def bound_part(data, stack, d, counts, rules):
     return min(lower, upper), upper
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def price(data, stack, d, t, rules):
     """What the split of feature number ``t`` of frame ``d`` costs by itself."""
     if not rules.per_leaf or t < stack.frame[d]["n_binary"]:
@@ -87,50 +84,52 @@ def price(data, stack, d, t, rules):
     return charge(held, rules)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def drop_equals(stack, d, t, counts):
-    """Drop the later binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
+    """Drop the other binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
 
-    counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves.
+    counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves. Most are
+    told apart by the weight of one class.
     """
-    frame, classes, own = stack.frame[d], stack.classes[d], stack.column[d, t]
-    n, a = np.int64(0), np.int64(0)
-    for i in range(frame["n_classes"]):
-        n += stack.counts[d, classes[i], 0]
-        a += counts[classes[i], own]
+    frame, classes, bound, own = stack.frame[d], stack.classes[d], stack.bound[d], stack.column[d, t]
+    first = stack.counts[d, classes[0]]
+    same, opposite = first[own], first[0] - first[own]
     for other in range(frame["n_binary"]):
-        if other == t or stack.bound[d, other] != stack.bound[d, t]:
+        column = other + 1
+        if (first[column] != same and first[column] != opposite) or bound[other] != bound[t] or other == t:
             continue
-        column = stack.column[d, other]
-        b, both = np.int64(0), np.int64(0)
+        n, a, b, both = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         for i in range(frame["n_classes"]):
+            n += stack.counts[d, classes[i], 0]
+            a += counts[classes[i], own]
             b += stack.counts[d, classes[i], column]
             both += counts[classes[i], column]
         if (both == a and both == b) or (both == 0 and a + b == n):
-            stack.bound[d, other] = INFINITE
+            bound[other] = INFINITE
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
     first, column = data.first_clause[f], stack.column[d, t]
-    rest, row = stack.row[0], stack.row[1]
+    row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
     lower = upper = price(data, stack, d, t, rules)
-    copy_counts(stack, d, rest)
-    for clause in range(first + 1, data.first_clause[f + 1]):
-        count_column(stack, d, column + clause - first - 1, row)
-        subtract(stack, d, row, rest)
-        stack.lower[d, clause], stack.upper[d, clause] = bound_part(data, stack, d, row, rules)
-        lower += stack.lower[d, clause]
-        upper += stack.upper[d, clause]
-    if rules.duplicates and t < stack.frame[d]["n_binary"]:
-        drop_equals(stack, d, t, row)
-    stack.lower[d, first], stack.upper[d, first] = bound_part(data, stack, d, rest, rules)
-    return lower + stack.lower[d, first], upper + stack.upper[d, first]
+    for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
+        if clause > first:
+            count_column(stack, d, column + clause - first - 1, row)
+            subtract(stack, d, whole, row, rest)
+            whole = rest
+            if rules.duplicates and t < stack.frame[d]["n_binary"]:
+                drop_equals(stack, d, t, row)
+        part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
+        stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
+        lower += part_lower
+        upper += part_upper
+    return lower, upper
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def look_up(data, memo, stack, d, clause):
     """The entry of a part of a split of frame ``d``, or ``-1 - slot``; and its hash. Leaves its rows in key_below."""
     key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
@@ -141,7 +140,7 @@ def look_up(data, memo, stack, d, clause):
     return find(memo, data.rows, below, hashed, left - 1 if left > 0 else left), hashed
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def recall(data, memo, stack, d, t, rules):
     """Sharpen the parts of split ``t`` that are not solved with what the memo knows; the bound and cost of the split."""
     f = stack.feature[d, t]
@@ -158,7 +157,7 @@ def recall(data, memo, stack, d, t, rules):
     return lower, upper
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def peek(data, memo, stack, d, t, rules):
     """A bound on trees with split ``t`` at the root from B1 and the memo, before its pairs are counted."""
     f, classes, n_classes = stack.feature[d, t], stack.classes[d], stack.frame[d]["n_classes"]
@@ -176,7 +175,7 @@ def peek(data, memo, stack, d, t, rules):
     return lower
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def refresh(memo, stack, d, clause):
     """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
     entry = memo.entry[stack.entry[d, clause]]
@@ -184,7 +183,7 @@ def refresh(memo, stack, d, clause):
     stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def improve(frame, cost, feature):
     """Keep a better tree."""
     if cost < frame["upper"]:
@@ -192,7 +191,7 @@ def improve(frame, cost, feature):
         frame["best"] = feature
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sort_by(order, length, key):
     """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
     for i in range(1, length):
@@ -203,7 +202,7 @@ def sort_by(order, length, key):
         order[j] = item
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
@@ -240,7 +239,7 @@ def expand(data, memo, stack, d, rules):
     frame["current"] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def enter(data, memo, stack, d, t, part, entry, budget, rules):
     """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
 
@@ -263,6 +262,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
+    stack.classes[d + 1, n_classes] = len(counts) - 1
     frame["n_classes"] = n_classes
     frame["entry"] = entry
     frame["budget"] = budget
@@ -271,7 +271,8 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     frame["floor"] = INFINITE
     frame["left"] = memo.entry[entry]["left"]
     inherit(data, stack, d, counts, rules)
-    stack.key[d + 1] = stack.key_below
+    for w in range(len(stack.key_below)):
+        stack.key[d + 1, w] = stack.key_below[w]
     frame["n_candidates"] = 0
     if frame["left"] == 1:
         frame["floor"] = frame["upper"]
@@ -283,12 +284,12 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
         frame["floor"] = least
         return False
     gather_counts(stack, d + 1, counts)
-    gather_bits(stack, d, column, parts, part if t >= 0 else 1)
+    gather_bits(stack, d, column, parts, part)
     expand(data, memo, stack, d + 1, rules)
     return frame["n_candidates"] > 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def leave(memo, stack, d):
     """Write to the memo what frame ``d`` found."""
     frame = stack.frame[d]
@@ -302,7 +303,7 @@ def leave(memo, stack, d):
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pick(stack, d, rules):
     """Choose the candidate of frame ``d`` to go on with; False if none can win.
 
@@ -324,7 +325,6 @@ def pick(stack, d, rules):
         else:
             second = min(second, total[t])
     frame["n_candidates"] = kept
-    frame["step"] = rules.step
     frame["cap"] = INFINITE
     if d == 1 and rules.best_first and kept > 1:
         frame["cap"] = max(second, first + stack.stride[frame["current"]])
@@ -332,7 +332,7 @@ def pick(stack, d, rules):
     return kept > 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def settle(data, memo, stack, d, rules):
     """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
     frame = stack.frame[d]
@@ -354,7 +354,7 @@ def settle(data, memo, stack, d, rules):
     return lower, chosen
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def choose(data, memo, stack, d, rules):
     """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
     frame = stack.frame[d]
@@ -366,22 +366,42 @@ def choose(data, memo, stack, d, rules):
         if lower >= target or lower > frame["cap"]:
             frame["current"] = -1
             continue
-        own = stack.lower[d, clause]
+        own, step = stack.lower[d, clause], rules.step
+        if stack.entry[d, clause] >= 0:
+            visits = memo.entry[stack.entry[d, clause]]["visits"]
+            step = rules.step << visits if rules.step < INFINITE >> visits else INFINITE
         budget = min(target, frame["cap"] + 1) - (lower - own)
-        if VISITS:
-            if stack.entry[d, clause] >= 0:
-                step = min(rules.step * 2.0 ** memo.entry[stack.entry[d, clause]]["visits"], 2.0**61)
-                return clause, min(budget, own + np.int64(step))
-            return clause, min(budget, own + rules.step)
-        return clause, min(budget, own + frame["step"]) if rules.deepening else budget
+        return clause, min(budget, own + step) if rules.deepening else budget
+
+
+@njit(nogil=True)
+def descend(data, memo, stack, d, clause, rules):
+    """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
+    frame = stack.frame[d]
+    if clause < 0:
+        for w in range(len(stack.key_below)):
+            stack.key_below[w] = stack.key[0, w]
+        hashed = hash_words(stack.key_below, data.salt)
+        left, parent, upper = frame["left"], -1, INFINITE
+        lower, at = np.int64(0), find(memo, data.rows, stack.key_below, hashed, left)
+    else:
+        at, hashed = look_up(data, memo, stack, d, clause)
+        left, parent = (frame["left"] - 1 if frame["left"] > 0 else -1), frame["entry"]
+        lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
+    if at >= 0:
+        return at, True
+    return insert(memo, -1 - at, hashed, left, parent, clause, lower, upper), False
 
 
 @njit(cache=True, nogil=True)
 def search(data, memo, stack, rules, iterations):
-    """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH."""
+    """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
+
+    The first call starts at frame 0, whose only part is the root.
+    """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     last = stack.state[ITERATIONS] + iterations
-    while stack.state[DEPTH] > 0:
+    while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
         if stack.state[ITERATIONS] >= last:
             return PAUSED
@@ -389,51 +409,30 @@ def search(data, memo, stack, rules, iterations):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH
-        clause, budget = choose(data, memo, stack, d, rules)
-        if clause < 0:
-            leave(memo, stack, d)
+        frame, clause, budget, t = stack.frame[d], -1, INFINITE, -1
+        if d > 0:
+            clause, budget = choose(data, memo, stack, d, rules)
+            t = frame["current"]
+        if clause < 0 and memo.used[0] > 0:
+            if d > 0:
+                leave(memo, stack, d)
             stack.state[DEPTH] -= 1
             continue
-        frame = stack.frame[d]
-        if not VISITS:
-            frame["step"] = min(2 * frame["step"], INFINITE // 2)
-        at, hashed = look_up(data, memo, stack, d, clause)
-        left = frame["left"]
-        seen = at >= 0
-        if not seen:
-            left = left - 1 if left > 0 else left
-            lower, upper = stack.lower[d, clause], stack.upper[d, clause]
-            at = insert(memo, -1 - at, hashed, left, frame["entry"], clause, lower, upper + 1)
-        stack.entry[d, clause] = at
-        entry = memo.entry[at]
+        at, seen = descend(data, memo, stack, d, clause, rules)
+        entry, part = memo.entry[at], 1
+        if d > 0:
+            stack.entry[d, clause] = at
+            part = clause - data.first_clause[stack.feature[d, t]]
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
-        entry["visits"] = min(entry["visits"] + 1, 40)
+        entry["visits"] = min(entry["visits"] + 1, 60)
         stack.frame[d + 1]["seen"] = seen
-        part = clause - data.first_clause[stack.feature[d, frame["current"]]]
-        if enter(data, memo, stack, d, frame["current"], part, at, budget, rules):
+        if enter(data, memo, stack, d, t, part, at, budget, rules):
             stack.state[DEPTH] += 1
         else:
             leave(memo, stack, d + 1)
     return COMPLETE
-
-
-@njit(cache=True, nogil=True)
-def start(data, memo, stack, left, leaf, rules):
-    """Enter the root into memo and stack. ``leaf`` is what one leaf costs."""
-    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
-    stack.key_below[:] = data.rows[-1]
-    hashed = hash_words(stack.key_below, data.salt)
-    slot = -1 - find(memo, data.rows, stack.key_below, hashed, left)
-    insert(memo, slot, hashed, left, -1, -1, 0, leaf + 1)
-    stack.state[ITERATIONS] = 1
-    stack.frame[1]["seen"] = False
-    stack.stride[:] = rules.step
-    if enter(data, memo, stack, 0, -1, 0, 0, INFINITE, rules):
-        stack.state[DEPTH] = 1
-    else:
-        leave(memo, stack, 1)
 
 
 @njit(cache=True, nogil=True)

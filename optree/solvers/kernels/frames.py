@@ -24,19 +24,18 @@ FRAME = np.dtype(
         ("budget", np.int64),  # a tree is wanted that costs less, or a proof that there is none
         ("upper", np.int64),  # cost of the best tree seen
         ("floor", np.int64),  # least bound of the splits that were set aside
-        ("step", np.int64),  # by how much the next part deepened may rise
         ("cap", np.int64),  # root: the bound at which another split is tried
-        ("best", np.int32),  # the split that attains `upper` (number of the feature), -1 for a leaf
-        ("left", np.int32),  # levels of splits left, -1: no limit
-        ("n_features", np.int32),
-        ("n_binary", np.int32),
-        ("n_columns", np.int32),
-        ("width", np.int32),  # n_columns, padded
-        ("n_runs", np.int32),
-        ("n_classes", np.int32),
-        ("n_candidates", np.int32),
-        ("current", np.int32),  # the candidate under way, -1 if none
-        ("part", np.int32),  # ... and its part to deepen
+        ("best", np.int64),  # the split that attains `upper` (number of the feature), -1 for a leaf
+        ("left", np.int64),  # levels of splits left, -1: no limit
+        ("n_features", np.int64),
+        ("n_binary", np.int64),
+        ("n_columns", np.int64),
+        ("width", np.int64),  # n_columns, padded
+        ("n_runs", np.int64),
+        ("n_classes", np.int64),
+        ("n_candidates", np.int64),
+        ("current", np.int64),  # the candidate under way, -1 if none
+        ("part", np.int64),  # ... and its part to deepen
         ("seen", np.bool_),  # whether the rows were searched before
     ]
 )
@@ -65,13 +64,13 @@ class Stack(NamedTuple):
     """Frames by depth; frame 0 is the problem itself, frame 1 the root's. Features stand in the order of `Layout`."""
 
     frame: np.ndarray  # FRAME[depth]
-    feature: np.ndarray  # int32[depth, q], the features that may still be split, binary ones first
-    column: np.ndarray  # int32[depth, q], the first column of each
+    feature: np.ndarray  # int64[depth, q], the features that may still be split, binary ones first
+    column: np.ndarray  # int64[depth, q], the first column of each
     bound: np.ndarray  # int64[depth, q], bound on trees with this split at the root; INFINITE if dropped
-    order: np.ndarray  # int32[depth, q], features by bound; then the candidates by bound
+    order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
-    counts: np.ndarray  # int64[depth, K + 1, width], weight of each class (at last: of e) in each column
-    classes: np.ndarray  # int64[depth, K], the classes present
+    counts: np.ndarray  # int64[depth, K + 1, width], weight of each class (row K: of e) in each column
+    classes: np.ndarray  # int64[depth, K + 1], the classes present, then K: the row of e in tables of counts
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     runs: np.ndarray  # int64[depth, runs, 5], as in Layout
     key: np.ndarray  # uint64[depth, words], the rows
@@ -89,60 +88,48 @@ class Stack(NamedTuple):
     state: np.ndarray  # int64[2]: depth of the frame on top, iterations
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_column(stack, d, column, out):
     """Fill ``out`` with the weights of the classes present, and of e, in the rows of ``column`` and each column."""
     frame, runs, bits = stack.frame[d], stack.runs[d], stack.bits[d]
     width = frame["width"]
-    for t in range(frame["n_classes"]):
-        out[stack.classes[d, t], :width] = 0
-    out[-1, :width] = 0
-    for r in range(frame["n_runs"]):
-        run = runs[r]
-        add_counts(bits, width, column, run[FIRST], run[LAST], run[SHIFT], out[run[CLASS]])
-        if run[UNAVOIDABLE]:
-            add_counts(bits, width, column, run[FIRST], run[LAST], run[SHIFT], out[-1])
-
-
-@njit(cache=True, nogil=True)
-def subtract(stack, d, less, out):
-    """Take the counts ``less`` from ``out``."""
-    width = stack.frame[d]["width"]
-    for t in range(stack.frame[d]["n_classes"]):
-        k = stack.classes[d, t]
-        target, taken = out[k], less[k]
+    for t in range(frame["n_classes"] + 1):
+        target = out[stack.classes[d, t]]
         for c in range(width):
-            target[c] -= taken[c]
-    target, taken = out[-1], less[-1]
-    for c in range(width):
-        target[c] -= taken[c]
+            target[c] = 0
+    for r in range(frame["n_runs"]):
+        first, last, shift = runs[r, FIRST], runs[r, LAST], runs[r, SHIFT]
+        add_counts(bits, width, column, first, last, shift, out[runs[r, CLASS]])
+        if runs[r, UNAVOIDABLE]:
+            add_counts(bits, width, column, first, last, shift, out[len(out) - 1])
 
 
-@njit(cache=True, nogil=True)
-def copy_counts(stack, d, out):
-    """Copy the frame's own counts to ``out``."""
-    width = stack.frame[d]["width"]
-    for t in range(stack.frame[d]["n_classes"]):
+@njit(nogil=True)
+def subtract(stack, d, whole, less, out):
+    """``out = whole - less``, counts of frame ``d``."""
+    for t in range(stack.frame[d]["n_classes"] + 1):
         k = stack.classes[d, t]
-        out[k, :width] = stack.counts[d, k, :width]
-    out[-1, :width] = stack.counts[d, -1, :width]
+        target, first, second = out[k], whole[k], less[k]
+        for c in range(stack.frame[d]["width"]):
+            target[c] = first[c] - second[c]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_part(stack, d, column, parts, part):
-    """The counts of one part of a split, given its first column: ``stack.row[0]`` filled, and returned."""
-    out = stack.row[0]
+    """The counts of one part of a split, given its first column: filled and returned."""
+    row, rest = stack.row[0], stack.row[1]
     if part:
-        count_column(stack, d, column + part - 1, out)
-        return out
-    copy_counts(stack, d, out)
+        count_column(stack, d, column + part - 1, row)
+        return row
+    whole = stack.counts[d]
     for other in range(column, column + parts - 1):
-        count_column(stack, d, other, stack.row[1])
-        subtract(stack, d, stack.row[1], out)
-    return out
+        count_column(stack, d, other, row)
+        subtract(stack, d, whole, row, rest)
+        whole = rest
+    return rest
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_cells(stack, d, counts, classes, n_classes, rules):
     """The cells of all columns of frame ``d``, for other rows with these counts."""
     frame = stack.frame[d]
@@ -154,13 +141,13 @@ def fill_cells(stack, d, counts, classes, n_classes, rules):
         cells_of_many(counts, classes, n_classes, 1 + frame["n_binary"], count_classes, stack.cells)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gain_margin(stack, d, rules):
     """The weight up to which B3 drops a split of frame ``d``; 0, for splits that separate nothing, where it is off."""
     return 0 if rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"] else rules.margin
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -202,19 +189,20 @@ def inherit(data, stack, d, counts, rules):
     frame["width"] = (columns + LANES - 1) // LANES * LANES
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather_counts(stack, d, counts):
     """Copy to frame ``d`` the columns that it keeps of ``counts``."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
     for t in range(stack.frame[d]["n_classes"] + 1):
-        k = stack.classes[d, t] if t < stack.frame[d]["n_classes"] else len(counts) - 1
+        k = stack.classes[d, t]
         source, target = counts[k], stack.counts[d, k]
         for c in range(columns):
             target[c] = source[stack.source[c]]
-        target[columns:width] = 0
+        for c in range(columns, width):
+            target[c] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather_bits(stack, d, column, parts, part):
     """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
     frame, source = stack.frame[d + 1], stack.source
@@ -231,10 +219,12 @@ def gather_bits(stack, d, column, parts, part):
             if held:
                 for c in range(columns):
                     below[target + c] = held & bits[base + source[c]]
-                below[target + columns : target + width_below] = 0
+                for c in range(columns, width_below):
+                    below[target + c] = 0
                 words += 1
         if words > first:
-            stack.runs[d + 1, n_runs] = run
+            for i in range(stack.runs.shape[2]):
+                stack.runs[d + 1, n_runs, i] = run[i]
             stack.runs[d + 1, n_runs, FIRST] = first
             stack.runs[d + 1, n_runs, LAST] = words
             n_runs += 1

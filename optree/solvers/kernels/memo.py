@@ -1,7 +1,7 @@
 """The memo of the engine: for each set of rows (and levels left) an interval around its optimal cost.
 
 An entry does not hold its rows but how it was reached: an earlier entry and a clause. A look-up that meets an equal
-hash rebuilds the rows from that chain and compares all of them, so keys are exact, and an entry takes 40 bytes however
+hash rebuilds the rows from that chain and compares all of them, so keys are exact, and an entry takes 64 bytes however
 many rows the problem has.
 """
 
@@ -17,11 +17,11 @@ ENTRY = np.dtype(
         ("hash", np.int64),
         ("lower", np.int64),  # lower <= optimum <= upper; equal: solved
         ("upper", np.int64),
-        ("parent", np.int32),  # the entry and ...
-        ("clause", np.int32),  # ... the clause whose rows it shares; -1 for the root
-        ("feature", np.int32),  # the split that attains `upper`, -1 for a leaf
-        ("left", np.int16),  # levels of splits left, -1: no limit
-        ("visits", np.int16),  # how often it was searched
+        ("parent", np.int64),  # the entry and ...
+        ("clause", np.int64),  # ... the clause whose rows it shares; -1 for the root
+        ("feature", np.int64),  # the split that attains `upper`, -1 for a leaf
+        ("left", np.int64),  # levels of splits left, -1: no limit
+        ("visits", np.int64),  # how often it was searched
     ]
 )
 
@@ -35,11 +35,12 @@ class Memo(NamedTuple):
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def same_rows(memo, rows, at, key):
     """Whether the entry ``at`` is the set of rows ``key`` (uint64[words])."""
     found = memo.chain
-    found[:] = rows[-1]
+    for w in range(len(found)):
+        found[w] = rows[len(rows) - 1, w]
     while memo.entry[at]["clause"] >= 0:
         clause = rows[memo.entry[at]["clause"]]
         for w in range(len(found)):
@@ -51,7 +52,7 @@ def same_rows(memo, rows, at, key):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find(memo, rows, key, hashed, left):
     """The entry of a set of rows with ``left`` levels left, or ``-1 - slot`` with the free slot of the memo."""
     mask = len(memo.slot) - 1
@@ -66,7 +67,7 @@ def find(memo, rows, key, hashed, left):
         slot = (slot + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     """Add an entry at the free ``slot`` that `find` gave; its number."""
     number = memo.used[0]
