@@ -285,8 +285,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
         return False
     gather_counts(stack, d + 1, counts)
     gather_bits(stack, d, column, parts, part)
-    expand(data, memo, stack, d + 1, rules)
-    return frame["n_candidates"] > 0
+    return True
 
 
 @njit(nogil=True)
@@ -429,6 +428,8 @@ def search(data, memo, stack, rules, iterations):
         entry["visits"] = min(entry["visits"] + 1, 60)
         stack.frame[d + 1]["seen"] = seen
         if enter(data, memo, stack, d, t, part, at, budget, rules):
+            expand(data, memo, stack, d + 1, rules)
+        if stack.frame[d + 1]["n_candidates"] > 0:
             stack.state[DEPTH] += 1
         else:
             leave(memo, stack, d + 1)
