@@ -28,7 +28,7 @@ from optree.problem import Problem
 from optree.result import Result, Trace
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.bounds import CELL_ROWS, INFINITE
+from optree.solvers.kernels.bounds import INFINITE, TOP_ROWS
 from optree.solvers.kernels.frames import FRAME, Rules, Stack
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.kernels.memo import ENTRY, Memo, rebuild
@@ -91,7 +91,7 @@ def _new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
         row=np.empty((2, classes + 1, width), np.int64),
-        cells=np.empty((CELL_ROWS, width), np.int64),
+        tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         source=np.empty(width, np.int64),
         stride=np.full(q, step, np.int64),

@@ -29,84 +29,102 @@ from numba import njit
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 
-# Rows of a table of cells: for each column of bits c, what its rows ("in") and the others ("out") hold.
-LEAF_IN, LEAF_OUT, LEAST_IN, LEAST_OUT, GAIN_IN, GAIN_OUT, PAIR_IN, PAIR_OUT, SECOND_IN, SECOND_OUT = range(10)
-CELL_ROWS = 10
+# Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in
+# its rows ("in") and in the others ("out").
+SIZE, MOST_IN, TWO_IN, MOST_OUT, TWO_OUT = range(5)
+TOP_ROWS = 5
+
+
+# The loops below are cut so that each writes at most two arrays: LLVM vectorises no loop that needs more than a few
+# checks of overlap. Column 0 holds all rows; column c is split c - 1.
 
 
 @njit(nogil=True)
-def cells_of_two(first, second, unavoidable, columns, cells):
-    """Fill ``cells`` when two classes are present: a leaf's errors, e, and n - e of both sides of each column."""
-    leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
-    least_in, least_out = cells[LEAST_IN], cells[LEAST_OUT]
-    gain_in, gain_out = cells[GAIN_IN], cells[GAIN_OUT]
-    all_first, all_second, all_unavoidable = first[0], second[0], unavoidable[0]
-    for c in range(columns):
-        a, b, e = first[c], second[c], unavoidable[c]
-        leaf_in[c] = min(a, b)
-        least_in[c] = e
-        gain_in[c] = a + b - e
-        a, b, e = all_first - a, all_second - b, all_unavoidable - e
-        leaf_out[c] = min(a, b)
-        least_out[c] = e
-        gain_out[c] = a + b - e
+def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bound, stump):
+    """For each binary split of rows of two classes: a bound on trees with it at the root, and the errors of a stump.
 
-
-@njit(nogil=True)
-def cells_of_many(counts, classes, n_classes, columns, count_classes, cells):
-    """As `cells_of_two`, for any classes; LEAST is then max(e, n - the two heaviest classes) if B4 is on."""
-    unavoidable = counts[-1]
-    for row in (LEAF_IN, LEAF_OUT, PAIR_IN, PAIR_OUT, SECOND_IN, SECOND_OUT):
-        for c in range(columns):
-            cells[row, c] = 0
-    for side in range(2):  # LEAF: sum of all so far; PAIR: the heaviest; SECOND: the second
-        total, most, second = cells[LEAF_IN + side], cells[PAIR_IN + side], cells[SECOND_IN + side]
-        for t in range(n_classes):
-            weight = counts[classes[t]]
-            base, sign = (weight[0], -1) if side else (np.int64(0), 1)
-            for c in range(columns):
-                w = base + sign * weight[c]
-                total[c] += w
-                second[c] = max(second[c], min(most[c], w))
-                most[c] = max(most[c], w)
-        least, gain, leaf = cells[LEAST_IN + side], cells[GAIN_IN + side], cells[LEAF_IN + side]
-        base, sign = (unavoidable[0], -1) if side else (np.int64(0), 1)
-        for c in range(columns):
-            e = base + sign * unavoidable[c]
-            gain[c] = total[c] - e
-            leaf[c] = total[c] - most[c]
-            least[c] = max(e, leaf[c] - second[c]) if count_classes else e
-
-
-@njit(nogil=True)
-def bound_singles(cells, unavoidable, columns, margin, rules, bound, stump):
-    """For each binary split: a bound on trees with it at the root (B1, B4; INFINITE if B3 drops it), a stump's errors.
-
-    Column c is split c - 1. A part costs at least min(c leaf, A + c max(e, n - two heaviest), 2 A + c e).
+    B1: a part costs at least min(c leaf, A + c e). INFINITE where B3 drops the split.
     """
-    leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
-    least_in, least_out = cells[LEAST_IN], cells[LEAST_OUT]
-    gain_in, gain_out = cells[GAIN_IN], cells[GAIN_OUT]
-    error, penalty, everywhere = rules.error, rules.penalty, unavoidable[0]
+    error, penalty = rules.error, rules.penalty
+    all_first, all_second, all_unavoidable = first[0], second[0], unavoidable[0]
     for c in range(1, columns):
-        e = unavoidable[c]
-        low = min(error * leaf_in[c], min(penalty + error * least_in[c], 2 * penalty + error * e))
-        low += min(error * leaf_out[c], min(penalty + error * least_out[c], 2 * penalty + error * (everywhere - e)))
-        stump[c - 1] = leaf_in[c] + leaf_out[c]
-        bound[c - 1] = penalty + low if min(gain_in[c], gain_out[c]) > margin else INFINITE
+        a, b, e = first[c], second[c], unavoidable[c]
+        x, y, z = all_first - a, all_second - b, all_unavoidable - e
+        low = min(error * min(a, b), penalty + error * e) + min(error * min(x, y), penalty + error * z)
+        stump[c - 1] = min(a, b) + min(x, y)
+        bound[c - 1] = penalty + low if min(a + b - e, x + y - z) > margin else INFINITE
 
 
 @njit(nogil=True)
-def least_of_pairs(cells, columns, margin):
+def least_pairs_of_two(first, second, unavoidable, columns, margin):
     """Over all binary splits: the least errors of a stump, and t of B2 (INFINITE if no split passes B3)."""
-    leaf_in, leaf_out = cells[LEAF_IN], cells[LEAF_OUT]
-    least_in, least_out = cells[LEAST_IN], cells[LEAST_OUT]
-    gain_in, gain_out = cells[GAIN_IN], cells[GAIN_OUT]
+    all_first, all_second, all_unavoidable = first[0], second[0], unavoidable[0]
     stump, two = INFINITE, INFINITE
     for c in range(1, columns):
-        stump = min(stump, leaf_in[c] + leaf_out[c])
-        low = min(leaf_in[c] + least_out[c], leaf_out[c] + least_in[c])
-        two = min(two, low if min(gain_in[c], gain_out[c]) > margin else INFINITE)
+        a, b, e = first[c], second[c], unavoidable[c]
+        x, y, z = all_first - a, all_second - b, all_unavoidable - e
+        stump = min(stump, min(a, b) + min(x, y))
+        low = min(min(a, b) + z, e + min(x, y))
+        two = min(two, low if min(a + b - e, x + y - z) > margin else INFINITE)
+    return stump, two
+
+
+@njit(nogil=True)
+def find_tops(counts, classes, n_classes, columns, tops):
+    """Fill ``tops`` from counts of any number of classes."""
+    size = tops[SIZE]
+    for c in range(columns):
+        size[c] = 0
+    for t in range(n_classes):
+        weight = counts[classes[t]]
+        for c in range(columns):
+            size[c] += weight[c]
+    for side in range(2):
+        most, two = tops[MOST_IN + 2 * side], tops[TWO_IN + 2 * side]
+        for c in range(columns):
+            most[c] = 0
+            two[c] = 0
+        for t in range(n_classes):
+            weight = counts[classes[t]]
+            whole, sign = (weight[0], -1) if side else (np.int64(0), 1)
+            for c in range(columns):
+                w = whole + sign * weight[c]
+                two[c] = max(two[c], most[c] + w)  # with w the last, the two heaviest are most + w or as before
+                most[c] = max(most[c], w)
+
+
+@njit(nogil=True)
+def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rules, bound, stump):
+    """As `bound_singles_of_two`; with B4 (``count_classes`` 1, else 0) a part costs at least
+    min(c leaf, A + c max(e, n - two heaviest), 2 A + c e).
+    """
+    error, penalty, n, everywhere = rules.error, rules.penalty, tops[SIZE, 0], unavoidable[0]
+    size, most_in, two_in, most_out, two_out = tops[SIZE], tops[MOST_IN], tops[TWO_IN], tops[MOST_OUT], tops[TWO_OUT]
+    for c in range(1, columns):
+        stump[c - 1] = n - most_in[c] - most_out[c]
+    for c in range(1, columns):
+        a, e = size[c], unavoidable[c]
+        one = min(penalty + error * max(e, count_classes * (a - two_in[c])), 2 * penalty + error * e)
+        low = min(error * (a - most_in[c]), one)
+        b, z = n - a, everywhere - e
+        one = min(penalty + error * max(z, count_classes * (b - two_out[c])), 2 * penalty + error * z)
+        low += min(error * (b - most_out[c]), one)
+        bound[c - 1] = penalty + low if min(a - e, b - z) > margin else INFINITE
+
+
+@njit(nogil=True)
+def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin):
+    """As `least_pairs_of_two`; with B4 a stump errs at least on n - the two heaviest classes."""
+    n, everywhere = tops[SIZE, 0], unavoidable[0]
+    size, most_in, two_in, most_out, two_out = tops[SIZE], tops[MOST_IN], tops[TWO_IN], tops[MOST_OUT], tops[TWO_OUT]
+    stump, two = INFINITE, INFINITE
+    for c in range(1, columns):
+        a, e = size[c], unavoidable[c]
+        b, z = n - a, everywhere - e
+        stump = min(stump, n - most_in[c] - most_out[c])
+        low = a - most_in[c] + max(z, count_classes * (b - two_out[c]))
+        low = min(low, b - most_out[c] + max(e, count_classes * (a - two_in[c])))
+        two = min(two, low if min(a - e, b - z) > margin else INFINITE)
     return stump, two
 
 

@@ -12,17 +12,17 @@ from optree.solvers.kernels.bounds import (
     bound_classes,
     bound_multiway,
     charge,
-    least_of_pairs,
     multiway_cells,
 )
 from optree.solvers.kernels.frames import (
     count_column,
     count_part,
-    fill_cells,
+    counts_classes,
     gain_margin,
     gather_bits,
     gather_counts,
     inherit,
+    least_pairs,
     subtract,
 )
 from optree.solvers.kernels.memo import find, insert
@@ -48,8 +48,7 @@ def bound_part(data, stack, d, counts, rules):
     if upper <= penalty + error * e or frame["left"] == 1:
         return upper, upper
     margin = gain_margin(stack, d, rules)
-    fill_cells(stack, d, counts, classes, n_classes, rules)
-    stump, two = least_of_pairs(stack.cells, 1 + frame["n_binary"], margin)
+    stump, two = least_pairs(stack, d, counts, rules)
     two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
     if stump < INFINITE:
         upper = min(upper, penalty + error * stump)
@@ -64,7 +63,7 @@ def bound_part(data, stack, d, counts, rules):
     if not rules.two_splits:
         two = 2 * penalty + error * e
     lower = min(two, 3 * penalty + error * e)
-    if n_classes > 2 and lower < upper and rules.classes and frame["n_binary"] == frame["n_features"]:
+    if n_classes > 2 and lower < upper and counts_classes(stack, d, rules):
         lower = max(lower, min(two, bound_classes(counts, classes, n_classes, e, 4, rules, stack.weights)))
         lower = max(lower, bound_classes(counts, classes, n_classes, e, 3, rules, stack.weights))
     return min(lower, upper), upper
@@ -94,7 +93,10 @@ def drop_equals(stack, d, t, counts):
     frame, classes, bound, own = stack.frame[d], stack.classes[d], stack.bound[d], stack.column[d, t]
     first = stack.counts[d, classes[0]]
     same, opposite = first[own], first[0] - first[own]
-    for other in range(frame["n_binary"]):
+    alike = 0
+    for column in range(1, 1 + frame["n_binary"]):
+        alike += (first[column] == same) | (first[column] == opposite)
+    for other in range(frame["n_binary"] if alike > 1 else 0):
         column = other + 1
         if (first[column] != same and first[column] != opposite) or bound[other] != bound[t] or other == t:
             continue

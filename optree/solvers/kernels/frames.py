@@ -11,9 +11,11 @@ from optree.solvers.kernels.bits import LANES, add_counts
 from optree.solvers.kernels.bounds import (
     INFINITE,
     bound_multiway,
-    bound_singles,
-    cells_of_many,
-    cells_of_two,
+    bound_singles_of_many,
+    bound_singles_of_two,
+    find_tops,
+    least_pairs_of_many,
+    least_pairs_of_two,
     multiway_cells,
 )
 from optree.solvers.kernels.layout import CLASS, FIRST, LAST, SHIFT, UNAVOIDABLE
@@ -78,7 +80,7 @@ class Stack(NamedTuple):
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
     row: np.ndarray  # int64[2, K + 1, width], scratch: counts of a part
-    cells: np.ndarray  # int64[CELL_ROWS, width], scratch
+    tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
@@ -130,21 +132,39 @@ def count_part(stack, d, column, parts, part):
 
 
 @njit(nogil=True)
-def fill_cells(stack, d, counts, classes, n_classes, rules):
-    """The cells of all columns of frame ``d``, for other rows with these counts."""
-    frame = stack.frame[d]
-    if n_classes <= 2:
-        a, b = counts[classes[0]], counts[classes[n_classes - 1]]
-        cells_of_two(a, b, counts[-1], 1 + frame["n_binary"], stack.cells)
-    else:
-        count_classes = rules.classes and frame["n_binary"] == frame["n_features"]
-        cells_of_many(counts, classes, n_classes, 1 + frame["n_binary"], count_classes, stack.cells)
+def counts_classes(stack, d, rules):
+    """1 if B4 holds in frame ``d``: all its splits are binary, or every leaf is paid; else 0."""
+    return np.int64(rules.classes and (rules.per_leaf or stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]))
 
 
 @njit(nogil=True)
 def gain_margin(stack, d, rules):
     """The weight up to which B3 drops a split of frame ``d``; 0, for splits that separate nothing, where it is off."""
     return 0 if rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"] else rules.margin
+
+
+@njit(nogil=True)
+def bound_singles(stack, d, counts, rules):
+    """Fill ``bound`` of frame ``d + 1`` and ``stump`` for the binary splits of frame ``d``, for rows with ``counts``."""
+    classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
+    columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
+    if n_classes == 2:
+        bound_singles_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin, rules, bound, stack.stump)
+    else:
+        find_tops(counts, classes, n_classes, columns, stack.tops)
+        count_classes = counts_classes(stack, d, rules)
+        bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
+
+
+@njit(nogil=True)
+def least_pairs(stack, d, counts, rules):
+    """Over the binary splits of frame ``d``, for a part with ``counts``: least errors of a stump, and t of B2."""
+    classes, n_classes = stack.classes[d], stack.frame[d]["n_classes"]
+    columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
+    if n_classes == 2:
+        return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)
+    find_tops(counts, classes, n_classes, columns, stack.tops)
+    return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin)
 
 
 @njit(nogil=True)
@@ -156,8 +176,7 @@ def inherit(data, stack, d, counts, rules):
     above, frame = stack.frame[d], stack.frame[d + 1]
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
     margin = gain_margin(stack, d, rules)
-    fill_cells(stack, d, counts, classes, n_classes, rules)
-    bound_singles(stack.cells, counts[-1], 1 + above["n_binary"], margin, rules, stack.bound[d + 1], stack.stump)
+    bound_singles(stack, d, counts, rules)
     kept, columns, binary = 0, 1, 0
     stack.source[0] = 0
     for t in range(above["n_features"]):
