@@ -27,7 +27,10 @@ def test_every_solver_declares_itself():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: solvers.get("brnaches"), "algorithm: 'brnaches' is not known; accepted: branches, cart, exhaustive"),
+        (
+            lambda: solvers.get("brnaches"),
+            "algorithm: 'brnaches' is not known; accepted: branches, cart, exhaustive, optree",
+        ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", min_samples_leaf="2"), "solver cart: min_samples_leaf = '2' is not accepted; give int"),
         (lambda: solve("branches", "leaf"), "solver branches: penalty: 'leaf' is not known; accepted: split"),

@@ -190,7 +190,8 @@ class _Search:
                 upper, lower = self.interval()
                 trace.add(upper + offset, lower + offset)
                 if lower == upper:
-                    return "optimal"
+                    status = "optimal"
+                    break
                 if status := clock.limit(self.iterations):
                     break
                 code = kernel.search(self.data, self.memo, self.stack, self.rules, pace.next(self.iterations))
@@ -225,12 +226,12 @@ class _Search:
     def _stump(self, rows: np.ndarray) -> int:
         """The feature of the best stump of some rows, -1 if a leaf is as good."""
         codes, y, weights = self.problem.codes[rows], self.problem.y[rows], self.problem.weights[rows]
-        classes = len(self.problem.classes)
+        classes, sizes = len(self.problem.classes), self.problem.n_parts
         best, chosen = weights.sum() - np.bincount(y, weights, classes).max(), -1
         best = int(best) * self.rules.error
         for f, j in enumerate(self.data.feature):
-            counts = np.zeros((self.problem.n_parts[j], classes), np.int64)
-            np.add.at(counts, (codes[:, j], y), weights)
+            cell = codes[:, j] * classes + y
+            counts = np.bincount(cell, weights, sizes[j] * classes).astype(np.int64).reshape(-1, classes)
             held = int(counts.any(axis=1).sum())
             price = self.rules.penalty * (held - 1 if self.rules.per_leaf else 1)
             cost = price + int((counts.sum(axis=1) - counts.max(axis=1)).sum()) * self.rules.error
@@ -248,7 +249,8 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int, **swi
     trace = Trace(clock)
     per_leaf = objective.penalty == "leaf"
     offset = scale.penalty if per_leaf else 0  # a leaf costs that, a split of p parts p - 1 times that
-    leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
+    heaviest = max(int(problem.weights[problem.y == k].sum()) for k in range(len(problem.classes)))
+    leaf = scale.error * (problem.total_weight - heaviest)
     data = layout(problem) if leaf > scale.penalty and objective.max_depth != 0 else None
     counters = {"iterations": 0, "supports": 0}
     if data is None:
@@ -258,7 +260,7 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int, **swi
         left = -1 if objective.max_depth is None else objective.max_depth
         search = _Search(problem, data, _rules(scale, per_leaf, switches), left, leaf)
         status = search.run(clock, trace, offset)
-        tree, lower = search.tree(), int(search.memo.entry[0]["lower"]) + offset
+        tree, lower = search.tree(), search.interval()[1] + offset
         counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])}
     cost = objective.cost(tree, scale, tree.errors(problem))
     trace.add(cost, lower)

@@ -39,7 +39,9 @@ def _add_counts(typing_context, bits, width, column, first, last, shift, out):
     def codegen(context, builder, signature, args):
         address, width, column, first, last, shift, out = args
         rows, target = (builder.inttoptr(a, word.as_pointer()) for a in (address, out))
-        ctpop = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64")
+        ctpop = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
+        )
         zero, one, lanes = (ir.Constant(word, value) for value in (0, 1, LANES))
         with cgutils.for_range_slice(builder, zero, width, lanes, word) as (block, _):
             total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0] * LANES))

@@ -13,11 +13,12 @@ for x.
 B3 (gain): if c (n_r - e_r), summed over the parts r but one, is at most A for a split, an optimal tree of S does
 without it. Proof: with v the part left out, A + sum of opt(parts) >= A + opt(v) + sum of c e_r >= opt(v) + sum of
 c n_r >= opt(S), as v's tree on all of S errs at most on all other rows; of optimal trees take one with fewest splits
-(depth does not grow either). n_r - e_r does not grow on subsets of S, so the split is dropped for the whole subtree. With a penalty
-per leaf the proof needs binary splits: v's tree on more rows could fill parts that were empty, each another leaf.
+(depth does not grow either). n_r - e_r does not grow on subsets of S, so the split is dropped for the whole subtree.
+With a penalty per leaf the proof needs binary splits: v's tree on more rows could fill parts that were empty, each
+another leaf.
 
 B4 (class count): t leaves name at most t classes, so a tree of t leaves costs at least (t - 1) A + c max(e, n - weight
-of the t heaviest classes). For binary splits only: a multiway split buys many leaves for one A.
+of the t heaviest classes). For binary splits or a penalty per leaf only: else a multiway split buys many leaves for A.
 
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
 """

@@ -76,7 +76,9 @@ def price(data, stack, d, t, rules):
         return rules.penalty
     f = stack.feature[d, t]
     parts = data.first_clause[f + 1] - data.first_clause[f]
-    multiway_cells(stack.counts[d], stack.classes[d], stack.frame[d]["n_classes"], stack.column[d, t], parts, stack.parts)
+    multiway_cells(
+        stack.counts[d], stack.classes[d], stack.frame[d]["n_classes"], stack.column[d, t], parts, stack.parts
+    )
     held = 0
     for part in range(parts):
         held += stack.parts[part, 0] > 0
@@ -144,7 +146,7 @@ def look_up(data, memo, stack, d, clause):
 
 @njit(nogil=True)
 def recall(data, memo, stack, d, t, rules):
-    """Sharpen the parts of split ``t`` that are not solved with what the memo knows; the bound and cost of the split."""
+    """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
     f = stack.feature[d, t]
     lower = upper = price(data, stack, d, t, rules)
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
@@ -345,9 +347,9 @@ def settle(data, memo, stack, d, rules):
         if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
             refresh(memo, stack, d, clause)
         low = stack.lower[d, clause]
-        if low < stack.upper[d, clause]:
-            if chosen < 0 or (low < stack.lower[d, chosen]) == rules.easier_first:
-                chosen = clause
+        is_open = low < stack.upper[d, clause]
+        if is_open and (chosen < 0 or (low < stack.lower[d, chosen]) == rules.easier_first):
+            chosen = clause
         lower += low
         upper += stack.upper[d, clause]
     improve(frame, upper, f)

@@ -145,7 +145,7 @@ def gain_margin(stack, d, rules):
 
 @njit(nogil=True)
 def bound_singles(stack, d, counts, rules):
-    """Fill ``bound`` of frame ``d + 1`` and ``stump`` for the binary splits of frame ``d``, for rows with ``counts``."""
+    """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
     if n_classes == 2:

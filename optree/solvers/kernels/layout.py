@@ -55,30 +55,35 @@ def _groups(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return codes[first], weights[:, weights.any(axis=0)]
 
 
+def _parts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of a column of codes that hold rows, in order of appearance; and the part of each row."""
+    size = np.bincount(column)
+    codes = np.flatnonzero(size)
+    first = [(column == code).argmax() for code in codes] if len(codes) < 9 else np.unique(column, return_index=True)[1]
+    rank = np.empty(len(size), np.int64)
+    rank[codes[np.argsort(first)]] = np.arange(len(codes))
+    return size[codes[np.argsort(first)]], rank[column]
+
+
 def _partitions(codes: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
     """The features that are not constant and not the same partition as an earlier one; parts by falling size."""
     kept, parts, seen = [], [], set()
-    for j in range(codes.shape[1]):
-        column = codes[:, j]
-        if (column == column[0]).all():
-            continue
-        _, first, part, size = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
-        key = np.argsort(np.argsort(first))[part].astype(np.int32).tobytes()  # parts named in order of appearance
-        if key not in seen:
+    for j, column in enumerate(np.ascontiguousarray(codes.T)):
+        size, part = _parts(column)
+        if len(size) > 1 and (key := part.astype(np.int32).tobytes()) not in seen:
             seen.add(key)
             kept.append(j)
             rank = np.empty(len(size), np.int64)
-            rank[np.lexsort((first, -size))] = np.arange(len(size))
+            rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
             parts.append(rank[part])
     return kept, parts
 
 
 def _impurity(part: np.ndarray, weights: np.ndarray) -> float:
     """Weight of the parts times their Gini impurity."""
-    counts = np.zeros((part.max() + 1, weights.shape[1]))
-    np.add.at(counts, part, weights)
-    total = counts.sum(axis=1)
-    return float((total - (counts**2).sum(axis=1) / np.maximum(total, 1)).sum())
+    counts = np.stack([np.bincount(part, column) for column in weights.T])
+    total = counts.sum(axis=0)
+    return float((total - (counts**2).sum(axis=0) / total).sum())
 
 
 def _bits(weights: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,10 +46,10 @@ def same_rows(memo, rows, at, key):
         for w in range(len(found)):
             found[w] &= clause[w]
         at = memo.entry[at]["parent"]
+    different = np.uint64(0)
     for w in range(len(found)):
-        if found[w] != key[w]:
-            return False
-    return True
+        different |= found[w] ^ key[w]
+    return different == 0
 
 
 @njit(nogil=True)

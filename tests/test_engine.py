@@ -1,0 +1,262 @@
+"""The engine: known optima, limits, the anytime promise, every switch, and the memo's exact keys."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from problems import REGULARIZATIONS, make, random_problem
+from test_exact import check
+
+from optree import datasets, solvers
+from optree.budget import Budget, rss_mib
+from optree.encoding import Encoder, EncodingSpec
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.solvers import engine
+from optree.solvers.kernels import bits
+from optree.solvers.kernels.layout import layout
+
+SOLVER = solvers.get("optree")
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
+
+
+def embedded(name, encoding):
+    table = datasets.fetch(datasets.read_table("config/datasets.csv")[name])
+    spec = EncodingSpec("ordinal") if encoding == "ordinal" else EncodingSpec("onehot", drop=encoding)
+    return Encoder(spec).fit(table.X, table.y).problem(table.X, table.y)
+
+
+def harder_problem(seed):
+    """Six to eight features of two to four parts; parity, noise, copies, complements, and often weights."""
+    random = np.random.RandomState(seed)
+    n, q, classes = random.randint(2, 41), random.randint(6, 9), random.randint(2, 5)
+    n_parts = [2] * q if seed % 2 else random.choice([2, 2, 3, 4], q)
+    codes = (random.random_sample((n, q)) * n_parts).astype(int)
+    kind = random.randint(4)
+    if kind == 0:
+        y = codes[:, :3].sum(axis=1) % classes
+    elif kind == 1:
+        noise = random.random_sample(n) < 0.2
+        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
+    else:
+        codes = codes[random.randint(max(1, n // kind), size=n)]
+        y = random.randint(classes, size=n)
+    codes[:, 1] = codes[:, 0] % n_parts[1] if random.randint(3) == 0 else codes[:, 1]
+    codes[:, 2] = (n_parts[0] - 1 - codes[:, 0]) % n_parts[2] if random.randint(3) == 0 else codes[:, 2]
+    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
+    return make(codes, y, n_parts, classes, weights)
+
+
+def random_objective(seed, rows):
+    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some depth limits."""
+    random = np.random.RandomState(seed)
+    decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
+    value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], [None, None, 1, 2, 3][random.randint(5)])
+
+
+def test_harder_problems_with_every_penalty_and_depth_limit():
+    for seed in range(1500 if COMPILED else 15):
+        problem = harder_problem(seed)
+        check("optree", problem, random_objective(seed, len(problem.y)))
+
+
+@pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
+def test_every_technique_may_be_off(off):
+    switches = {name: False for name in SOLVER.parameters if off in (name, "all")}
+    for seed in range(150 if COMPILED else 5):
+        problem, objective = harder_problem(seed), random_objective(seed, 30)
+        result = SOLVER.solve(problem, objective, **switches)
+        assert result.cost == result.lower_bound == solvers.get("exhaustive").solve(problem, objective).cost
+
+
+def test_a_multiway_split_buys_many_leaves_for_one_penalty():
+    """B4 counts classes for binary splits only: one split on four parts names four classes here."""
+    codes = np.repeat(np.arange(4), 5)[:, None]
+    result = check("optree", make(codes, codes[:, 0], [4], 4), Objective.of("0.1"))
+    assert (result.tree.n_splits, result.cost_in_rows) == (1, 2)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("name", "encoding", "regularization", "objective", "splits"),
+    [
+        ("tic-tac-toe", "first", "0.005", 0.85072, 19),
+        ("tic-tac-toe", "last", "0.005", 0.84259, 20),
+        ("tic-tac-toe", "none", "0.005", 0.85072, 19),
+        ("tic-tac-toe", "none", "0.02", 0.70167, None),  # 0.318330 with a penalty per leaf; elsewhere 0.324593
+        ("tic-tac-toe", "first", "0.02", 0.70167, None),
+        ("tic-tac-toe", "ordinal", "0.005", 0.773038, 17),
+        ("balance-scale-576", "first", "0.01", 0.69347, None),
+        ("balance-scale-576", "last", "0.01", 0.78896, None),
+        ("balance-scale", "first", "0.01", 0.6344, 6),
+        ("balance-scale", "ordinal", "0.01", 0.6716, 5),
+    ],
+)
+def test_known_optima(name, encoding, regularization, objective, splits):
+    problem = embedded(name, encoding)
+    result = SOLVER.solve(problem, Objective.of(regularization))
+    assert result.status == "optimal"
+    assert 1 - float(result.cost_in_rows) / problem.total_weight == pytest.approx(objective, abs=6e-6)
+    assert splits in (None, result.tree.n_splits)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("file", "regularization", "objective"),
+    [
+        ("lymph-f", "0.01", 0.82595),
+        ("lymph-f", "0.02", 0.76486),
+        ("lymph-o", "0.01", 0.85270),
+        ("zoo-f", "0.001", 0.99200),
+        ("nursery-f", "0.01", 0.77259),
+        ("nursery-o", "0.01", 0.8221),
+        ("mushroom-f", "0.01", 0.94523),
+        ("mushroom-o", "0.01", 0.9752),
+        ("krvskp", "0.01", 0.90086),
+        ("careval-f", "0.005", 0.79921),
+        ("monk2-f", "0.001", 0.93300),
+        ("monk2-o", "0.001", 0.9550),
+    ],
+)
+def test_the_optima_of_the_papers_files(file, regularization, objective, mirror_dir):
+    path = next(mirror_dir.rglob(f"preprocessed/{file}.txt*"))
+    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
+        table = np.loadtxt(lines, np.int64)
+    codes, y = table[:, :-1] - table[:, :-1].min(axis=0), table[:, -1] - table[:, -1].min()
+    result = SOLVER.solve(
+        make(codes, y, np.maximum(2, codes.max(axis=0) + 1), y.max() + 1), Objective.of(regularization)
+    )
+    assert result.status == "optimal"
+    assert 1 - float(result.cost_in_rows) / len(y) == pytest.approx(objective, abs=5e-5)
+
+
+@compiled_only
+@pytest.mark.parametrize("limit", [{"iterations": 1}, {"iterations": 3000}, {"seconds": 0.2}, {"seconds": 0}])
+def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
+    problem, objective = embedded("tic-tac-toe", "none"), Objective.of("0.003")
+    result = SOLVER.solve(problem, objective, Budget(**limit))
+    assert result.status == {"iterations": "iteration_limit", "seconds": "time_limit"}[next(iter(limit))]
+    assert 0 <= result.lower_bound < result.cost
+    assert result.cost == objective.cost(result.tree, result.scale, result.tree.errors(problem))
+    assert result.counters["iterations"] <= limit.get("iterations", 10**9)
+    assert result.search_seconds <= limit.get("seconds", 60) + 0.5
+    costs, bounds = zip(*[point[1:] for point in result.trace], strict=True)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(bounds) == sorted(bounds)
+    assert result.trace[-1][1:] == (result.cost, result.lower_bound)
+
+
+def test_stopped_anywhere_the_interval_holds_the_optimum():
+    for seed in range(60 if COMPILED else 3):
+        problem, objective = harder_problem(seed), random_objective(seed, 30)
+        best = solvers.get("exhaustive").solve(problem, objective).cost
+        for iterations in (0, 1, 2, 3, 5, 8, 13):
+            result = SOLVER.solve(problem, objective, Budget(iterations=iterations))
+            assert result.lower_bound <= best <= result.cost
+            assert result.cost == objective.cost(result.tree, result.scale, result.tree.errors(problem))
+
+
+def noise(rows, columns):
+    """A problem without structure, which no search ends in a minute."""
+    random = np.random.RandomState(0)
+    return make(random.randint(2, size=(rows, columns)), random.randint(2, size=rows), [2] * columns, 2)
+
+
+@compiled_only
+def test_the_memory_limit_is_kept():
+    problem = noise(250, 40)
+    SOLVER.solve(problem, Objective.of("0.001"), Budget(iterations=10))
+    allowed = rss_mib() + 8
+    result = SOLVER.solve(problem, Objective.of("0.001"), Budget(seconds=60, memory_mib=allowed))
+    assert result.status == "memory_limit"
+    assert rss_mib() < 1.1 * allowed
+
+
+@compiled_only
+def test_ctrl_c_ends_the_search_with_what_it_has():
+    problem = noise(250, 40)
+    SOLVER.solve(problem, Objective.of("0.001"), Budget(iterations=10))
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    result = SOLVER.solve(problem, Objective.of("0.001"), Budget(seconds=60))
+    timer.join()
+    assert result.status == "interrupted"
+    assert result.lower_bound < result.cost
+
+
+@compiled_only
+def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
+    problem, objective = embedded("tic-tac-toe", "ordinal"), Objective.of("0.005")
+    expected = SOLVER.solve(problem, objective)
+    monkeypatch.setattr(engine.Pace, "next", lambda self, iterations: 3)
+    result = SOLVER.solve(problem, objective)
+    assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
+
+
+def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
+    grown = []
+
+    def small_memo(data):
+        return roomy_memo(data)._replace(entry=np.empty(2, engine.ENTRY), slot=np.full(4, -1, np.int64))
+
+    def count(*arguments):
+        grown.append(1)
+        return grow(*arguments)
+
+    roomy_memo, roomy_stack, grow = engine._new_memo, engine._new_stack, engine._grow_memo
+    objective = Objective.of("0.01")
+    expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
+    monkeypatch.setattr(engine, "_new_memo", small_memo)
+    monkeypatch.setattr(engine, "_new_stack", lambda data, left, step: roomy_stack(data, left, step, depth=2))
+    monkeypatch.setattr(engine, "_grow_memo", count)
+    for seed, before in enumerate(expected):
+        result = SOLVER.solve(harder_problem(seed), objective)
+        assert (result.counters, result.tree.to_dict()) == (before.counters, before.tree.to_dict())
+    assert len(grown) > 20
+
+
+def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
+    """With all salts equal to zero every set of rows has the same hash: only the exact comparison separates them."""
+    make_layout = engine.layout
+    monkeypatch.setattr(
+        engine, "layout", lambda problem: (data := make_layout(problem)) and data._replace(salt=data.salt * 0)
+    )
+    for seed in range(40 if COMPILED else 4):
+        check("optree", random_problem(seed), Objective.of("0.02"))
+
+
+def test_counting_bits_is_what_it_says():
+    random = np.random.RandomState(0)
+    for words, width in ((1, 8), (3, 48), (17, 16)):
+        table = random.randint(0, 2**63 - 1, words * width, np.int64).astype(np.uint64)
+        out = np.arange(width)
+        bits.add_counts(table, width, 5, words // 2, words, 3, out)
+        rows = table.reshape(words, width)[words // 2 :]
+        expected = np.arange(width) + 8 * np.bitwise_count(rows & rows[:, 5:6]).sum(axis=0)
+        assert (out == expected).all()
+
+
+def test_the_layout_counts_every_row_and_every_unavoidable_error():
+    for seed in range(50):
+        problem = harder_problem(seed)
+        data = layout(problem)
+        if data is None:
+            continue
+        held = np.bitwise_count(data.rows[-1]).astype(int)
+        weight = sum(held[first:last].sum() << shift for first, last, _, shift, _ in data.runs)
+        unavoidable = sum(held[first:last].sum() << shift for first, last, _, shift, bad in data.runs if bad)
+        groups = problem.groups.weights
+        assert weight == problem.total_weight
+        assert unavoidable == groups.sum() - groups.max(axis=1).sum()
+
+
+def test_unseen_categories_in_training_rows_are_refused():
+    with pytest.raises(OptreeError, match="codes of -1"):
+        SOLVER.solve(make([[-1], [1]], [0, 1], [2], 2), Objective.of("0.1"))
