@@ -31,7 +31,7 @@ from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.bounds import INFINITE, TOP_ROWS
 from optree.solvers.kernels.frames import FRAME, Rules, Stack
 from optree.solvers.kernels.layout import Layout, layout
-from optree.solvers.kernels.memo import ENTRY, Memo, rebuild
+from optree.solvers.kernels.memo import ENTRY, LOW, Memo, rebuild
 from optree.solvers.spec import Parameter, Solver
 from optree.tree import LEAF, Tree
 
@@ -117,7 +117,8 @@ def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int) -> int:
     """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
     hashed = hash_words(key, data.salt)
     slot = hashed & (len(memo.slot) - 1)
-    while (at := int(memo.slot[slot])) >= 0:
+    while memo.slot[slot] >= 0:
+        at = int(memo.slot[slot] & LOW)
         entry = memo.entry[at]
         if entry["hash"] == hashed and entry["left"] == left:
             rows = data.rows[-1].copy()

@@ -72,7 +72,7 @@ def least_pairs_of_two(first, second, unavoidable, columns, margin):
 
 @njit(nogil=True)
 def find_tops(counts, classes, n_classes, columns, tops):
-    """Fill ``tops`` from counts of any number of classes."""
+    """Fill ``tops`` from counts of two or more classes."""
     size = tops[SIZE]
     for c in range(columns):
         size[c] = 0
@@ -80,18 +80,24 @@ def find_tops(counts, classes, n_classes, columns, tops):
         weight = counts[classes[t]]
         for c in range(columns):
             size[c] += weight[c]
-    for side in range(2):
-        most, two = tops[MOST_IN + 2 * side], tops[TWO_IN + 2 * side]
+    most_in, two_in, most_out, two_out = tops[MOST_IN], tops[TWO_IN], tops[MOST_OUT], tops[TWO_OUT]
+    first, second = counts[classes[0]], counts[classes[1]]
+    for c in range(columns):
+        two_in[c] = first[c] + second[c]
+        most_in[c] = max(first[c], second[c])
+    n, m = first[0], second[0]
+    for c in range(columns):
+        two_out[c] = n - first[c] + m - second[c]
+        most_out[c] = max(n - first[c], m - second[c])
+    for t in range(2, n_classes):  # with one more class the two heaviest are it and the heaviest, or as before
+        weight = counts[classes[t]]
+        n = weight[0]
         for c in range(columns):
-            most[c] = 0
-            two[c] = 0
-        for t in range(n_classes):
-            weight = counts[classes[t]]
-            whole, sign = (weight[0], -1) if side else (np.int64(0), 1)
-            for c in range(columns):
-                w = whole + sign * weight[c]
-                two[c] = max(two[c], most[c] + w)  # with w the last, the two heaviest are most + w or as before
-                most[c] = max(most[c], w)
+            two_in[c] = max(two_in[c], most_in[c] + weight[c])
+            most_in[c] = max(most_in[c], weight[c])
+        for c in range(columns):
+            two_out[c] = max(two_out[c], most_out[c] + n - weight[c])
+            most_out[c] = max(most_out[c], n - weight[c])
 
 
 @njit(nogil=True)

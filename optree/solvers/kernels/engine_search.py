@@ -90,17 +90,17 @@ def drop_equals(stack, d, t, counts):
     """Drop the other binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
 
     counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves. Most are
-    told apart by the weight of one class.
+    told apart by the weights of two classes.
     """
     frame, classes, bound, own = stack.frame[d], stack.classes[d], stack.bound[d], stack.column[d, t]
-    first = stack.counts[d, classes[0]]
-    same, opposite = first[own], first[0] - first[own]
-    alike = 0
+    first, second = stack.counts[d, classes[0]], stack.counts[d, classes[1]]
+    x, y, all_x, all_y, alike = first[own], second[own], first[0], second[0], 0
     for column in range(1, 1 + frame["n_binary"]):
-        alike += (first[column] == same) | (first[column] == opposite)
+        u, v = first[column], second[column]
+        alike += ((u == x) & (v == y)) | ((u == all_x - x) & (v == all_y - y))
     for other in range(frame["n_binary"] if alike > 1 else 0):
         column = other + 1
-        if (first[column] != same and first[column] != opposite) or bound[other] != bound[t] or other == t:
+        if (first[column] != x and first[column] != all_x - x) or bound[other] != bound[t] or other == t:
             continue
         n, a, b, both = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         for i in range(frame["n_classes"]):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+LOW = np.int64(2**32 - 1)
+
 ENTRY = np.dtype(
     [
         ("hash", np.int64),
@@ -30,7 +32,7 @@ class Memo(NamedTuple):
     """Entries in order of creation, and where they are by hash."""
 
     entry: np.ndarray  # ENTRY[...]
-    slot: np.ndarray  # int64[a power of two], entry or -1, linear probing
+    slot: np.ndarray  # int64[a power of two], linear probing: -1, or high half of the hash and number of the entry
     used: np.ndarray  # int64[1], number of entries
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry
 
@@ -58,12 +60,13 @@ def find(memo, rows, key, hashed, left):
     mask = len(memo.slot) - 1
     slot = hashed & mask
     while True:
-        at = memo.slot[slot]
-        if at < 0:
+        found = memo.slot[slot]
+        if found < 0:
             return -1 - slot
-        entry = memo.entry[at]
-        if entry["hash"] == hashed and entry["left"] == left and same_rows(memo, rows, at, key):
-            return at
+        if found >> 32 == hashed >> 32:
+            at = found & LOW
+            if memo.entry[at]["left"] == left and same_rows(memo, rows, at, key):
+                return at
         slot = (slot + 1) & mask
 
 
@@ -80,7 +83,7 @@ def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     entry["upper"] = upper
     entry["feature"] = -1
     entry["visits"] = 0
-    memo.slot[slot] = number
+    memo.slot[slot] = (hashed & ~LOW) | number
     memo.used[0] = number + 1
     return number
 
@@ -90,7 +93,8 @@ def rebuild(memo):
     """Fill empty slots with all entries, after they have grown."""
     mask = len(memo.slot) - 1
     for number in range(memo.used[0]):
-        slot = memo.entry[number]["hash"] & mask
+        hashed = memo.entry[number]["hash"]
+        slot = hashed & mask
         while memo.slot[slot] >= 0:
             slot = (slot + 1) & mask
-        memo.slot[slot] = number
+        memo.slot[slot] = (hashed & ~LOW) | number
