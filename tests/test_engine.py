@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from optree.budget import Budget, rss_mib
 from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers import engine
+from optree.solvers import engine, engine_tables
 from optree.solvers.kernels import bits
 from optree.solvers.kernels.layout import layout
 
@@ -204,18 +207,18 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     grown = []
 
     def small_memo(data):
-        return roomy_memo(data)._replace(entry=np.empty(2, engine.ENTRY), slot=np.full(4, -1, np.int64))
+        return roomy_memo(data)._replace(entry=np.empty(2, engine_tables.ENTRY), slot=np.full(4, -1, np.int64))
 
     def count(*arguments):
         grown.append(1)
         return grow(*arguments)
 
-    roomy_memo, roomy_stack, grow = engine._new_memo, engine._new_stack, engine._grow_memo
+    roomy_memo, roomy_stack, grow = engine_tables.new_memo, engine_tables.new_stack, engine_tables.grow_memo
     objective = Objective.of("0.01")
     expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
-    monkeypatch.setattr(engine, "_new_memo", small_memo)
-    monkeypatch.setattr(engine, "_new_stack", lambda data, left, step: roomy_stack(data, left, step, depth=2))
-    monkeypatch.setattr(engine, "_grow_memo", count)
+    monkeypatch.setattr(engine_tables, "new_memo", small_memo)
+    monkeypatch.setattr(engine_tables, "new_stack", lambda data, left, step: roomy_stack(data, left, step, depth=2))
+    monkeypatch.setattr(engine_tables, "grow_memo", count)
     for seed, before in enumerate(expected):
         result = SOLVER.solve(harder_problem(seed), objective)
         assert (result.counters, result.tree.to_dict()) == (before.counters, before.tree.to_dict())
@@ -255,6 +258,31 @@ def test_the_layout_counts_every_row_and_every_unavoidable_error():
         groups = problem.groups.weights
         assert weight == problem.total_weight
         assert unavoidable == groups.sum() - groups.max(axis=1).sum()
+
+
+FRESH = """
+from numba.core.dispatcher import Dispatcher
+from optree import solvers
+from optree.objective import Objective
+from optree.solvers.kernels import engine_search, memo
+from problems import random_problem
+for seed in (2, 3, 4):
+    print(solvers.get("optree").solve(random_problem(seed), Objective.of("0.01")).cost)
+for name in ("search", "close"):
+    kernel = getattr(engine_search, name)
+    print(name, len(kernel.signatures), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+@compiled_only
+def test_a_second_process_loads_what_the_first_compiled(tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"tests:{Path(engine.__file__).parents[2]}"}
+    first, second = (
+        subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout.split("\n")[:3] == second.stdout.split("\n")[:3]
+    assert second.stdout.split("\n")[3:5] == ["search 1 0", "close 1 0"]
 
 
 def test_unseen_categories_in_training_rows_are_refused():

@@ -26,12 +26,11 @@ from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Result, Trace
+from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
-from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.bounds import INFINITE, TOP_ROWS
-from optree.solvers.kernels.frames import FRAME, Rules, Stack
+from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.frames import Rules
 from optree.solvers.kernels.layout import Layout, layout
-from optree.solvers.kernels.memo import ENTRY, LOW, Memo, rebuild
 from optree.solvers.spec import Parameter, Solver
 from optree.tree import LEAF, Tree
 
@@ -62,109 +61,12 @@ def _rules(scale: Scale, per_leaf: bool, on: dict[str, bool]) -> Rules:
     )
 
 
-def _new_memo(data: Layout) -> Memo:
-    return Memo(
-        entry=np.empty(1 << 10, ENTRY),
-        slot=np.full(1 << 11, -1, np.int64),
-        used=np.zeros(1, np.int64),
-        chain=np.empty(data.rows.shape[1], np.uint64),
-    )
-
-
-def _new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
-    """A stack with the problem in frame 0."""
-    clauses, words = len(data.rows) - 1, data.rows.shape[1]
-    q, width, classes = len(data.feature), len(data.bits) // words, data.n_classes
-    stack = Stack(
-        frame=np.zeros(depth, FRAME),
-        feature=np.empty((depth, q), np.int64),
-        column=np.empty((depth, q), np.int64),
-        bound=np.empty((depth, q), np.int64),
-        order=np.empty((depth, q), np.int64),
-        total=np.empty((depth, q), np.int64),
-        counts=np.empty((depth, classes + 1, width), np.int64),
-        classes=np.empty((depth, classes + 1), np.int64),
-        bits=np.empty((depth, words * width), np.uint64),
-        runs=np.empty((depth, *data.runs.shape), np.int64),
-        key=np.empty((depth, words), np.uint64),
-        lower=np.empty((depth, clauses), np.int64),
-        upper=np.empty((depth, clauses), np.int64),
-        entry=np.empty((depth, clauses), np.int64),
-        row=np.empty((2, classes + 1, width), np.int64),
-        tops=np.empty((TOP_ROWS, width), np.int64),
-        stump=np.empty(max(q, width), np.int64),
-        source=np.empty(width, np.int64),
-        stride=np.full(q, step, np.int64),
-        parts=np.empty((int(np.diff(data.first_clause).max()), 3), np.int64),
-        weights=np.empty(classes, np.int64),
-        key_below=np.empty(words, np.uint64),
-        state=np.zeros(2, np.int64),
-    )
-    root = stack.frame[0]
-    root["left"], root["n_features"], root["n_binary"] = left, q, data.n_binary
-    root["n_columns"] = 1 + clauses - q
-    root["width"], root["n_runs"], root["n_classes"] = width, len(data.runs), classes
-    stack.feature[0] = np.arange(q)
-    stack.column[0] = 1 + data.first_clause[:-1] - np.arange(q)
-    stack.bound[0] = 0
-    stack.classes[0] = np.arange(classes + 1)
-    stack.key[0] = data.rows[-1]
-    stack.bits[0], stack.runs[0] = data.bits, data.runs
-    return stack
-
-
-def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int) -> int:
-    """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
-    hashed = hash_words(key, data.salt)
-    slot = hashed & (len(memo.slot) - 1)
-    while memo.slot[slot] >= 0:
-        at = int(memo.slot[slot] & LOW)
-        entry = memo.entry[at]
-        if entry["hash"] == hashed and entry["left"] == left:
-            rows = data.rows[-1].copy()
-            while entry["clause"] >= 0:
-                rows &= data.rows[entry["clause"]]
-                entry = memo.entry[entry["parent"]]
-            if (rows == key).all():
-                return at
-        slot = (slot + 1) & (len(memo.slot) - 1)
-    return -1
-
-
-def _grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | None]:
-    """Make room for more entries, unless that would break a limit; the memo, and that limit or None."""
-    slots = np.empty(2 * len(memo.slot) if 2 * (memo.used[0] + 1) > len(memo.slot) else 0, np.int64)
-    full = memo.used[0] == len(memo.entry)
-    if limit := clock.limit(iterations, (slots.nbytes + full * memo.entry.nbytes // 2) / 2**20):
-        return memo, limit
-    if full:  # in place: the system moves pages of large tables without copying them
-        memo.entry.resize(len(memo.entry) + len(memo.entry) // 2, refcheck=False)
-    if len(slots):
-        slots[:] = -1
-        memo = memo._replace(slot=slots)
-        rebuild(memo)
-    return memo, None
-
-
-_BY_DEPTH = Stack._fields[: Stack._fields.index("row")]
-
-
-def _grow_stack(stack: Stack, clock: Clock, iterations: int) -> str | None:
-    """Make room for as many frames again, unless that would break a limit; that limit or None."""
-    tables = [getattr(stack, name) for name in _BY_DEPTH]
-    if limit := clock.limit(iterations, sum(table.nbytes for table in tables) / 2**20):
-        return limit
-    for table in tables:
-        table.resize((2 * len(table), *table.shape[1:]), refcheck=False)
-    return None
-
-
 class _Search:
     """A search under way."""
 
     def __init__(self, problem: Problem, data: Layout, rules: Rules, left: int, leaf: int):
         self.problem, self.data, self.rules, self.left = problem, data, rules, left
-        self.memo, self.stack = _new_memo(data), _new_stack(data, left, rules.step)
+        self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, left, rules.step)
         self.leaf = leaf
 
     @property
@@ -197,9 +99,9 @@ class _Search:
                     break
                 code = kernel.search(self.data, self.memo, self.stack, self.rules, pace.next(self.iterations))
                 if code == kernel.NO_ROOM:
-                    self.memo, status = _grow_memo(self.memo, clock, self.iterations)
+                    self.memo, status = tables.grow_memo(self.memo, clock, self.iterations)
                 elif code == kernel.NO_DEPTH:
-                    status = _grow_stack(self.stack, clock, self.iterations)
+                    status = tables.grow_stack(self.stack, clock, self.iterations)
         except KeyboardInterrupt:
             status = "interrupted"
         kernel.close(self.data, self.memo, self.stack, self.rules)
@@ -213,7 +115,7 @@ class _Search:
             key, left = state
             if key is None or left == 0:
                 return LEAF, []
-            at = look_up(memo, data, key, left)
+            at = tables.look_up(memo, data, key, left)
             f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(rows)
             if f < 0:
                 return LEAF, []

@@ -14,6 +14,9 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
+# Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
+INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 class Borrowed(types.Type):
     """The type of a borrowed NamedTuple of type ``kind``."""

@@ -28,6 +28,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from optree.solvers.kernels.borrowed import INNER
+
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 
 # Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in
@@ -40,7 +42,7 @@ TOP_ROWS = 5
 # checks of overlap. Column 0 holds all rows; column c is split c - 1.
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bound, stump):
     """For each binary split of rows of two classes: a bound on trees with it at the root, and the errors of a stump.
 
@@ -56,7 +58,7 @@ def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bou
         bound[c - 1] = penalty + low if min(a + b - e, x + y - z) > margin else INFINITE
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def least_pairs_of_two(first, second, unavoidable, columns, margin):
     """Over all binary splits: the least errors of a stump, and t of B2 (INFINITE if no split passes B3)."""
     all_first, all_second, all_unavoidable = first[0], second[0], unavoidable[0]
@@ -70,7 +72,7 @@ def least_pairs_of_two(first, second, unavoidable, columns, margin):
     return stump, two
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def find_tops(counts, classes, n_classes, columns, tops):
     """Fill ``tops`` from counts of two or more classes."""
     size = tops[SIZE]
@@ -100,7 +102,7 @@ def find_tops(counts, classes, n_classes, columns, tops):
             most_out[c] = max(most_out[c], n - weight[c])
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rules, bound, stump):
     """As `bound_singles_of_two`; with B4 (``count_classes`` 1, else 0) a part costs at least
     min(c leaf, A + c max(e, n - two heaviest), 2 A + c e).
@@ -119,7 +121,7 @@ def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rul
         bound[c - 1] = penalty + low if min(a - e, b - z) > margin else INFINITE
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin):
     """As `least_pairs_of_two`; with B4 a stump errs at least on n - the two heaviest classes."""
     n, everywhere = tops[SIZE, 0], unavoidable[0]
@@ -135,7 +137,7 @@ def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin):
     return stump, two
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def charge(held, rules):
     """What a split with ``held`` parts that hold rows costs by itself; with a penalty per leaf, a leaf is in it."""
     if not rules.per_leaf:
@@ -143,7 +145,7 @@ def charge(held, rules):
     return rules.penalty * (held - 1) if held <= rules.most_parts else INFINITE // 2
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def multiway_cells(counts, classes, n_classes, column, parts, out):
     """Fill ``out[part] = (n, leaf, e)`` of a multiway split whose parts 1, 2, ... are the columns from ``column``."""
     for part in range(parts):
@@ -166,9 +168,9 @@ def multiway_cells(counts, classes, n_classes, column, parts, out):
         out[part, 0], out[part, 1], out[part, 2] = n, n - most, e
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def bound_multiway(out, parts, margin, rules):
-    """From `multiway_cells`: bound (INFINITE if dropped), cost of the stump, and of a tree of exactly two splits.
+    """From `multiway_cells`: bound (INFINITE if dropped), cost of a stump, of a tree of two splits; the split's price.
 
     Two splits: one part is a stump, the others are leaves, so take the part that saves most. With a penalty per leaf
     the split costs A for each part that holds rows, but one.
@@ -185,11 +187,11 @@ def bound_multiway(out, parts, margin, rules):
         most = max(most, n - e)
     price = charge(held, rules)
     if gain - most <= margin or held < 2:
-        return INFINITE, price + error * leaves, INFINITE
-    return price + low, price + error * leaves, price + penalty + error * (leaves - saved)
+        return INFINITE, price + error * leaves, INFINITE, price
+    return price + low, price + error * leaves, price + penalty + error * (leaves - saved), price
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def bound_classes(counts, classes, n_classes, e, start, rules, weights):
     """B4: the least over t >= ``start`` leaves of (t - 1) A + c max(e, n - the t heaviest classes).
 

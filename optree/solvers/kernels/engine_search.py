@@ -6,26 +6,11 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import borrow
-from optree.solvers.kernels.bounds import (
-    INFINITE,
-    bound_classes,
-    bound_multiway,
-    charge,
-    multiway_cells,
-)
-from optree.solvers.kernels.frames import (
-    count_column,
-    count_part,
-    counts_classes,
-    gain_margin,
-    gather_bits,
-    gather_counts,
-    inherit,
-    least_pairs,
-    subtract,
-)
+from optree.solvers.kernels.borrowed import INNER, borrow
+from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.frames import count_column, count_part, gather_bits, gather_counts, inherit
 from optree.solvers.kernels.memo import find, insert
+from optree.solvers.kernels.splits import expand, improve, look_up, refresh
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -34,216 +19,7 @@ COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 DEPTH, ITERATIONS = range(2)
 
 
-@njit(nogil=True)
-def bound_part(data, stack, d, counts, rules):
-    """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
-    frame, classes, n_classes = stack.frame[d], stack.classes[d], stack.frame[d]["n_classes"]
-    error, penalty, e = rules.error, rules.penalty, counts[-1, 0]
-    n, most = np.int64(0), np.int64(0)
-    for t in range(n_classes):
-        weight = counts[classes[t], 0]
-        n += weight
-        most = max(most, weight)
-    upper = error * (n - most)
-    if upper <= penalty + error * e or frame["left"] == 1:
-        return upper, upper
-    margin = gain_margin(stack, d, rules)
-    stump, two = least_pairs(stack, d, counts, rules)
-    two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
-    if stump < INFINITE:
-        upper = min(upper, penalty + error * stump)
-    for t in range(frame["n_binary"], frame["n_features"]):
-        f = stack.feature[d, t]
-        parts = data.first_clause[f + 1] - data.first_clause[f]
-        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, stack.parts)
-        _, one, more = bound_multiway(stack.parts, parts, margin, rules)
-        upper, two = min(upper, one), min(two, more)
-    if frame["left"] == 2:
-        return upper, upper
-    if not rules.two_splits:
-        two = 2 * penalty + error * e
-    lower = min(two, 3 * penalty + error * e)
-    if n_classes > 2 and lower < upper and counts_classes(stack, d, rules):
-        lower = max(lower, min(two, bound_classes(counts, classes, n_classes, e, 4, rules, stack.weights)))
-        lower = max(lower, bound_classes(counts, classes, n_classes, e, 3, rules, stack.weights))
-    return min(lower, upper), upper
-
-
-@njit(nogil=True)
-def price(data, stack, d, t, rules):
-    """What the split of feature number ``t`` of frame ``d`` costs by itself."""
-    if not rules.per_leaf or t < stack.frame[d]["n_binary"]:
-        return rules.penalty
-    f = stack.feature[d, t]
-    parts = data.first_clause[f + 1] - data.first_clause[f]
-    multiway_cells(
-        stack.counts[d], stack.classes[d], stack.frame[d]["n_classes"], stack.column[d, t], parts, stack.parts
-    )
-    held = 0
-    for part in range(parts):
-        held += stack.parts[part, 0] > 0
-    return charge(held, rules)
-
-
-@njit(nogil=True)
-def drop_equals(stack, d, t, counts):
-    """Drop the other binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
-
-    counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves. Most are
-    told apart by the weights of two classes.
-    """
-    frame, classes, bound, own = stack.frame[d], stack.classes[d], stack.bound[d], stack.column[d, t]
-    first, second = stack.counts[d, classes[0]], stack.counts[d, classes[1]]
-    x, y, all_x, all_y, alike = first[own], second[own], first[0], second[0], 0
-    for column in range(1, 1 + frame["n_binary"]):
-        u, v = first[column], second[column]
-        alike += ((u == x) & (v == y)) | ((u == all_x - x) & (v == all_y - y))
-    for other in range(frame["n_binary"] if alike > 1 else 0):
-        column = other + 1
-        if (first[column] != x and first[column] != all_x - x) or bound[other] != bound[t] or other == t:
-            continue
-        n, a, b, both = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for i in range(frame["n_classes"]):
-            n += stack.counts[d, classes[i], 0]
-            a += counts[classes[i], own]
-            b += stack.counts[d, classes[i], column]
-            both += counts[classes[i], column]
-        if (both == a and both == b) or (both == 0 and a + b == n):
-            bound[other] = INFINITE
-
-
-@njit(nogil=True)
-def bound_split(data, stack, d, t, rules):
-    """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
-    f = stack.feature[d, t]
-    first, column = data.first_clause[f], stack.column[d, t]
-    row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
-    lower = upper = price(data, stack, d, t, rules)
-    for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
-        if clause > first:
-            count_column(stack, d, column + clause - first - 1, row)
-            subtract(stack, d, whole, row, rest)
-            whole = rest
-            if rules.duplicates and t < stack.frame[d]["n_binary"]:
-                drop_equals(stack, d, t, row)
-        part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
-        stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
-        lower += part_lower
-        upper += part_upper
-    return lower, upper
-
-
-@njit(nogil=True)
-def look_up(data, memo, stack, d, clause):
-    """The entry of a part of a split of frame ``d``, or ``-1 - slot``; and its hash. Leaves its rows in key_below."""
-    key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
-    for w in range(len(key)):
-        below[w] = key[w] & rows[w]
-    hashed = hash_words(below, data.salt)
-    left = stack.frame[d]["left"]
-    return find(memo, data.rows, below, hashed, left - 1 if left > 0 else left), hashed
-
-
-@njit(nogil=True)
-def recall(data, memo, stack, d, t, rules):
-    """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
-    f = stack.feature[d, t]
-    lower = upper = price(data, stack, d, t, rules)
-    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
-        stack.entry[d, clause] = -1
-        if stack.lower[d, clause] < stack.upper[d, clause]:
-            at, _ = look_up(data, memo, stack, d, clause)
-            if at >= 0:
-                stack.entry[d, clause] = at
-                refresh(memo, stack, d, clause)
-        lower += stack.lower[d, clause]
-        upper += stack.upper[d, clause]
-    return lower, upper
-
-
-@njit(nogil=True)
-def peek(data, memo, stack, d, t, rules):
-    """A bound on trees with split ``t`` at the root from B1 and the memo, before its pairs are counted."""
-    f, classes, n_classes = stack.feature[d, t], stack.classes[d], stack.frame[d]["n_classes"]
-    first = data.first_clause[f]
-    parts = data.first_clause[f + 1] - first
-    lower = price(data, stack, d, t, rules)
-    multiway_cells(stack.counts[d], classes, n_classes, stack.column[d, t], parts, stack.parts)
-    for part in range(parts):
-        leaf, split = rules.error * stack.parts[part, 1], rules.penalty + rules.error * stack.parts[part, 2]
-        if leaf > split:
-            at, _ = look_up(data, memo, stack, d, first + part)
-            lower += max(split, memo.entry[at]["lower"]) if at >= 0 else split
-        else:
-            lower += leaf
-    return lower
-
-
-@njit(nogil=True)
-def refresh(memo, stack, d, clause):
-    """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
-    entry = memo.entry[stack.entry[d, clause]]
-    stack.lower[d, clause] = max(stack.lower[d, clause], entry["lower"])
-    stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
-
-
-@njit(nogil=True)
-def improve(frame, cost, feature):
-    """Keep a better tree."""
-    if cost < frame["upper"]:
-        frame["upper"] = cost
-        frame["best"] = feature
-
-
-@njit(nogil=True)
-def sort_by(order, length, key):
-    """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
-    for i in range(1, length):
-        item, j = order[i], i
-        while j > 0 and key[order[j - 1]] > key[item]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = item
-
-
-@njit(nogil=True)
-def expand(data, memo, stack, d, rules):
-    """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
-    frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
-    for t in range(frame["n_features"]):
-        order[t] = t
-    sort_by(order, frame["n_features"], bound)
-    kept = 0
-    for i in range(frame["n_features"]):
-        t = order[i]
-        target = min(frame["budget"], frame["upper"])
-        if bound[t] == INFINITE:  # found equal to another
-            continue
-        if rules.lazy and bound[t] >= target:
-            frame["floor"] = min(frame["floor"], bound[t])
-            continue
-        if frame["seen"] and rules.peek:
-            lower = peek(data, memo, stack, d, t, rules)
-            if lower >= target:
-                frame["floor"] = min(frame["floor"], lower)
-                continue
-        lower, upper = bound_split(data, stack, d, t, rules)
-        improve(frame, upper, stack.feature[d, t])
-        if lower < min(target, upper):
-            lower, upper = recall(data, memo, stack, d, t, rules)
-            improve(frame, upper, stack.feature[d, t])
-        if lower < min(frame["budget"], frame["upper"]):
-            stack.total[d, t] = lower
-            order[kept] = t
-            kept += 1
-        else:
-            frame["floor"] = min(frame["floor"], lower)
-    sort_by(order, kept, stack.total[d])
-    frame["n_candidates"] = kept
-    frame["current"] = -1
-
-
-@njit(nogil=True)
+@njit(**INNER)
 def enter(data, memo, stack, d, t, part, entry, budget, rules):
     """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
 
@@ -292,7 +68,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     return True
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def leave(memo, stack, d):
     """Write to the memo what frame ``d`` found."""
     frame = stack.frame[d]
@@ -306,7 +82,7 @@ def leave(memo, stack, d):
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def pick(stack, d, rules):
     """Choose the candidate of frame ``d`` to go on with; False if none can win.
 
@@ -335,13 +111,13 @@ def pick(stack, d, rules):
     return kept > 0
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def settle(data, memo, stack, d, rules):
     """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]
-    lower = upper = price(data, stack, d, t, rules)
+    lower = upper = stack.price[d, t]
     chosen = -1
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
@@ -357,7 +133,7 @@ def settle(data, memo, stack, d, rules):
     return lower, chosen
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def choose(data, memo, stack, d, rules):
     """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
     frame = stack.frame[d]
@@ -371,13 +147,13 @@ def choose(data, memo, stack, d, rules):
             continue
         own, step = stack.lower[d, clause], rules.step
         if stack.entry[d, clause] >= 0:
-            visits = memo.entry[stack.entry[d, clause]]["visits"]
+            visits = 2 * memo.entry[stack.entry[d, clause]]["visits"]
             step = rules.step << visits if rules.step < INFINITE >> visits else INFINITE
         budget = min(target, frame["cap"] + 1) - (lower - own)
         return clause, min(budget, own + step) if rules.deepening else budget
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def descend(data, memo, stack, d, clause, rules):
     """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
     frame = stack.frame[d]

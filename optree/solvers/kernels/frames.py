@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import LANES, add_counts
+from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import (
     INFINITE,
     bound_multiway,
@@ -69,6 +70,7 @@ class Stack(NamedTuple):
     feature: np.ndarray  # int64[depth, q], the features that may still be split, binary ones first
     column: np.ndarray  # int64[depth, q], the first column of each
     bound: np.ndarray  # int64[depth, q], bound on trees with this split at the root; INFINITE if dropped
+    price: np.ndarray  # int64[depth, q], what each split costs by itself
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
     counts: np.ndarray  # int64[depth, K + 1, width], weight of each class (row K: of e) in each column
@@ -90,7 +92,7 @@ class Stack(NamedTuple):
     state: np.ndarray  # int64[2]: depth of the frame on top, iterations
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def count_column(stack, d, column, out):
     """Fill ``out`` with the weights of the classes present, and of e, in the rows of ``column`` and each column."""
     frame, runs, bits = stack.frame[d], stack.runs[d], stack.bits[d]
@@ -106,7 +108,7 @@ def count_column(stack, d, column, out):
             add_counts(bits, width, column, first, last, shift, out[len(out) - 1])
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def subtract(stack, d, whole, less, out):
     """``out = whole - less``, counts of frame ``d``."""
     for t in range(stack.frame[d]["n_classes"] + 1):
@@ -116,7 +118,7 @@ def subtract(stack, d, whole, less, out):
             target[c] = first[c] - second[c]
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def count_part(stack, d, column, parts, part):
     """The counts of one part of a split, given its first column: filled and returned."""
     row, rest = stack.row[0], stack.row[1]
@@ -131,19 +133,19 @@ def count_part(stack, d, column, parts, part):
     return rest
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def counts_classes(stack, d, rules):
     """1 if B4 holds in frame ``d``: all its splits are binary, or every leaf is paid; else 0."""
     return np.int64(rules.classes and (rules.per_leaf or stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]))
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def gain_margin(stack, d, rules):
     """The weight up to which B3 drops a split of frame ``d``; 0, for splits that separate nothing, where it is off."""
     return 0 if rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"] else rules.margin
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def bound_singles(stack, d, counts, rules):
     """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
@@ -156,7 +158,7 @@ def bound_singles(stack, d, counts, rules):
         bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def least_pairs(stack, d, counts, rules):
     """Over the binary splits of frame ``d``, for a part with ``counts``: least errors of a stump, and t of B2."""
     classes, n_classes = stack.classes[d], stack.frame[d]["n_classes"]
@@ -167,7 +169,7 @@ def least_pairs(stack, d, counts, rules):
     return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin)
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -185,10 +187,11 @@ def inherit(data, stack, d, counts, rules):
         f, column = stack.feature[d, t], stack.column[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
         if t < above["n_binary"]:
-            bound, cost = stack.bound[d + 1, t], rules.penalty + rules.error * stack.stump[t]
+            bound, price = stack.bound[d + 1, t], rules.penalty
+            cost = price + rules.error * stack.stump[t]
         else:
             multiway_cells(counts, classes, n_classes, column, parts, stack.parts)
-            bound, cost, _ = bound_multiway(stack.parts, parts, margin, rules)
+            bound, cost, _, price = bound_multiway(stack.parts, parts, margin, rules)
         if cost < frame["upper"]:
             frame["upper"] = cost
             frame["best"] = f
@@ -197,6 +200,7 @@ def inherit(data, stack, d, counts, rules):
         stack.feature[d + 1, kept] = f
         stack.column[d + 1, kept] = columns
         stack.bound[d + 1, kept] = bound
+        stack.price[d + 1, kept] = price
         for other in range(parts - 1):
             stack.source[columns] = column + other
             columns += 1
@@ -208,7 +212,7 @@ def inherit(data, stack, d, counts, rules):
     frame["width"] = (columns + LANES - 1) // LANES * LANES
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def gather_counts(stack, d, counts):
     """Copy to frame ``d`` the columns that it keeps of ``counts``."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
@@ -221,7 +225,7 @@ def gather_counts(stack, d, counts):
             target[c] = 0
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def gather_bits(stack, d, column, parts, part):
     """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
     frame, source = stack.frame[d + 1], stack.source

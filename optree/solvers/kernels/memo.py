@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from optree.solvers.kernels.borrowed import INNER
+
 LOW = np.int64(2**32 - 1)
 
 ENTRY = np.dtype(
@@ -37,7 +39,7 @@ class Memo(NamedTuple):
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def same_rows(memo, rows, at, key):
     """Whether the entry ``at`` is the set of rows ``key`` (uint64[words])."""
     found = memo.chain
@@ -54,7 +56,7 @@ def same_rows(memo, rows, at, key):
     return different == 0
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def find(memo, rows, key, hashed, left):
     """The entry of a set of rows with ``left`` levels left, or ``-1 - slot`` with the free slot of the memo."""
     mask = len(memo.slot) - 1
@@ -70,7 +72,7 @@ def find(memo, rows, key, hashed, left):
         slot = (slot + 1) & mask
 
 
-@njit(nogil=True)
+@njit(**INNER)
 def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     """Add an entry at the free ``slot`` that `find` gave; its number."""
     number = memo.used[0]
