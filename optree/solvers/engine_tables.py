@@ -47,6 +47,7 @@ def new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
         source=np.empty(width, np.int64),
         stride=np.full(q, step, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 3), np.int64),
+        present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),
         state=np.zeros(2, np.int64),

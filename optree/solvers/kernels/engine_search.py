@@ -147,8 +147,8 @@ def choose(data, memo, stack, d, rules):
             continue
         own, step = stack.lower[d, clause], rules.step
         if stack.entry[d, clause] >= 0:
-            visits = 2 * memo.entry[stack.entry[d, clause]]["visits"]
-            step = rules.step << visits if rules.step < INFINITE >> visits else INFINITE
+            doublings = 2 * memo.entry[stack.entry[d, clause]]["visits"]  # it takes long: ask for more at once
+            step = rules.step << doublings if rules.step < INFINITE >> doublings else INFINITE
         budget = min(target, frame["cap"] + 1) - (lower - own)
         return clause, min(budget, own + step) if rules.deepening else budget
 
@@ -205,7 +205,7 @@ def search(data, memo, stack, rules, iterations):
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
-        entry["visits"] = min(entry["visits"] + 1, 60)
+        entry["visits"] = min(entry["visits"] + 1, 30)
         stack.frame[d + 1]["seen"] = seen
         if enter(data, memo, stack, d, t, part, at, budget, rules):
             expand(data, memo, stack, d + 1, rules)

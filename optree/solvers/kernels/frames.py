@@ -87,6 +87,7 @@ class Stack(NamedTuple):
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 3], scratch
+    present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
     state: np.ndarray  # int64[2]: depth of the frame on top, iterations
@@ -159,9 +160,12 @@ def bound_singles(stack, d, counts, rules):
 
 
 @njit(**INNER)
-def least_pairs(stack, d, counts, rules):
-    """Over the binary splits of frame ``d``, for a part with ``counts``: least errors of a stump, and t of B2."""
-    classes, n_classes = stack.classes[d], stack.frame[d]["n_classes"]
+def least_pairs(stack, d, counts, n_classes, rules):
+    """Over the binary splits of frame ``d``: least errors of a stump and t of B2 for a part with these ``counts``.
+
+    ``stack.present`` holds the classes of the part.
+    """
+    classes = stack.present
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
     if n_classes == 2:
         return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)

@@ -15,18 +15,21 @@ from optree.solvers.kernels.memo import find
 @njit(**INNER)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
-    frame, classes, n_classes = stack.frame[d], stack.classes[d], stack.frame[d]["n_classes"]
-    error, penalty, e = rules.error, rules.penalty, counts[-1, 0]
+    frame, classes, n_classes = stack.frame[d], stack.present, 0
+    error, penalty, e = rules.error, rules.penalty, counts[len(counts) - 1, 0]
     n, most = np.int64(0), np.int64(0)
-    for t in range(n_classes):
-        weight = counts[classes[t], 0]
-        n += weight
-        most = max(most, weight)
+    for t in range(frame["n_classes"]):
+        weight = counts[stack.classes[d, t], 0]
+        if weight:
+            classes[n_classes] = stack.classes[d, t]
+            n_classes += 1
+            n += weight
+            most = max(most, weight)
     upper = error * (n - most)
     if upper <= penalty + error * e or frame["left"] == 1:
         return upper, upper
     margin = gain_margin(stack, d, rules)
-    stump, two = least_pairs(stack, d, counts, rules)
+    stump, two = least_pairs(stack, d, counts, n_classes, rules)
     two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
     if stump < INFINITE:
         upper = min(upper, penalty + error * stump)
@@ -41,7 +44,7 @@ def bound_part(data, stack, d, counts, rules):
     if not rules.two_splits:
         two = 2 * penalty + error * e
     lower = min(two, 3 * penalty + error * e)
-    if n_classes > 2 and lower < upper and counts_classes(stack, d, rules):
+    if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
         lower = max(lower, min(two, bound_classes(counts, classes, n_classes, e, 4, rules, stack.weights)))
         lower = max(lower, bound_classes(counts, classes, n_classes, e, 3, rules, stack.weights))
     return min(lower, upper), upper
