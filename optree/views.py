@@ -155,7 +155,7 @@ def _union(conditions: list[str]) -> str:
 
 def _wrap(text: str) -> str:
     """At most about four lines, for there is no room for more above a box."""
-    return fill(text, max(16, len(text) // 3), break_long_words=False)
+    return fill(text, max(20, len(text) // 3), break_long_words=False)
 
 
 def _draw(ax, box: _Box, x: float, y: float) -> None:

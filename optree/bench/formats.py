@@ -114,4 +114,4 @@ def write(table: Table, path: str | Path) -> None:
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise choice(f"{path}: format", path.suffix, _WRITERS)
-    path.write_text(_WRITERS[path.suffix](table))
+    path.write_text(_WRITERS[path.suffix](table), encoding="utf-8")

@@ -21,6 +21,8 @@ O(rows of the branch * q) for the counts and O(sum of parts * depth) for the mem
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from optree.budget import Budget, Clock, Pace
@@ -35,14 +37,23 @@ from optree.tree import LEAF, Tree
 def _data(problem: Problem) -> kernel.Data:
     """The problem's distinct rows, and for each clause the rows that meet it."""
     groups = problem.groups
+    class_count = len(problem.classes)
     offset = np.concatenate([[0], np.cumsum(problem.n_parts)]).astype(np.int32)
+    owner = np.repeat(np.arange(len(problem.features)), problem.n_parts)
     group, label = np.nonzero(groups.weights)
     clause = groups.codes[group] + offset[:-1]
+    meets = clause.T[owner] == np.arange(offset[-1])[:, None]
+    size = meets.sum(axis=1)
+    usual = [first + size[first:stop].argmax() for first, stop in pairwise(offset)]
+    counted = clause != usual
     return kernel.Data(
-        cell=(clause * len(problem.classes) + label[:, None]).astype(np.int32),
+        cell=(clause * class_count + label[:, None])[counted].astype(np.int32),
+        first_cell=np.concatenate([[0], np.cumsum(counted.sum(axis=1))]).astype(np.int64),
+        label=label.astype(np.int32),
         weight=groups.weights[group, label],
         offset=offset,
-        rows=pack(clause.T[np.repeat(np.arange(len(offset) - 1), problem.n_parts)] == np.arange(offset[-1])[:, None]),
+        usual=np.array(usual, np.int32),
+        rows=pack(meets),
         all_rows=pack(np.ones((1, len(group)), bool))[0],
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, offset[-1], np.int64),
     )
@@ -61,7 +72,7 @@ def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower:
         memo=np.full(1 << (4 * branches).bit_length(), -1, np.int64),
         used=np.zeros(5, np.int64),
         path=np.zeros(features + 1, np.int64),
-        counts=np.zeros((clauses, class_count), np.int64),
+        counts=np.zeros((clauses + 1, class_count), np.int64),
         leaf=np.zeros(clauses, np.int64),
         support=np.zeros(len(data.all_rows), np.uint64),
     )

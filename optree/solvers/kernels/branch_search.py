@@ -49,9 +49,12 @@ SPLIT = np.dtype(
 class Data(NamedTuple):
     """The problem, as the kernels read it. ``m`` distinct (row, class) pairs, ``c`` clauses."""
 
-    cell: np.ndarray  # int32[m, q], where each feature of a row is counted: clause * K + class
+    cell: np.ndarray  # int32[...], where a row is counted, `clause * K + class`, for each clause it meets but `usual`
+    first_cell: np.ndarray  # int64[m + 1], where each row starts in `cell`
+    label: np.ndarray  # int32[m], class
     weight: np.ndarray  # int64[m]
     offset: np.ndarray  # int32[q + 1], first clause of each feature
+    usual: np.ndarray  # int32[q], the clause of each feature that most rows meet
     rows: np.ndarray  # uint64[c, words], the rows that meet each clause
     all_rows: np.ndarray  # uint64[words]
     salt: np.ndarray  # int64[c], random non-negative numbers
@@ -68,7 +71,7 @@ class Store(NamedTuple):
     memo: np.ndarray  # int64[a power of two], branch number or -1, by hash with linear probing
     used: np.ndarray  # int64[5], rows used of each table, and iterations
     path: np.ndarray  # int64[q + 1], the branches selected in this iteration
-    counts: np.ndarray  # int64[c, K], scratch of `expand`: weight of each class for each clause
+    counts: np.ndarray  # int64[c + 1, K], scratch of `expand`: weight of each class for each clause, and for all rows
     leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
     support: np.ndarray  # uint64[words], scratch of `expand`: the rows of the branch
 
@@ -148,23 +151,36 @@ def rebuild_memo(store):
 
 @njit(cache=True, nogil=True)
 def count_rows(store, data, branch):
-    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses."""
-    counts, support = store.counts.reshape(-1), store.support
-    counts[:] = 0
+    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses.
+
+    The usual clause of a feature is not counted but is what is left: a one-hot row then costs a third as much.
+    """
+    counts, support = store.counts, store.support
+    flat = counts.reshape(-1)
+    flat[:] = 0
     support[:] = data.all_rows
     start = store.branch[branch]["first_clause"]
     for t in range(start, start + store.branch[branch]["depth"]):
         rows = data.rows[store.clauses[t]]
         for w in range(len(support)):
             support[w] &= rows[w]
+    total = counts[-1]
     for w in range(len(support)):
         word = support[w]
         while word:
             row = 64 * w + lowest_bit(word)
             word &= word - ONE
             weight = data.weight[row]
-            for f in range(data.cell.shape[1]):
-                counts[data.cell[row, f]] += weight
+            total[data.label[row]] += weight
+            for at in range(data.first_cell[row], data.first_cell[row + 1]):
+                flat[data.cell[at]] += weight
+    for f in range(len(data.usual)):
+        rest = counts[data.usual[f]]
+        for k in range(len(total)):
+            left = total[k]
+            for clause in range(data.offset[f], data.offset[f + 1]):
+                left -= counts[clause, k]
+            rest[k] = left
 
 
 @njit(cache=True, nogil=True)

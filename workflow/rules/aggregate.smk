@@ -1,0 +1,55 @@
+"""All records -> tables: every run, the summary, and the comparison with a paper where the configuration names one."""
+
+from optree.bench.environment import readers_digest
+
+# An edit in the code that reads records makes tables and plots again, and no run.
+READERS = readers_digest()
+PRINTED = f"{HOME}/resources/papers/branches"
+PAPER_TABLES = ["1", "2", "3", "5", "program"] if config.get("paper") == "branches" else []
+
+
+rule tables:
+    input:
+        RECORDS,
+    output:
+        multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/summary.html",
+            category="Results",
+            caption="../report/summary.rst",
+            labels={"table": "summary of all runs"},
+        ),
+        runs=f"{RESULTS}/tables/runs.csv",
+    log:
+        f"{RESULTS}/logs/tables.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "tables"
+    script:
+        "../scripts/tables.py"
+
+
+rule paper_table:
+    input:
+        RECORDS,
+        printed=multiext(f"{PRINTED}/", "table1.csv", "tables_2_3_5.csv", "authors_program.csv", "notes.csv"),
+    output:
+        multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/paper_table_{{table}}.html",
+            category="Paper against measured",
+            caption="../report/paper_table.rst",
+            labels={"table": "{table}"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper_table_{{table}}.log",
+    localrule: True
+    params:
+        code=READERS,
+        folder=PRINTED,
+    message:
+        "comparison with the paper's table {wildcards.table}"
+    script:
+        "../scripts/paper_table.py"
