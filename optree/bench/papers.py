@@ -201,5 +201,5 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame) -> Table:
     tally = "; ".join(f"{counts[name]} {name}" for name in MEANING if name in counts)
     meanings = "; ".join(f"{name} = {text}" for name, text in MEANING.items() if name in counts)
     measured = provenance(runs) if table != "1" and len(runs) else ()
-    notes = (f"{len(data)} claims: {tally}.", f"{meanings}.", *measured)
-    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes)
+    notes = (f"Verdicts: {meanings}.", *measured)
+    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes, f"{len(data)} claims: {tally}.")

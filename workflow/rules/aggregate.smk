@@ -8,9 +8,27 @@ PRINTED = f"{HOME}/resources/papers/branches"
 PAPER_TABLES = ["1", "2", "3", "5", "program"] if config.get("paper") == "branches" else []
 
 
-rule tables:
+rule collect:
+    # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
     input:
         RECORDS,
+    output:
+        runs=f"{RESULTS}/tables/runs.csv",
+        records=f"{RESULTS}/tables/runs.jsonl",
+    log:
+        f"{RESULTS}/logs/collect.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "collect the records of all runs"
+    script:
+        "../scripts/collect.py"
+
+
+rule tables:
+    input:
+        rules.collect.output.records,
     output:
         multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
         report(
@@ -19,7 +37,6 @@ rule tables:
             caption="../report/summary.rst",
             labels={"table": "summary of all runs"},
         ),
-        runs=f"{RESULTS}/tables/runs.csv",
     log:
         f"{RESULTS}/logs/tables.log",
     localrule: True
@@ -33,7 +50,7 @@ rule tables:
 
 rule paper_table:
     input:
-        RECORDS,
+        records=rules.collect.output.records,
         printed=multiext(f"{PRINTED}/", "table1.csv", "tables_2_3_5.csv", "authors_program.csv", "notes.csv"),
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
@@ -48,7 +65,6 @@ rule paper_table:
     localrule: True
     params:
         code=READERS,
-        folder=PRINTED,
     message:
         "comparison with the paper's table {wildcards.table}"
     script:

@@ -14,7 +14,7 @@ FIGURES = {
 
 rule plots:
     input:
-        RECORDS,
+        rules.collect.output.records,
     output:
         expand(f"{RESULTS}/plots/{{figure}}.png", figure=FIGURES),
         [
@@ -39,7 +39,7 @@ rule plots:
 
 rule trees:
     input:
-        RECORDS,
+        rules.collect.output.records,
     output:
         png=[f"{RESULTS}/plots/trees/{'/'.join(cell)}.png" for cell in CELLS],
         svg=[
@@ -57,7 +57,6 @@ rule trees:
     localrule: True
     params:
         code=READERS,
-        cells=CELLS,
     message:
         "trees"
     script:

@@ -1,11 +1,13 @@
-"""Compare the records with one table of a paper."""
+"""Compare the runs with one table of a paper."""
 
-from optree.bench import formats, papers, record
+from pathlib import Path
+
+from optree.bench import formats, papers
 from optree.bench.cli import reporting
-from optree.bench.frame import frame
+from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    records = [path for path in snakemake.input if path not in snakemake.input.printed]
-    comparison = papers.compare(snakemake.wildcards.table, snakemake.params.folder, frame(map(record.read, records)))
+    runs = frame(load(snakemake.input.records))
+    comparison = papers.compare(snakemake.wildcards.table, Path(snakemake.input.printed[0]).parent, runs)
     for path in snakemake.output:
         formats.write(comparison, path)

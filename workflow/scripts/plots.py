@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from optree.bench import plots, record
+from optree.bench import plots
 from optree.bench.cli import reporting
-from optree.bench.frame import frame
+from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    records = [record.read(path) for path in snakemake.input]
+    records = load(snakemake.input[0])
     runs = frame(records)
     figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES}
     figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(records)}

@@ -1,15 +1,10 @@
-"""Write the table of all runs and its summary."""
+"""Write the summary of all runs."""
 
-from pathlib import Path
-
-from optree.bench import formats, record, tables
+from optree.bench import formats, tables
 from optree.bench.cli import reporting
-from optree.bench.frame import frame
+from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    runs = frame(map(record.read, snakemake.input))
-    summary = tables.summary(runs)
-    runs.to_csv(snakemake.output.runs, index=False)
+    summary = tables.summary(frame(load(snakemake.input[0])))
     for path in snakemake.output:
-        if Path(path).stem == "summary":
-            formats.write(summary, path)
+        formats.write(summary, path)
