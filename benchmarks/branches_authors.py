@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import numpy as np
+from drivers import AUTHORS, OPTREE, call
 
 from optree.bench.cli import reporting
 from optree.datasets import fetch, read_table
@@ -38,69 +37,6 @@ ENCODINGS = {
     "onehot-drop-last": EncodingSpec("onehot", "last"),
 }
 TOLERANCE = 1e-9  # between their floats and our fractions
-
-# Both drivers start with this. The peak is read from /proc, for ru_maxrss counts the parent's memory before exec, too.
-_COMMON = """
-import json, sys, time
-
-def timed(search):
-    cpu, wall = time.process_time(), time.perf_counter()
-    found = search()
-    return found, {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-
-def report(**values):
-    with open("/proc/self/status") as file:
-        kib = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
-    print(json.dumps({**values, "peak_rss_mib": int(kib) / 1024}))
-"""
-
-_AUTHORS = """
-import contextlib, os, resource, types
-source, data, encoding, regularization, seconds, memory_mib = sys.argv[1:]
-for name in ("nltk", "svgling"):  # they only draw trees
-    sys.modules[name] = types.ModuleType(name)
-sys.modules["nltk"].Tree = None
-sys.path.insert(0, source)
-import numpy as np
-from branches import Branches
-
-rows = np.genfromtxt(data, delimiter=" ", dtype=int)
-search = Branches(rows, encoding)
-before = resource.getrlimit(resource.RLIMIT_AS)
-
-def solve():
-    try:
-        return search.solve(float(regularization), n=10**12, print_iter=100, time_limit=float(seconds))
-    except MemoryError:
-        return None
-
-with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-    resource.setrlimit(resource.RLIMIT_AS, (int(float(memory_mib) * 2**20), before[1]))
-    iterations, seconds = timed(solve)
-    resource.setrlimit(resource.RLIMIT_AS, before)
-complete, objective = bool(search.lattice.root.complete), None
-if complete:
-    accuracy = float(np.mean(search.predict(rows[:, :-1]) == rows[:, -1]))
-    objective = accuracy - float(regularization) * search.infer()[1]
-report(complete=complete, objective=objective, iterations=iterations, **seconds)
-"""
-
-_OPTREE = """
-from optree import solvers
-from optree.budget import Budget
-from optree.objective import Objective
-from optree.problem import Problem
-
-data, regularization, seconds, memory_mib = sys.argv[1:]
-problem, _ = Problem.load(data)
-budget = Budget(seconds=float(seconds), memory_mib=float(memory_mib))
-solver, objective = solvers.get("branches"), Objective.of(regularization)
-solver.solve(problem, objective, budget)  # compiles the kernels, or loads what was compiled before
-result, seconds = timed(lambda: solver.solve(problem, objective, budget))
-complete = result.status == "optimal"
-value = 1 - float(result.cost_in_rows / problem.total_weight) if complete else None
-report(complete=complete, objective=value, iterations=result.counters["iterations"], **seconds)
-"""
 
 
 class Case(NamedTuple):
@@ -164,34 +100,19 @@ def encode(case: Case, table: dict, mirror: str | None) -> Problem:
     return Encoder(ENCODINGS[case.encoding]).fit(data.X, data.y).problem(data.X, data.y)
 
 
-def commands(case: Case, problem: Problem, options: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
-    """Write the data for both programs; how each is called."""
+def calls(case: Case, problem: Problem, options: argparse.Namespace, folder: Path) -> dict[str, tuple]:
+    """Write the data for both programs; the Python, driver and arguments of each."""
     matrix, encoded = folder / "matrix.txt", folder / "problem.npz"
     np.savetxt(matrix, np.column_stack([problem.codes, problem.y]), fmt="%d")
     problem.save(encoded)
     one_hot = "binary" if len(problem.classes) == 2 else "multi"
-    theirs = "ordinal" if ENCODINGS[case.encoding].multiway else one_hot
-    limits = [str(options.time_limit), str(options.memory_mib)]
+    encoding = "ordinal" if ENCODINGS[case.encoding].multiway else one_hot  # as their program calls it
+    limits = [case.regularization, options.time_limit, options.memory_mib]
     source = Path(options.authors).resolve() / "src"
-    authors = [options.python, "-c", _COMMON + _AUTHORS, source, matrix, theirs, case.regularization, *limits]
-    optree = [sys.executable, "-c", _COMMON + _OPTREE, encoded, case.regularization, *limits]
-    return {"authors": [str(word) for word in authors], "optree": [str(word) for word in optree]}
-
-
-def call(where: str, command: list[str], time_limit: float) -> dict:
-    """What a driver reports. One thread; killed if it goes far beyond its own time limit."""
-    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    patience = 3 * time_limit + 300  # ours searches twice, and may compile; theirs looks at its clock now and then
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, env=os.environ | threads)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        reason = f"still runs after {patience:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-        raise OptreeError(f"{where}: {reason}") from error
-    try:
-        return json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError) as error:
-        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
-        raise OptreeError(f"{where}: ended with code {done.returncode} and said: {said}") from error
+    return {
+        "authors": (options.python, AUTHORS, [source, matrix, encoding, *limits]),
+        "optree": (sys.executable, OPTREE, [encoded, *limits]),
+    }
 
 
 def check(theirs: Run, ours: Run) -> None:
@@ -203,11 +124,11 @@ def check(theirs: Run, ours: Run) -> None:
 def measure(case: Case, problem: Problem, options: argparse.Namespace) -> Iterator[Pair]:
     """Runs of a case, alternated. A case that the authors' program does not finish is run once."""
     with tempfile.TemporaryDirectory() as folder:
-        calls = commands(case, problem, options, Path(folder))
+        programs = calls(case, problem, options, Path(folder))
         for repeat in range(options.repeats):
             runs = []
-            for program, command in calls.items():
-                report = call(f"{case}: {program}", command, options.time_limit)
+            for program, command in programs.items():
+                report = call(f"{case}: {program}", *command, options.time_limit)
                 runs.append(Run(case, *problem.codes.shape, program, repeat, **report))
                 ending = "" if runs[-1].complete else ", not finished"
                 print(f"{case}: {program} {runs[-1].cpu_seconds:.4f} s{ending}", file=sys.stderr)
@@ -237,22 +158,22 @@ HEADER = ["case", "rows", "features", "objective", "authors' s", "our s", "ratio
 HEADER += ["authors' iterations", "our iterations", "authors' MiB", "our MiB"]
 
 
+def medians(runs: tuple[Run, ...]) -> tuple[str, str, str]:
+    """Seconds, iterations and MiB of a program's runs of one case; ``>`` if it was not finished."""
+    seconds = number(statistics.median(run.cpu_seconds for run in runs))
+    mark = "" if all(run.complete for run in runs) else ">"
+    iterations = "-" if runs[0].iterations is None else f"{runs[0].iterations}"
+    return mark + seconds, iterations, number(statistics.median(run.peak_rss_mib for run in runs))
+
+
 def line(pairs: list[Pair]) -> list[str]:
-    """A case as a row of the table: medians."""
+    """A case as a row of the table."""
     theirs, ours = pairs[0]
-    columns = [
-        [number(statistics.median(getattr(run, name) for run in runs)) for runs in zip(*pairs, strict=True)]
-        for name in ("cpu_seconds", "peak_rss_mib")
-    ]
-    for side, run in enumerate((theirs, ours)):
-        columns[0][side] = columns[0][side] if run.complete else f">{columns[0][side]}"
     value = ours.objective if ours.complete else theirs.objective
-    iterations = ["-" if run.iterations is None else str(run.iterations) for run in (theirs, ours)]
     objective = "-" if value is None else f"{value:.6f}"
-    return [str(ours.case), str(ours.rows), str(ours.features), objective, *columns[0], ratio(pairs)] + [
-        *iterations,
-        *columns[1],
-    ]
+    case = [str(ours.case), str(ours.rows), str(ours.features), objective]
+    seconds, iterations, mib = zip(*(medians(runs) for runs in zip(*pairs, strict=True)), strict=True)
+    return [*case, *seconds, ratio(pairs), *iterations, *mib]
 
 
 def markdown(rows: list[list[str]]) -> str:
@@ -265,11 +186,13 @@ def benchmark(options: argparse.Namespace) -> None:
     """Measure all cases; every run goes to the CSV file as soon as it is done, the table to the screen at the end."""
     if not (Path(options.authors) / "src" / "branches.py").is_file():
         raise OptreeError(f"--authors: {options.authors} has no src/branches.py; give a clone of Chaoukia/branches")
+    if options.repeats < 1:
+        raise OptreeError(f"--repeats: {options.repeats} is not accepted; give a whole number >= 1")
     table = read_table(Path(__file__).resolve().parents[1] / "config" / "datasets.csv")
     embedded = [case for case in CASES if options.mirror or table[case.dataset].source == "builtin"]
     cases = [Case.of(text) for text in options.cases] if options.cases else embedded
     rows = []
-    with open(options.out, "w", newline="") as file:
+    with output(options.out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Case._fields + Run._fields[1:])
         for case in cases:
@@ -280,6 +203,14 @@ def benchmark(options: argparse.Namespace) -> None:
                 file.flush()
             rows.append(line(pairs))
     print(markdown(rows))
+
+
+def output(path: str) -> TextIO:
+    """The CSV file, opened."""
+    try:
+        return open(path, "w", newline="")
+    except OSError as error:
+        raise OptreeError(f"--out: {error}") from error
 
 
 def main(arguments: list[str] | None = None) -> None:

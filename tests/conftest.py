@@ -10,6 +10,7 @@ from checkout import ROOT, Checkout
 
 from optree.datasets import read_table
 
+
 @pytest.fixture(scope="session")
 def table():
     """The datasets table that ships."""

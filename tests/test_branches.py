@@ -70,7 +70,9 @@ def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
 
 def test_the_memory_limit_is_kept():
     allowed = rss_mib() + 60
-    result = SOLVER.solve(embedded("tic-tac-toe", "none"), Objective.of("0.001"), Budget(seconds=60, memory_mib=allowed))
+    result = SOLVER.solve(
+        embedded("tic-tac-toe", "none"), Objective.of("0.001"), Budget(seconds=60, memory_mib=allowed)
+    )
     assert result.status == "memory_limit"
     assert rss_mib() < 1.1 * allowed
 

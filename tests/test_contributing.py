@@ -35,7 +35,9 @@ def follow(checkout, section):
 
 
 def records(checkout, name):
-    return [json.loads(path.read_text()) for path in sorted((checkout.path / "results" / name / "runs").rglob("*.json"))]
+    return [
+        json.loads(path.read_text()) for path in sorted((checkout.path / "results" / name / "runs").rglob("*.json"))
+    ]
 
 
 def test_adding_a_solver(checkout):

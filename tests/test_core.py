@@ -25,7 +25,13 @@ def solved(seed=3, **objective):
 
 @pytest.mark.parametrize(
     ("written", "exact"),
-    [("0.005", Fraction(1, 200)), (0.1, Fraction(1, 10)), ("1e-3", Fraction(1, 1000)), (1, Fraction(1)), ("1/3", Fraction(1, 3))],
+    [
+        ("0.005", Fraction(1, 200)),
+        (0.1, Fraction(1, 10)),
+        ("1e-3", Fraction(1, 1000)),
+        (1, Fraction(1)),
+        ("1/3", Fraction(1, 3)),
+    ],
 )
 def test_lambda_is_read_as_the_decimal_it_prints_as(written, exact):
     assert Objective.of(written).regularization == exact
@@ -33,13 +39,13 @@ def test_lambda_is_read_as_the_decimal_it_prints_as(written, exact):
 
 @pytest.mark.parametrize("value", ["-0.1", "1.1", "nan", "many", "inf", None, True, float("nan"), "", "1/0"])
 def test_lambda_outside_its_range_is_refused(value):
-    with pytest.raises(OptreeError, match="regularization: .* is not accepted; give a number from 0 to 1"):
+    with pytest.raises(OptreeError, match=r"regularization: .* is not accepted; give a number from 0 to 1"):
         Objective.of(value)
 
 
 @pytest.mark.parametrize("depth", [-1, 1.5, True, "deep"])
 def test_depth_outside_its_range_is_refused(depth):
-    with pytest.raises(OptreeError, match="max_depth: .* is not accepted"):
+    with pytest.raises(OptreeError, match=r"max_depth: .* is not accepted"):
         Objective.of("0.1", max_depth=depth)
 
 
@@ -118,7 +124,7 @@ def test_a_tree_survives_json_and_predicts_as_it_counted(problem):
 
 
 def test_what_is_not_a_tree_is_named():
-    with pytest.raises(OptreeError, match="not what Tree.to_dict writes"):
+    with pytest.raises(OptreeError, match=r"not what Tree\.to_dict writes"):
         Tree.from_dict({"feature": [0]})
 
 

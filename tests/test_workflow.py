@@ -167,7 +167,10 @@ def edited(**changes):
             },
             ["cart", "'leaf'", "accepted", "min_samples_leaf"],
         ),
-        ({**TINY, "encodings": {"mine": {"categorical": "ordinal", "numeric": "bins", "drop": "first"}}}, ["mine", "drop"]),
+        (
+            {**TINY, "encodings": {"mine": {"categorical": "ordinal", "numeric": "bins", "drop": "first"}}},
+            ["mine", "drop"],
+        ),
     ],
 )
 def test_bad_configurations_end_with_one_line_before_any_work(finished, config, words):

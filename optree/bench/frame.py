@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -40,7 +41,7 @@ def _row(entry: dict) -> dict:
         "solver": run["solver"],
         "exact": entry["exact"],
         "regularization": run["regularization"],
-        "lambda": float(run["regularization"]),
+        "lambda": float(Fraction(run["regularization"])),
         "penalty": run["penalty"],
         "max_depth": run["max_depth"],
         "split": run["split"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +133,7 @@ def _pick(records: list[dict], *wishes: Callable[[dict], bool]) -> dict:
     def order(record: dict) -> tuple:
         run = record["run"]
         depth = float("inf") if run["max_depth"] is None else run["max_depth"]
-        return float(run["regularization"]), -depth, run["penalty"], run["split"].zfill(9)
+        return float(Fraction(run["regularization"])), -depth, run["penalty"], run["split"].zfill(9)
 
     return min(records, key=order)
 
@@ -164,7 +165,7 @@ def anytime(records: Iterable[dict]) -> Figure:
         here = [record for record in chosen if _cell_of(record) == cell]
         for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
             _course(ax, record, looks[record["run"]["algorithm"]])
-        lambdas = sorted({record["run"]["regularization"] for record in here}, key=float)
+        lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
         ax.set_title("\n".join(cell) + f", lambda {', '.join(lambdas)}", loc="left")
         panels.log_axis(ax.xaxis, [second for record in here for second in _course_seconds(record)])
 

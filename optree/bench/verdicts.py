@@ -50,12 +50,12 @@ def unit(printed: str) -> Fraction:
 
 def agreement(printed: str, value: Fraction | int) -> str | None:
     """How the printed digits come from a value: one of :data:`FITS`, or None if they do not."""
-    number, half = Fraction(printed), unit(printed) / 2
+    number, digit = Fraction(printed), unit(printed)
     if value == number:
         return "reproduced"
-    if number - half <= value < number + half:
+    if number - digit / 2 <= value < number + digit / 2:
         return "reproduced (rounded)"
-    return "reproduced (truncated)" if number <= value < number + 2 * half else None
+    return "reproduced (truncated)" if number <= value < number + digit else None
 
 
 def objective_value(run: pd.Series, cost: str = "cost") -> Fraction:

@@ -34,6 +34,7 @@ from optree.solvers.kernels.bits import pack
 from optree.solvers.spec import Solver
 from optree.tree import LEAF, Tree
 
+
 def _data(problem: Problem) -> kernel.Data:
     """The problem's distinct rows, and for each clause the rows that meet it."""
     groups = problem.groups

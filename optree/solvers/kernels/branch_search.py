@@ -103,9 +103,13 @@ def find(store, data, parent, new):
         if at < 0:
             return -1 - slot
         node = store.branch[at]
-        if node["hash"] == key and node["depth"] == origin["depth"] + 1:
-            if same_branch(store.clauses, node["first_clause"], node["depth"], origin["first_clause"], new):
-                return at
+        depth = node["depth"]
+        if (
+            node["hash"] == key
+            and depth == origin["depth"] + 1
+            and same_branch(store.clauses, node["first_clause"], depth, origin["first_clause"], new)
+        ):
+            return at
         slot = (slot + 1) & mask
 
 
