@@ -165,13 +165,13 @@ def _draw(ax, box: _Box, x: float, y: float) -> None:
         bend = y - 0.36 * _ROW
         ax.plot([x, x, x + child.x, x + child.x], [y, bend, bend, top], color="0.6", lw=1, zorder=1)
         white = {"fc": "white", "ec": "none", "pad": 0.8}
-        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "zorder": 2}
+        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "parse_math": False, "zorder": 2}
         ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
         _draw(ax, child, x + child.x, y - _ROW)
     leaf = box.label is not None
     face = _tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
     style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
-    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, zorder=3)
+    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, parse_math=False, zorder=3)
 
 
 def _tint(colour: str) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import pandas as pd
 import pytest
 from checkout import ROOT
 from refusal import refused
@@ -150,6 +151,23 @@ def test_where_one_encoding_fits_the_others_are_other_encodings():
     peers = claims("3", frame(entries), "balance")
     assert set(peers) == {("onehot-drop-first", f"{name} is not better") for name in ("DL8.5", "MurTree", "STreeD")}
     assert {claim["verdict"] for claim in peers.values()} == {"reproduced"}
+
+
+def test_of_encodings_that_fit_the_one_with_the_printed_features_counts():
+    first = frame([run("balance-scale-576", "onehot-drop-first", "0.01")])
+    alike = first.assign(encoding="onehot", encoded_features=20)  # the same objective from more features
+    found = claims("2", pd.concat([first, alike], ignore_index=True), "balance")
+    assert found["onehot", "objective"]["verdict"] == "reproduced (rounded)"
+    assert ("onehot-drop-first", "ends within 300 s") in found
+    assert ("onehot", "ends within 300 s") not in found
+
+
+def test_a_better_tree_refutes_a_printed_optimum_and_improves_on_a_timeout(runs):
+    claim = claims("2", runs, "balance-o")["ordinal", "objective"]
+    assert (claim["measured"], claim["verdict"]) == ("0.73424", "paper contradicts its own artefact")
+    solved = runs.query("dataset == 'balance-scale-576' and max_depth.isna()").iloc[0]
+    assert verdicts.judge_objective("0.661", True, solved).verdict == "not reproduced"
+    assert verdicts.judge_objective("0.661", False, solved).verdict == "better than printed"
 
 
 def test_only_runs_like_the_papers_count(runs):

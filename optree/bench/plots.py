@@ -166,7 +166,7 @@ def anytime(records: Iterable[dict]) -> Figure:
         for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
             _course(ax, record, looks[record["run"]["algorithm"]])
         lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
-        ax.set_title("\n".join(cell) + f", lambda {', '.join(lambdas)}", loc="left")
+        panels.title(ax, cell, f", lambda {', '.join(lambdas)}")
         panels.log_axis(ax.xaxis, [second for record in here for second in _course_seconds(record)])
 
     legend = panels.legend(looks, panels.grey("incumbent"), panels.grey("upper bound", ls="--"))

@@ -69,12 +69,14 @@ def _difference(value: Fraction, printed: str) -> str:
     return f"{difference:+.5f}" if difference else "0"
 
 
-def judge_objective(printed: str, run: pd.Series) -> Finding:
-    """The same objective?"""
+def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
+    """The same objective? ``ended``: the paper's search did, and so the printed value should be the optimum."""
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
     if fit := agreement(printed, value):
         return Finding(measured, difference, fit)
+    if value > Fraction(printed) and ended:
+        return Finding(measured, difference, "not reproduced", "printed as optimal, but this tree is better")
     if value > Fraction(printed):
         return Finding(measured, difference, "better than printed")
     if bound < Fraction(printed) - unit(printed) / 2:

@@ -29,13 +29,14 @@ from optree.budget import Budget, Clock, Pace
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Result, Trace
-from optree.solvers.kernels import branch_search as kernel
+from optree.solvers.kernels import branch_search, branch_store
 from optree.solvers.kernels.bits import pack
+from optree.solvers.kernels.branch_store import Data, Store
 from optree.solvers.spec import Solver
 from optree.tree import LEAF, Tree
 
 
-def _data(problem: Problem) -> kernel.Data:
+def _data(problem: Problem) -> Data:
     """The problem's distinct rows, and for each clause the rows that meet it."""
     groups = problem.groups
     class_count = len(problem.classes)
@@ -47,7 +48,7 @@ def _data(problem: Problem) -> kernel.Data:
     size = meets.sum(axis=1)
     usual = [first + size[first:stop].argmax() for first, stop in pairwise(offset)]
     counted = clause != usual
-    return kernel.Data(
+    return Data(
         cell=(clause * class_count + label[:, None])[counted].astype(np.int32),
         first_cell=np.concatenate([[0], np.cumsum(counted.sum(axis=1))]).astype(np.int64),
         label=label.astype(np.int32),
@@ -60,14 +61,14 @@ def _data(problem: Problem) -> kernel.Data:
     )
 
 
-def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower: int) -> kernel.Store:
+def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -> Store:
     """A store that holds the root alone, with room for a few expansions."""
     clauses, features = len(data.salt), len(data.offset)
     branches = 64 * clauses
-    store = kernel.Store(
-        branch=np.zeros(branches, kernel.BRANCH),
+    store = Store(
+        branch=np.zeros(branches, branch_store.BRANCH),
         clauses=np.zeros(8 * branches + clauses * features, np.int32),
-        split=np.zeros(64 * features, kernel.SPLIT),
+        split=np.zeros(64 * features, branch_store.SPLIT),
         bound=np.zeros(64 * features, np.int64),
         child=np.zeros(branches, np.int64),
         memo=np.full(1 << (4 * branches).bit_length(), -1, np.int64),
@@ -79,61 +80,61 @@ def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower:
     )
     store.branch[0] = (0, lower, leaf, mass, 0, -1, 0, -1, LEAF, 0)
     store.memo[0] = 0
-    store.used[kernel.BRANCHES] = 1
+    store.used[branch_store.BRANCHES] = 1
     return store
 
 
-def _full(store: kernel.Store, data: kernel.Data) -> list[np.ndarray]:
+def _full(store: Store, data: Data) -> list[np.ndarray]:
     """The tables, the memo aside, that one more expansion could fill."""
     used, clauses, features = store.used, len(data.salt), len(data.offset)
     needed = {
-        "branch": used[kernel.BRANCHES] + clauses,
-        "split": used[kernel.SPLITS] + features,
-        "bound": used[kernel.SPLITS] + features,
-        "child": used[kernel.CHILDREN] + clauses,
-        "clauses": used[kernel.CLAUSES] + clauses * features,
+        "branch": used[branch_store.BRANCHES] + clauses,
+        "split": used[branch_store.SPLITS] + features,
+        "bound": used[branch_store.SPLITS] + features,
+        "child": used[branch_store.CHILDREN] + clauses,
+        "clauses": used[branch_store.CLAUSES] + clauses * features,
     }
     return [table for name, rows in needed.items() if rows > len(table := getattr(store, name))]
 
 
-def _grow(store: kernel.Store, data: kernel.Data, clock: Clock) -> tuple[kernel.Store, str | None]:
+def _grow(store: Store, data: Data, clock: Clock) -> tuple[Store, str | None]:
     """Make room for more branches, unless that would break the memory limit; the store, and that limit or None."""
     full = _full(store, data)
     memo = None
-    if 2 * (store.used[kernel.BRANCHES] + len(data.salt)) > len(store.memo):
+    if 2 * (store.used[branch_store.BRANCHES] + len(data.salt)) > len(store.memo):
         memo = np.empty(2 * len(store.memo), np.int64)
     more = sum(table.nbytes // 2 for table in full) + (0 if memo is None else memo.nbytes)
-    if limit := clock.limit(int(store.used[kernel.ITERATIONS]), more / 2**20):
+    if limit := clock.limit(int(store.used[branch_store.ITERATIONS]), more / 2**20):
         return store, limit
     for table in full:  # in place: the system moves pages of large tables without copying them
         table.resize(len(table) + len(table) // 2, refcheck=False)
     if memo is not None:
         memo[:] = -1
         store = store._replace(memo=memo)
-        kernel.rebuild_memo(store)
+        branch_store.rebuild_memo(store)
     return store, None
 
 
-def _interval(store: kernel.Store) -> tuple[int, int]:
+def _interval(store: Store) -> tuple[int, int]:
     """(cost of the best tree in hand, lower bound)."""
     return int(store.branch[0]["upper"]), int(store.branch[0]["lower"])
 
 
-def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trace: Trace) -> tuple[kernel.Store, str]:
+def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trace: Trace) -> tuple[Store, str]:
     """Run the kernel in slices until the root is complete or a limit is reached."""
     pace = Pace(clock)
     depth = -1 if max_depth is None else max_depth
     try:
         while True:
-            iterations = int(store.used[kernel.ITERATIONS])
+            iterations = int(store.used[branch_store.ITERATIONS])
             upper, lower = _interval(store)
             trace.add(upper, lower)
             if lower == upper:
                 return store, "optimal"
             if limit := clock.limit(iterations):
                 return store, limit
-            code = kernel.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
-            if code == kernel.NO_ROOM:
+            code = branch_search.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
+            if code == branch_search.NO_ROOM:
                 store, limit = _grow(store, data, clock)
                 if limit:
                     return store, limit
@@ -141,7 +142,7 @@ def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trac
         return store, "interrupted"
 
 
-def _tree(problem: Problem, store: kernel.Store, data: kernel.Data) -> Tree:
+def _tree(problem: Problem, store: Store, data: Data) -> Tree:
     """INFER: the tree of the best splits seen so far. ``-1`` stands for a branch that is not stored: a leaf."""
 
     def choose(rows: np.ndarray, branch: int) -> tuple[int, list[int]]:
@@ -149,7 +150,7 @@ def _tree(problem: Problem, store: kernel.Store, data: kernel.Data) -> Tree:
         if feature == LEAF:
             return LEAF, []
         clauses = range(data.offset[feature], data.offset[feature + 1])
-        return feature, [max(-1, kernel.find(store, data, branch, clause)) for clause in clauses]
+        return feature, [max(-1, branch_store.find(store, data, branch, clause)) for clause in clauses]
 
     return Tree.grow(problem, choose, 0)
 
@@ -169,9 +170,9 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int) -> Re
     cost = objective.cost(tree, scale, tree.errors(problem))
     trace.add(cost, lower)
     counters = {
-        "iterations": int(store.used[kernel.ITERATIONS]),
-        "branches": int(store.used[kernel.BRANCHES]),
-        "splits": int(store.used[kernel.SPLITS]),
+        "iterations": int(store.used[branch_store.ITERATIONS]),
+        "branches": int(store.used[branch_store.BRANCHES]),
+        "splits": int(store.used[branch_store.SPLITS]),
     }
     return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
 
