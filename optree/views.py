@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from textwrap import fill
 
+from optree.problem import Feature
 from optree.tree import LEAF, Tree
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
@@ -142,15 +143,35 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
         if tree.counts[child].any():
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
-    texts = {child: edge_text(tree, node, child - below.start) for child in below}
-    return [(group, _wrap(_union([texts[child] for child in group]))) for group in groups.values()]
+    return [(group, _wrap(_union(tree, node, [child - below.start for child in group]))) for group in groups.values()]
 
 
-def _union(conditions: list[str]) -> str:
-    """``= a, b`` for ``= a`` and ``= b``."""
-    if all(text.startswith("= ") for text in conditions):
-        return "= " + ", ".join(text.removeprefix("= ") for text in conditions)
-    return ", ".join(conditions)
+def _union(tree: Tree, node: int, parts: list[int]) -> str:
+    """The condition of some parts of a split together: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
+    cuts = _cuts(tree.features[tree.feature[node]])
+    if cuts:
+        first = [part for part in parts if part - 1 not in parts]
+        last = [part for part in parts if part + 1 not in parts]
+        return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+    texts = [edge_text(tree, node, part) for part in parts]
+    if all(text.startswith("= ") for text in texts):
+        return "= " + ", ".join(text.removeprefix("= ") for text in texts)
+    return ", ".join(texts)
+
+
+def _cuts(feature: Feature) -> list[str]:
+    """The cut points of a feature whose parts are bins of a number, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; or none."""
+    *below, above = feature.labels
+    if len(below) < 2 or not above.startswith(f"{feature.name} > "):
+        return []
+    return [label.rpartition(" <= ")[2] for label in below]
+
+
+def _interval(cuts: list[str], first: int, last: int) -> str:
+    """The bins from first to last."""
+    if first == 0:
+        return f"<= {cuts[last]}"
+    return f"> {cuts[first - 1]}" if last == len(cuts) else f"in ({cuts[first - 1]}, {cuts[last]}]"
 
 
 def _wrap(text: str) -> str:
