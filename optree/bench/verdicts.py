@@ -22,6 +22,7 @@ MEANING = {
     "better than printed": "a better tree, a proof where the paper has none, a number where it has none",
     "other encoding": "the printed value is another one-hot encoding's, see that row",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
+    "counted differently": "an iteration is not the same amount of work in both",
     "not reproduced": "the measured value differs, and is final",
     "undecided": "the run was stopped by a limit, and could still have given the printed value",
     "not run": "there is no record of this run",
