@@ -98,10 +98,10 @@ def test_a_store_that_grows_many_times_holds_the_same_search(monkeypatch):
 
     def small(data, *rest):
         store = roomy(data, *rest)
-        for name in ("branch", "split", "bound", "child"):
+        for name in ("branch", "split", "bound", "child"):  # as small as an expansion allows
             getattr(store, name).resize(2 * len(data.salt), refcheck=False)
         store.clauses.resize(2 * len(data.salt) * len(data.offset), refcheck=False)
-        memo = np.full(4 * 1 << len(data.salt).bit_length(), -1, np.int64)
+        memo = np.full(4 << len(data.salt).bit_length(), -1, np.int64)
         memo[0] = 0
         return store._replace(memo=memo)
 

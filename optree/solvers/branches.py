@@ -64,18 +64,21 @@ def _data(problem: Problem) -> Data:
 def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -> Store:
     """A store that holds the root alone, with room for a few expansions."""
     clauses, features = len(data.salt), len(data.offset)
-    branches = 64 * clauses
+    branches = max(64 * clauses, 1 << 16)  # large enough for numpy to ask for huge pages; untouched ones cost nothing
     store = Store(
         branch=np.zeros(branches, branch_store.BRANCH),
         clauses=np.zeros(8 * branches + clauses * features, np.int32),
-        split=np.zeros(64 * features, branch_store.SPLIT),
-        bound=np.zeros(64 * features, np.int64),
+        split=np.zeros(branches, branch_store.SPLIT),
+        bound=np.zeros(branches, np.int64),
         child=np.zeros(branches, np.int64),
-        memo=np.full(1 << (4 * branches).bit_length(), -1, np.int64),
+        memo=np.full(1 << (2 * branches - 1).bit_length(), -1, np.int64),
         used=np.zeros(5, np.int64),
         path=np.zeros(features + 1, np.int64),
         counts=np.zeros((clauses + 1, class_count), np.int64),
         leaf=np.zeros(clauses, np.int64),
+        floor=np.zeros(features - 1, np.int64),
+        ceiling=np.zeros(features - 1, np.int64),
+        seen=np.zeros(clauses, np.int64),
         support=np.zeros(len(data.all_rows), np.uint64),
     )
     store.branch[0] = (0, lower, leaf, mass, 0, -1, 0, -1, LEAF, 0)
@@ -84,29 +87,30 @@ def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -
     return store
 
 
-def _full(store: Store, data: Data) -> list[np.ndarray]:
-    """The tables, the memo aside, that one more expansion could fill."""
-    used, clauses, features = store.used, len(data.salt), len(data.offset)
-    needed = {
-        "branch": used[branch_store.BRANCHES] + clauses,
-        "split": used[branch_store.SPLITS] + features,
-        "bound": used[branch_store.SPLITS] + features,
-        "child": used[branch_store.CHILDREN] + clauses,
-        "clauses": used[branch_store.CLAUSES] + clauses * features,
-    }
-    return [table for name, rows in needed.items() if rows > len(table := getattr(store, name))]
+# The tables that grow, by what fills them, in the order of `Store.used`.
+_TABLES = (("branch",), ("split", "bound"), ("child",), ("clauses",))
+
+
+def _room(store: Store, data: Data) -> np.ndarray:
+    """How much of each table may be used before an expansion: int64[4], in the order of ``Store.used``."""
+    clauses, features = len(data.salt), len(data.offset)
+    most = np.array([clauses, features, clauses, clauses * features])  # what one expansion may add
+    sizes = np.array([len(getattr(store, names[0])) for names in _TABLES])
+    sizes[branch_store.BRANCHES] = min(len(store.branch), len(store.memo) // 2)
+    return (sizes - most).astype(np.int64)
 
 
 def _grow(store: Store, data: Data, clock: Clock) -> tuple[Store, str | None]:
     """Make room for more branches, unless that would break the memory limit; the store, and that limit or None."""
-    full = _full(store, data)
+    full = np.flatnonzero(store.used[:4] > _room(store, data))
+    tables = [getattr(store, name) for index in full for name in _TABLES[index]]
     memo = None
-    if 2 * (store.used[branch_store.BRANCHES] + len(data.salt)) > len(store.memo):
-        memo = np.empty(2 * len(store.memo), np.int64)
-    more = sum(table.nbytes // 2 for table in full) + (0 if memo is None else memo.nbytes)
+    if branch_store.BRANCHES in full and len(store.memo) <= 2 * len(store.branch):
+        memo = np.empty(4 * len(store.memo), np.int64)
+    more = sum(table.nbytes // 2 for table in tables) + (0 if memo is None else memo.nbytes)
     if limit := clock.limit(int(store.used[branch_store.ITERATIONS]), more / 2**20):
         return store, limit
-    for table in full:  # in place: the system moves pages of large tables without copying them
+    for table in tables:  # in place: the system moves pages of large tables without copying them
         table.resize(len(table) + len(table) // 2, refcheck=False)
     if memo is not None:
         memo[:] = -1
@@ -124,6 +128,7 @@ def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trac
     """Run the kernel in slices until the root is complete or a limit is reached."""
     pace = Pace(clock)
     depth = -1 if max_depth is None else max_depth
+    room = _room(store, data)
     try:
         while True:
             iterations = int(store.used[branch_store.ITERATIONS])
@@ -133,11 +138,13 @@ def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trac
                 return store, "optimal"
             if limit := clock.limit(iterations):
                 return store, limit
-            code = branch_search.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
+            size = pace.next(iterations)
+            code = branch_search.search(store, data, room, scale.error, scale.penalty, depth, size)
             if code == branch_search.NO_ROOM:
                 store, limit = _grow(store, data, clock)
                 if limit:
                     return store, limit
+                room = _room(store, data)
     except KeyboardInterrupt:
         return store, "interrupted"
 
@@ -145,12 +152,15 @@ def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trac
 def _tree(problem: Problem, store: Store, data: Data) -> Tree:
     """INFER: the tree of the best splits seen so far. ``-1`` stands for a branch that is not stored: a leaf."""
 
+    def child(branch: int, clause: int) -> int:
+        at = branch_store.find(store.branch, store.clauses, store.memo, branch, clause, data.salt[clause])
+        return max(-1, at)
+
     def choose(rows: np.ndarray, branch: int) -> tuple[int, list[int]]:
         feature = LEAF if branch < 0 else int(store.branch[branch]["best"])
         if feature == LEAF:
             return LEAF, []
-        clauses = range(data.offset[feature], data.offset[feature + 1])
-        return feature, [max(-1, branch_store.find(store, data, branch, clause)) for clause in clauses]
+        return feature, [child(branch, clause) for clause in range(data.offset[feature], data.offset[feature + 1])]
 
     return Tree.grow(problem, choose, 0)
 

@@ -67,6 +67,9 @@ class Store(NamedTuple):
     path: np.ndarray  # int64[q + 1], the branches selected in this iteration
     counts: np.ndarray  # int64[c + 1, K], scratch of `expand`: weight of each class for each clause, and for all rows
     leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
+    floor: np.ndarray  # int64[q], scratch of `expand`: bound of each split if nothing is known of its children
+    ceiling: np.ndarray  # int64[q], scratch of `expand`: cost of each split with leaves below it
+    seen: np.ndarray  # int64[c], scratch of `look_ahead`
     support: np.ndarray  # uint64[words], scratch of `expand`: the rows of the branch
 
 
@@ -86,22 +89,25 @@ def same_branch(clauses, start, depth, parent, new):
 
 
 @njit(cache=True, nogil=True)
-def find(store, data, parent, new):
-    """The number of the branch ``parent`` plus clause ``new``, or ``-1 - slot`` with the free slot of the memo."""
-    origin = store.branch[parent]
-    key = origin["hash"] ^ data.salt[new]
-    mask = len(store.memo) - 1
+def find(branches, clauses, memo, parent, new, salt):
+    """The number of the branch ``parent`` plus clause ``new``, or ``-1 - slot`` with the free slot of the memo.
+
+    Takes the three tables it reads, not the store: numba counts references to every array that a call passes.
+    """
+    origin = branches[parent]
+    key = origin["hash"] ^ salt
+    mask = len(memo) - 1
     slot = key & mask
     while True:
-        at = store.memo[slot]
+        at = memo[slot]
         if at < 0:
             return -1 - slot
-        node = store.branch[at]
+        node = branches[at]
         depth = node["depth"]
         if (
             node["hash"] == key
             and depth == origin["depth"] + 1
-            and same_branch(store.clauses, node["first_clause"], depth, origin["first_clause"], new)
+            and same_branch(clauses, node["first_clause"], depth, origin["first_clause"], new)
         ):
             return at
         slot = (slot + 1) & mask
@@ -145,16 +151,3 @@ def rebuild_memo(store):
         while store.memo[slot] >= 0:
             slot = (slot + 1) & mask
         store.memo[slot] = number
-
-
-@njit(cache=True, nogil=True)
-def has_room(store, data):
-    """Whether every table can take what one expansion may add."""
-    used, clauses, features = store.used, len(data.salt), len(data.offset)
-    return (
-        used[BRANCHES] + clauses <= len(store.branch)
-        and 2 * (used[BRANCHES] + clauses) <= len(store.memo)
-        and used[SPLITS] + features <= len(store.split)
-        and used[CHILDREN] + clauses <= len(store.child)
-        and used[CLAUSES] + clauses * features <= len(store.clauses)
-    )
