@@ -72,6 +72,18 @@ def test_groups_merge_equal_rows_and_keep_all_weight():
     assert problem.groups.weights.tolist() == [[1, 4], [0, 2]]
 
 
+def test_groups_are_those_of_sorting_whole_rows():
+    random = np.random.RandomState(0)
+    for width in (1, 5, 90):  # 90 binary columns do not fit into 64 bits
+        codes = random.randint(2, size=(6, width))[random.randint(6, size=40)]
+        problem = make(codes, random.randint(3, size=40), [2] * width, 3, random.randint(1, 5, 40))
+        expected, group = np.unique(codes, axis=0, return_inverse=True)
+        assert np.array_equal(problem.groups.codes, expected)
+        for g in range(len(expected)):
+            rows = group.ravel() == g
+            assert np.array_equal(problem.groups.weights[g], np.bincount(problem.y[rows], problem.weights[rows], 3))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
