@@ -29,7 +29,11 @@ def rss_mib() -> float:
 
 def peak_rss_mib() -> float:
     """The most memory this process has held, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
+    try:
+        with open("/proc/self/status") as file:  # ru_maxrss would include the parent's memory before the exec
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
 
 
 @dataclass(frozen=True)

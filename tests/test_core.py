@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from problems import make, problems, random_problem
 
 from optree import solvers, views
-from optree.budget import Budget, Clock, Pace, rss_mib
+from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Feature, Problem
@@ -190,6 +192,13 @@ def test_limits_are_reached_in_turn():
     here = rss_mib()
     assert Budget(memory_mib=here + 500).start().limit(0) is None
     assert Budget(memory_mib=here + 500).start().limit(0, more_mib=600) == "memory_limit"
+
+
+def test_peak_memory_is_the_process_own():
+    ballast = np.ones(400 * 2**17)  # 400 MiB in the parent
+    code = "from optree.budget import peak_rss_mib; print(peak_rss_mib())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 5 < float(done.stdout) < 200 < peak_rss_mib() - ballast.nbytes / 2**21
 
 
 def test_slices_never_pass_the_iteration_limit():

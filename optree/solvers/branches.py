@@ -82,8 +82,8 @@ def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -
         support=np.zeros(len(data.all_rows), np.uint64),
     )
     store.branch[0] = (0, lower, leaf, mass, 0, -1, 0, -1, LEAF, 0)
-    store.memo[0] = 0
     store.used[branch_store.BRANCHES] = 1
+    branch_store.rebuild_memo(store)
     return store
 
 
