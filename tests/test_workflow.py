@@ -185,6 +185,19 @@ def test_bad_configurations_end_with_one_line_before_any_work(finished, config, 
     assert not (finished.path / "results" / "bad").exists()
 
 
+def test_a_bad_row_of_the_datasets_table_is_named(finished):
+    path = finished.path / "config" / "datasets.csv"
+    before = path.read_text()
+    path.write_text(before.replace("iris,builtin", "iris,bultin"))
+    done = finished.snakemake("-n")
+    path.write_text(before)
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
+    assert done.returncode != 0
+    assert line == (
+        "error: config/datasets.csv: iris: source: 'bultin' is not accepted; accepted: builtin, mirror, openml"
+    )
+
+
 def test_a_mirror_file_with_the_wrong_checksum_stops_its_dataset_only(finished):
     mirror = finished.path / "mirror"
     mirror.mkdir()
