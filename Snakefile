@@ -12,9 +12,14 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/encode.smk"
 include: "workflow/rules/solve.smk"
+include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        RECORDS,
+        rules.tables.output,
+        expand(rules.paper_table.output, table=PAPER_TABLES),
+        rules.plots.output,
+        rules.trees.output,

@@ -29,7 +29,11 @@ def rss_mib() -> float:
 
 def peak_rss_mib() -> float:
     """The most memory this process has held, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
+    try:
+        with open("/proc/self/status") as file:  # ru_maxrss would include the parent's memory before the exec
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
 
 
 @dataclass(frozen=True)
@@ -95,16 +99,15 @@ class Pace:
     """How many iterations the next slice of work may have, so that a slice lasts about ``target`` seconds."""
 
     def __init__(self, clock: Clock, target: float = 0.02):
-        self.clock, self.target = clock, target
-        self._size, self._since = 16, clock.seconds()
+        self._clock, self._target = clock, target
+        self._size, self._done, self._since = 16, 0, clock.seconds()
 
     def next(self, iterations: int) -> int:
         """The size of the next slice, given the iterations done so far. Never beyond the iteration limit."""
-        now = self.clock.seconds()
-        lasted, self._since = now - self._since, now
-        if lasted < self.target / 2:
-            self._size *= 2
-        elif lasted > self.target * 2:
-            self._size = max(1, self._size // 2)
-        limit = self.clock.budget.iterations
+        now = self._clock.seconds()
+        done, lasted = iterations - self._done, now - self._since
+        self._done, self._since = iterations, now
+        if done:
+            self._size = max(1, int(min(2 * self._size, done / max(lasted, 1e-9) * self._target)))
+        limit = self._clock.budget.iterations
         return self._size if limit is None else max(1, min(self._size, int(limit) - iterations))

@@ -87,8 +87,8 @@ class Problem:
             raise OptreeError(f"problem: feature {self.features[j].name!r} has codes outside 0..{self.n_parts[j] - 1}")
         if self.y.min() < 0 or self.y.max() >= len(self.classes):
             raise OptreeError(f"problem: classes outside 0..{len(self.classes) - 1}")
-        if self.weights.min() < 0 or self.weights.sum() <= 0:
-            raise OptreeError("problem: weights must be non-negative whole numbers, not all zero")
+        if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
+            raise OptreeError("problem: weights must be whole numbers >= 0, not all zero, with a sum below 2^53")
 
     @property
     def n_parts(self) -> np.ndarray:
@@ -102,10 +102,19 @@ class Problem:
     @cached_property
     def groups(self) -> Groups:
         """Rows with equal codes merged, in lexicographic order of their codes."""
-        codes, group = np.unique(self.codes, axis=0, return_inverse=True)
-        weights = np.zeros((len(codes), len(self.classes)), np.int64)
-        np.add.at(weights, (group.ravel(), self.y), self.weights)
-        return Groups(np.ascontiguousarray(codes), weights)
+        _, first, group = np.unique(self._keys(), return_index=True, return_inverse=True)
+        cell = group * len(self.classes) + self.y
+        weights = np.bincount(cell, self.weights, len(first) * len(self.classes))  # float64: exact up to 2^53
+        return Groups(self.codes[first], weights.astype(np.int64).reshape(len(first), -1))
+
+    def _keys(self) -> np.ndarray:
+        """A whole number per row, int64[n], in the lexicographic order of the rows' codes and equal for equal rows."""
+        keys, size = np.zeros(len(self.y), np.int64), 1
+        for column, base in zip(self.codes.T, (self.n_parts + 1).tolist(), strict=True):
+            if size > 2**62 // base:  # no room for another digit: number the keys so far
+                keys, size = np.unique(keys, return_inverse=True)[1], len(keys)
+            keys, size = keys * base + column + 1, size * base
+        return keys
 
     def take(self, rows: np.ndarray) -> Problem:
         """The problem of some of the rows, with the same features and classes."""

@@ -186,7 +186,9 @@ class Tree:
             "first_child": self.first_child.tolist(),
             "counts": self.counts.tolist(),
             "prediction": self.prediction.tolist(),
-            "features": {str(j): {"name": self.features[j].name, "labels": list(self.features[j].labels)} for j in used},
+            "features": {
+                str(j): {"name": self.features[j].name, "labels": list(self.features[j].labels)} for j in used
+            },
             "n_features": len(self.features),
             "classes": list(self.classes),
         }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from textwrap import fill
 
+from optree.problem import Feature
 from optree.tree import LEAF, Tree
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
@@ -142,20 +143,40 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
         if tree.counts[child].any():
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
-    texts = {child: edge_text(tree, node, child - below.start) for child in below}
-    return [(group, _wrap(_union([texts[child] for child in group]))) for group in groups.values()]
+    return [(group, _wrap(_union(tree, node, [child - below.start for child in group]))) for group in groups.values()]
 
 
-def _union(conditions: list[str]) -> str:
-    """``= a, b`` for ``= a`` and ``= b``."""
-    if all(text.startswith("= ") for text in conditions):
-        return "= " + ", ".join(text.removeprefix("= ") for text in conditions)
-    return ", ".join(conditions)
+def _union(tree: Tree, node: int, parts: list[int]) -> str:
+    """The condition of some parts of a split together: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
+    cuts = _cuts(tree.features[tree.feature[node]])
+    if cuts:
+        first = [part for part in parts if part - 1 not in parts]
+        last = [part for part in parts if part + 1 not in parts]
+        return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+    texts = [edge_text(tree, node, part) for part in parts]
+    if all(text.startswith("= ") for text in texts):
+        return "= " + ", ".join(text.removeprefix("= ") for text in texts)
+    return ", ".join(texts)
+
+
+def _cuts(feature: Feature) -> list[str]:
+    """The cut points of a feature whose parts are bins of a number, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; or none."""
+    *below, above = feature.labels
+    if len(below) < 2 or not above.startswith(f"{feature.name} > "):
+        return []
+    return [label.rpartition(" <= ")[2] for label in below]
+
+
+def _interval(cuts: list[str], first: int, last: int) -> str:
+    """The bins from first to last."""
+    if first == 0:
+        return f"<= {cuts[last]}"
+    return f"> {cuts[first - 1]}" if last == len(cuts) else f"in ({cuts[first - 1]}, {cuts[last]}]"
 
 
 def _wrap(text: str) -> str:
     """At most about four lines, for there is no room for more above a box."""
-    return fill(text, max(16, len(text) // 3), break_long_words=False)
+    return fill(text, max(20, len(text) // 3), break_long_words=False)
 
 
 def _draw(ax, box: _Box, x: float, y: float) -> None:
@@ -165,13 +186,13 @@ def _draw(ax, box: _Box, x: float, y: float) -> None:
         bend = y - 0.36 * _ROW
         ax.plot([x, x, x + child.x, x + child.x], [y, bend, bend, top], color="0.6", lw=1, zorder=1)
         white = {"fc": "white", "ec": "none", "pad": 0.8}
-        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "zorder": 2}
+        at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "parse_math": False, "zorder": 2}
         ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
         _draw(ax, child, x + child.x, y - _ROW)
     leaf = box.label is not None
     face = _tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
     style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
-    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, zorder=3)
+    ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, parse_math=False, zorder=3)
 
 
 def _tint(colour: str) -> tuple[float, ...]:

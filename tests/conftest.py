@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from checkout import ROOT, Checkout
 
 from optree.datasets import read_table
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +24,9 @@ def mirror_dir() -> Path:
     if not path.is_dir():
         pytest.skip("no mirror of the raw data files; OPTREE_MIRROR names the directory")
     return path
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Checkout:
+    """A copy of the repository of the test's own."""
+    return Checkout(tmp_path)

@@ -10,7 +10,9 @@ from optree.problem import Feature, Problem
 
 def make(codes, y, n_parts, class_count, weights=None) -> Problem:
     """A problem with plain names."""
-    features = tuple(Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts))
+    features = tuple(
+        Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts)
+    )
     return Problem(np.asarray(codes), np.asarray(y), features, tuple(f"c{k}" for k in range(class_count)), weights)
 
 

@@ -70,7 +70,9 @@ def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
 
 def test_the_memory_limit_is_kept():
     allowed = rss_mib() + 60
-    result = SOLVER.solve(embedded("tic-tac-toe", "none"), Objective.of("0.001"), Budget(seconds=60, memory_mib=allowed))
+    result = SOLVER.solve(
+        embedded("tic-tac-toe", "none"), Objective.of("0.001"), Budget(seconds=60, memory_mib=allowed)
+    )
     assert result.status == "memory_limit"
     assert rss_mib() < 1.1 * allowed
 
@@ -96,10 +98,10 @@ def test_a_store_that_grows_many_times_holds_the_same_search(monkeypatch):
 
     def small(data, *rest):
         store = roomy(data, *rest)
-        for name in ("branch", "split", "bound", "child"):
+        for name in ("branch", "split", "bound", "child"):  # as small as an expansion allows
             getattr(store, name).resize(2 * len(data.salt), refcheck=False)
         store.clauses.resize(2 * len(data.salt) * len(data.offset), refcheck=False)
-        memo = np.full(4 * 1 << len(data.salt).bit_length(), -1, np.int64)
+        memo = np.full(4 << len(data.salt).bit_length(), -1, np.int64)
         memo[0] = 0
         return store._replace(memo=memo)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from problems import make, problems, random_problem
 
 from optree import solvers, views
-from optree.budget import Budget, Clock, Pace, rss_mib
+from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Feature, Problem
@@ -25,7 +27,13 @@ def solved(seed=3, **objective):
 
 @pytest.mark.parametrize(
     ("written", "exact"),
-    [("0.005", Fraction(1, 200)), (0.1, Fraction(1, 10)), ("1e-3", Fraction(1, 1000)), (1, Fraction(1)), ("1/3", Fraction(1, 3))],
+    [
+        ("0.005", Fraction(1, 200)),
+        (0.1, Fraction(1, 10)),
+        ("1e-3", Fraction(1, 1000)),
+        (1, Fraction(1)),
+        ("1/3", Fraction(1, 3)),
+    ],
 )
 def test_lambda_is_read_as_the_decimal_it_prints_as(written, exact):
     assert Objective.of(written).regularization == exact
@@ -33,13 +41,13 @@ def test_lambda_is_read_as_the_decimal_it_prints_as(written, exact):
 
 @pytest.mark.parametrize("value", ["-0.1", "1.1", "nan", "many", "inf", None, True, float("nan"), "", "1/0"])
 def test_lambda_outside_its_range_is_refused(value):
-    with pytest.raises(OptreeError, match="regularization: .* is not accepted; give a number from 0 to 1"):
+    with pytest.raises(OptreeError, match=r"regularization: .* is not accepted; give a number from 0 to 1"):
         Objective.of(value)
 
 
 @pytest.mark.parametrize("depth", [-1, 1.5, True, "deep"])
 def test_depth_outside_its_range_is_refused(depth):
-    with pytest.raises(OptreeError, match="max_depth: .* is not accepted"):
+    with pytest.raises(OptreeError, match=r"max_depth: .* is not accepted"):
         Objective.of("0.1", max_depth=depth)
 
 
@@ -64,6 +72,18 @@ def test_groups_merge_equal_rows_and_keep_all_weight():
     problem = make([[0, 1], [1, 1], [0, 1]], [0, 1, 1], [2, 2], 2, weights=[1, 2, 4])
     assert problem.groups.codes.tolist() == [[0, 1], [1, 1]]
     assert problem.groups.weights.tolist() == [[1, 4], [0, 2]]
+
+
+def test_groups_are_those_of_sorting_whole_rows():
+    random = np.random.RandomState(0)
+    for width in (1, 5, 90):  # 90 binary columns do not fit into 64 bits
+        codes = random.randint(2, size=(6, width))[random.randint(6, size=40)]
+        problem = make(codes, random.randint(3, size=40), [2] * width, 3, random.randint(1, 5, 40))
+        expected, group = np.unique(codes, axis=0, return_inverse=True)
+        assert np.array_equal(problem.groups.codes, expected)
+        for g in range(len(expected)):
+            rows = group.ravel() == g
+            assert np.array_equal(problem.groups.weights[g], np.bincount(problem.y[rows], problem.weights[rows], 3))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +138,7 @@ def test_a_tree_survives_json_and_predicts_as_it_counted(problem):
 
 
 def test_what_is_not_a_tree_is_named():
-    with pytest.raises(OptreeError, match="not what Tree.to_dict writes"):
+    with pytest.raises(OptreeError, match=r"not what Tree\.to_dict writes"):
         Tree.from_dict({"feature": [0]})
 
 
@@ -172,6 +192,13 @@ def test_limits_are_reached_in_turn():
     here = rss_mib()
     assert Budget(memory_mib=here + 500).start().limit(0) is None
     assert Budget(memory_mib=here + 500).start().limit(0, more_mib=600) == "memory_limit"
+
+
+def test_peak_memory_is_the_process_own():
+    ballast = np.ones(400 * 2**17)  # 400 MiB in the parent
+    code = "from optree.budget import peak_rss_mib; print(peak_rss_mib())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 5 < float(done.stdout) < 200 < peak_rss_mib() - ballast.nbytes / 2**21
 
 
 def test_slices_never_pass_the_iteration_limit():

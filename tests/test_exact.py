@@ -30,14 +30,14 @@ def check(name, problem, objective):
 
 @pytest.mark.parametrize("name", EXACT)
 @given(problem=problems, regularization=regularizations, max_depth=depths)
-@settings(max_examples=500 if COMPILED else 25, deadline=None)
+@settings(max_examples=500 if COMPILED else 100, deadline=None)
 def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regularization, max_depth):
     check(name, problem, Objective.of(regularization, max_depth=max_depth))
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_fixed_sweep_of_problems(name):
-    for seed in range(2500 if COMPILED else 40):
+    for seed in range(2500 if COMPILED else 300):
         check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
 
 

@@ -25,13 +25,16 @@ class Table:
     shown : pandas.DataFrame
         Text, for people: what the other files get.
     notes : tuple of str
-        What a reader has to know, one sentence or so each.
+        What a reader has to know, one sentence or so each; stands below the table.
+    result : str, optional
+        What it comes to, in a line above the table.
     """
 
     title: str
     data: pd.DataFrame
     shown: pd.DataFrame
     notes: tuple[str, ...]
+    result: str = ""
 
 
 _NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")
@@ -45,7 +48,8 @@ def _right(shown: pd.DataFrame) -> list[bool]:
 def _markdown(table: Table) -> str:
     align = ["right" if right else "left" for right in _right(table.shown)]
     body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=align)
-    return "\n".join([f"# {table.title}", "", body, "", *(f"- {note}" for note in table.notes), ""])
+    head = [f"# {table.title}", "", *([table.result, ""] if table.result else [])]
+    return "\n".join([*head, body, "", *(f"- {note}" for note in table.notes), ""])
 
 
 _TEX = str.maketrans(
@@ -61,7 +65,8 @@ def _latex(table: Table) -> str:
     lines = ["% \\usepackage{booktabs, longtable}; wide: set it in landscape", rf"\begin{{longtable}}{{{columns}}}"]
     lines += [rf"\caption{{{table.title.translate(_TEX)}}} \\", r"\toprule", head, r"\midrule", r"\endhead"]
     lines += [r"\bottomrule", r"\endfoot", *rows, r"\end{longtable}"]
-    return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in table.notes), ""])
+    notes = [table.result, *table.notes] if table.result else table.notes
+    return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in notes), ""])
 
 
 _STYLE = """
@@ -75,7 +80,8 @@ tr:hover td { background: #f3f6fa; }
 .r, .n { white-space: nowrap; }
 .r { text-align: right; }
 td:not([class]) { min-width: 18rem; }
-ul { max-width: 60rem; padding-left: 1.2rem; color: #444; }
+p, ul { max-width: 60rem; color: #444; }
+ul { padding-left: 1.2rem; }
 """
 
 
@@ -92,7 +98,7 @@ def _html(table: Table) -> str:
     return "\n".join(
         [
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
-            f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<table><thead>{head}</thead><tbody>",
+            f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<p>{escape(table.result)}</p>\n<table><thead>{head}</thead><tbody>",
             *rows,
             "</tbody></table>\n<ul>",
             *(f"<li>{escape(note)}</li>" for note in table.notes),
@@ -114,4 +120,4 @@ def write(table: Table, path: str | Path) -> None:
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise choice(f"{path}: format", path.suffix, _WRITERS)
-    path.write_text(_WRITERS[path.suffix](table))
+    path.write_text(_WRITERS[path.suffix](table), encoding="utf-8")

@@ -1,37 +1,59 @@
-"""Run records as a data frame: one row per run, one flat column per fact, units in the names."""
+"""All run records together: as one file, and as a data frame with a flat column per fact, units in the names."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 
+from optree.bench import record
 from optree.bench.splits import FULL
 
 
-def _row(record: dict) -> dict:
-    run, data, cost, size, seconds = (record[key] for key in ("run", "data", "cost", "size", "seconds"))
-    test, limits, machine = record["test"] or {}, run["limits"], record["environment"]
+def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
+    """Read and validate records, and write them to one file, a line each.
+
+    Raises
+    ------
+    OptreeError
+        Naming the first file that is not a record. Then nothing is written.
+    """
+    records = [record.read(path) for path in paths]
+    Path(target).write_text("".join(json.dumps(entry) + "\n" for entry in records))
+    return records
+
+
+def load(path: str | Path) -> list[dict]:
+    """The records that :func:`collect` wrote."""
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def _row(entry: dict) -> dict:
+    run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
+    test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
     return {
         "dataset": run["dataset"],
         "encoding": run["encoding"],
         "algorithm": run["algorithm"],
         "solver": run["solver"],
-        "exact": record["exact"],
+        "exact": entry["exact"],
         "regularization": run["regularization"],
-        "lambda": float(run["regularization"]),
+        "lambda": float(Fraction(run["regularization"])),
         "penalty": run["penalty"],
         "max_depth": run["max_depth"],
         "split": run["split"],
         "test_size": run["test_size"],
-        "status": record["status"],
-        "objective": record["objective"],
-        "objective_bound": record["objective_bound"],
-        "gap": record["gap"],
-        "accuracy_train": record["train"]["accuracy"],
+        "status": entry["status"],
+        "objective": entry["objective"],
+        "objective_bound": entry["objective_bound"],
+        "gap": entry["gap"],
+        "accuracy_train": entry["train"]["accuracy"],
         "accuracy_test": test.get("accuracy"),
-        "rows_train": record["train"]["rows"],
-        "errors_train": record["train"]["errors"],
+        "rows_train": entry["train"]["rows"],
+        "errors_train": entry["train"]["errors"],
         "rows_test": test.get("rows"),
         "errors_test": test.get("errors"),
         "cost": cost["value"],
@@ -41,11 +63,11 @@ def _row(record: dict) -> dict:
         "splits": size["splits"],
         "leaves": size["leaves"],
         "depth": size["depth"],
-        "iterations": record["counters"]["iterations"],
+        "iterations": entry["counters"]["iterations"],
         "encode_seconds": seconds["encode"],
         "warm_up_seconds": seconds["warm_up"],
         "search_seconds": seconds["search"],
-        "peak_rss_mib": record["peak_rss_mib"],
+        "peak_rss_mib": entry["peak_rss_mib"],
         "rows": data["rows"],
         "features": data["features"],
         "constant_features": len(data["constant"]),
@@ -58,7 +80,7 @@ def _row(record: dict) -> dict:
         "limit_seconds": limits.get("seconds"),
         "limit_iterations": limits.get("iterations"),
         "limit_memory_mib": limits.get("memory_mib"),
-        "iteration": record["iteration"],
+        "iteration": entry["iteration"],
         "cpu": machine["cpu"],
         "system": machine["system"],
         "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
@@ -79,7 +101,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     Parameters
     ----------
     records : iterable of dict
-        As :func:`optree.bench.record.read` gives them.
+        As :func:`optree.bench.record.read` or :func:`load` gives them.
 
     Returns
     -------
@@ -88,7 +110,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
         whole numbers, in units of which one error costs ``cost_of_error``.
     """
-    table = pd.DataFrame([_row(record) for record in records])
+    table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
     seed = pd.to_numeric(table["split"].replace(FULL, "-1"))
     return table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed").reset_index(drop=True)

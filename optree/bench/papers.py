@@ -48,11 +48,12 @@ class Printed:
         return found
 
     def fitting(self, row: dict, printed: str) -> dict[str, pd.Series | None]:
-        """The runs that have the printed objective; if there are none, all."""
+        """The runs with the printed objective, and with the printed number of features if any has; or else all."""
         cells = self.cells(row)
         done = {encoding: run for encoding, run in cells.items() if run is not None}
         fits = {e: run for e, run in done.items() if verdicts.agreement(printed, verdicts.objective_value(run))}
-        return fits or cells
+        same = {e: run for e, run in fits.items() if str(run["encoded_features"]) == row.get("q")}
+        return same or fits or cells
 
 
 def comparable(runs: pd.DataFrame) -> pd.DataFrame:
@@ -96,8 +97,9 @@ def table_1(folder: Path) -> list[dict]:
 
 
 def _search_claims(printed: Printed, row: dict, objective: str, time: str, iterations: str) -> list[dict]:
-    """Objective of every encoding; time and iterations of those that have the printed objective."""
-    claims = _claims(row, printed.cells(row), "objective", objective, partial(verdicts.judge_objective, objective))
+    """Objective of every encoding; time and iterations of those that fit."""
+    judge = partial(verdicts.judge_objective, objective, time != TIMEOUT)
+    claims = _claims(row, printed.cells(row), "objective", objective, judge)
     done = {encoding: run for encoding, run in printed.fitting(row, objective).items() if run is not None}
     paper = "no" if time == TIMEOUT else f"yes, {time} s"
     for encoding, run in done.items():
@@ -201,5 +203,5 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame) -> Table:
     tally = "; ".join(f"{counts[name]} {name}" for name in MEANING if name in counts)
     meanings = "; ".join(f"{name} = {text}" for name, text in MEANING.items() if name in counts)
     measured = provenance(runs) if table != "1" and len(runs) else ()
-    notes = (f"{len(data)} claims: {tally}.", f"{meanings}.", *measured)
-    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes)
+    notes = (f"Verdicts: {meanings}.", *measured)
+    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes, f"{len(data)} claims: {tally}.")

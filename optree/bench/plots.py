@@ -1,13 +1,9 @@
-"""Figures of results, on matplotlib's own canvases: no display, no global state, the same SVG every time.
-
-Colour and shape say which algorithm, a filled marker that the search ended by itself, an open one that a limit
-stopped it.
-"""
+"""Figures of results, on matplotlib's own canvases: no display, no global state, the same SVG every time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import ceil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +11,10 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from optree import views
+from optree.bench import panels
 from optree.bench.splits import FULL
 from optree.bench.tables import summarise
 from optree.tree import Tree
@@ -26,25 +23,11 @@ QUANTITIES = {"search_seconds": "seconds of search", "iterations": "iterations"}
 MOST_SPLITS = 20  # of a tree that is still readable
 LEAST_ITERATIONS = 1000  # of a search that is worth watching
 
-_STYLE = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "0.9",
-    "legend.frameon": False,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 4.5,
-    "svg.hashsalt": "optree",  # without it, an SVG has random names in it
-}
 _ENDED = ("optimal", "heuristic")
 _CELL = ["dataset", "encoding"]
-_OPEN = {"marker": "o", "mfc": "white", "ls": "none", "label": "stopped by a limit"}
 
 
-@rc_context(_STYLE)
+@rc_context(panels.STYLE)
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure in the format that the file's name ends with. No dates: the same figure gives the same file."""
     undated = {"Date": None} if Path(path).suffix == ".svg" else {}
@@ -61,51 +44,17 @@ def _names(table: pd.DataFrame) -> pd.Series:
     return names
 
 
-def _looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each line."""
-    return dict(zip(sorted(set(names)), zip(views.PALETTE * 2, "os^Dv<>Ph*XdpH8+", strict=True), strict=False))
-
-
-def _legend(looks: dict[str, tuple[str, str]]) -> list[Line2D]:
-    return [Line2D([], [], color=colour, marker=marker, label=name) for name, (colour, marker) in looks.items()]
-
-
-def _grey(label: str, **style) -> Line2D:
-    """A line of the legend that is about all algorithms."""
-    return Line2D([], [], color="0.4", label=label, **style)
-
-
-def _panels(cells: Iterable[tuple], draw: Callable[[Axes, tuple], None], x: str, y: str, legend: list, share=False):
-    """A figure with a panel per cell, three or four to a row; ``draw(ax, cell)`` fills one."""
-    cells = sorted(set(cells))
-    encodings = max((sum(other[0] == cell[0] for other in cells) for cell in cells), default=0)
-    columns = min(max(len(cells), 1), 3 if encodings == 3 else 4)
-    rows = ceil(len(cells) / columns)
-    figure = Figure(figsize=(max(4.8, 2.4 * columns), 0.8 + 1.9 * rows), layout="constrained")
-    first = None
-    for number, cell in enumerate(cells, 1):
-        ax = figure.add_subplot(rows, columns, number, sharex=first, sharey=first)
-        first = (first or ax) if share else None
-        ax.set_title("\n".join(cell), loc="left")
-        draw(ax, cell)
-    figure.supxlabel(x if cells else "no such runs", fontsize=9)
-    figure.supylabel(y, fontsize=9)
-    figure.legend(handles=legend, loc="outside upper left", ncols=max(2, columns))
-    return figure
-
-
 def _of(table: pd.DataFrame, cell: tuple) -> pd.DataFrame:
     return table[table["dataset"].eq(cell[0]) & table["encoding"].eq(cell[1])]
 
 
+def _lines(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The lines of a panel, the first name last: it comes to lie on top."""
+    return list(table.groupby("name"))[::-1]
+
+
 def _cells(table: pd.DataFrame) -> Iterable[tuple]:
     return table[_CELL].itertuples(index=False, name=None)
-
-
-def _mark(ax: Axes, x, y, look: tuple[str, str], ended) -> None:
-    """Markers, filled or open."""
-    for which, face in ((ended, look[0]), (~ended, "white")):
-        ax.plot(x[which], y[which], color=look[0], marker=look[1], mfc=face, ls="none", zorder=3)
 
 
 def _all_rows_or_seeds(table: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +63,7 @@ def _all_rows_or_seeds(table: pd.DataFrame) -> pd.DataFrame:
     return table[full | ~full.groupby([table[key] for key in [*_CELL, "algorithm"]]).transform("any")]
 
 
-@rc_context(_STYLE)
+@rc_context(panels.STYLE)
 def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     """Seconds or iterations against lambda, which falls to the right; a panel per dataset and encoding.
 
@@ -131,20 +80,21 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     swept = table.groupby(_CELL)["lambda"].transform("nunique") > 1
     table = table[swept] if swept.any() else table
     table = table.assign(name=_names(table))
-    looks = _looks(table["name"])
+    looks = panels.looks(table["name"])
 
     def draw(ax: Axes, cell: tuple) -> None:
-        for name, line in _of(table, cell).sort_values("lambda").groupby("name"):
+        for name, line in _lines(_of(table, cell).sort_values("lambda")):
             ax.plot(line["lambda"], line[quantity], color=looks[name][0])
-            _mark(ax, line["lambda"], line[quantity], looks[name], line["status"].isin(_ENDED))
-        ax.set(xscale="log", yscale="log")
+            panels.mark(ax, line["lambda"], line[quantity], looks[name], line["status"].isin(_ENDED))
+        panels.log_axis(ax.xaxis, table["lambda"])
+        panels.log_axis(ax.yaxis, table[quantity])
         ax.xaxis.set_inverted(True)
 
-    legend = [*_legend(looks), _grey(**_OPEN)]
-    return _panels(_cells(table), draw, "lambda (smaller to the right)", QUANTITIES[quantity], legend, share=True)
+    legend = panels.legend(looks)
+    return panels.grid(_cells(table), draw, "lambda (smaller to the right)", QUANTITIES[quantity], legend, share=True)
 
 
-@rc_context(_STYLE)
+@rc_context(panels.STYLE)
 def accuracy(runs: pd.DataFrame) -> Figure:
     """Accuracy against leaves: a point per lambda and algorithm, a panel per dataset and encoding.
 
@@ -158,19 +108,21 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     """
     table = summarise(runs).sort_values(["leaves", "lambda"])
     table = table.assign(name=_names(table))
-    looks = _looks(table["name"])
+    looks = panels.looks(table["name"])
     train, test = _all_rows_or_seeds(table), table[table["accuracy_test"].notna()]
 
     def draw(ax: Axes, cell: tuple) -> None:
-        for name, line in _of(train, cell).groupby("name"):
+        for name, line in _lines(_of(train, cell)):
             ax.plot(line["leaves"], line["accuracy_train"], color=looks[name][0])
-            _mark(ax, line["leaves"], line["accuracy_train"], looks[name], line["status"].isin(_ENDED))
-        for name, line in _of(test, cell).groupby("name"):
+            panels.mark(ax, line["leaves"], line["accuracy_train"], looks[name], line["status"].isin(_ENDED))
+        for name, line in _lines(_of(test, cell)):
             bars = {"yerr": line["accuracy_test_std"].fillna(0), "elinewidth": 0.8, "capsize": 2}
-            ax.errorbar(line["leaves"], line["accuracy_test"], color=looks[name][0], ls="--", **bars)
+            style = {"color": looks[name][0], "marker": looks[name][1], "ms": 2.5, "ls": "--"}
+            ax.errorbar(line["leaves"], line["accuracy_test"], **bars, **style)
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
-    kinds = [_grey("training"), _grey("test, ± standard deviation", ls="--")] if len(test) else []
-    return _panels(_cells(table), draw, "leaves", "accuracy", [*_legend(looks), *kinds, _grey(**_OPEN)])
+    kinds = [panels.grey("training"), panels.grey("test, ± standard deviation", ls="--")] if len(test) else []
+    return panels.grid(_cells(table), draw, "leaves", "accuracy", panels.legend(looks, *kinds))
 
 
 def _pick(records: list[dict], *wishes: Callable[[dict], bool]) -> dict:
@@ -181,7 +133,7 @@ def _pick(records: list[dict], *wishes: Callable[[dict], bool]) -> dict:
     def order(record: dict) -> tuple:
         run = record["run"]
         depth = float("inf") if run["max_depth"] is None else run["max_depth"]
-        return float(run["regularization"]), -depth, run["penalty"], run["split"].zfill(9)
+        return float(Fraction(run["regularization"])), -depth, run["penalty"], run["split"].zfill(9)
 
     return min(records, key=order)
 
@@ -195,7 +147,7 @@ def _by_cell(records: Iterable[dict]) -> dict[tuple, list[dict]]:
     return cells
 
 
-@rc_context(_STYLE)
+@rc_context(panels.STYLE)
 def anytime(records: Iterable[dict]) -> Figure:
     """Objective of the incumbent and its upper bound against seconds: a panel per dataset and encoding.
 
@@ -207,35 +159,39 @@ def anytime(records: Iterable[dict]) -> Figure:
     """
     chosen = [_pick(group) for group in _by_cell(record for record in records if record["exact"]).values()]
     chosen = [record for record in chosen if record["counters"]["iterations"] >= LEAST_ITERATIONS] or chosen
-    looks = _looks(record["run"]["algorithm"] for record in chosen)
+    looks = panels.looks(record["run"]["algorithm"] for record in chosen)
 
     def draw(ax: Axes, cell: tuple) -> None:
         here = [record for record in chosen if _cell_of(record) == cell]
         for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
             _course(ax, record, looks[record["run"]["algorithm"]])
-        lambdas = sorted({record["run"]["regularization"] for record in here}, key=float)
-        ax.set_title("\n".join(cell) + f", lambda {', '.join(lambdas)}", loc="left")
-        ax.set(xscale="log")
+        lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
+        panels.title(ax, cell, f", lambda {', '.join(lambdas)}")
+        panels.log_axis(ax.xaxis, [second for record in here for second in _course_seconds(record)])
 
-    kinds = [_grey("incumbent"), _grey("upper bound", ls="--"), _grey(**_OPEN)]
-    return _panels(map(_cell_of, chosen), draw, "seconds of search", "objective", [*_legend(looks), *kinds])
+    legend = panels.legend(looks, panels.grey("incumbent"), panels.grey("upper bound", ls="--"))
+    return panels.grid(map(_cell_of, chosen), draw, "seconds of search", "objective", legend)
 
 
 def _cell_of(record: dict) -> tuple[str, str]:
     return record["run"]["dataset"], record["run"]["encoding"]
 
 
+def _course_seconds(record: dict) -> np.ndarray:
+    """The moments of the trace, and the end; not below 0.1 ms, for the axis is logarithmic."""
+    return np.maximum([*(point[0] for point in record["trace"]), record["seconds"]["search"]], 1e-4)
+
+
 def _course(ax: Axes, record: dict, look: tuple[str, str]) -> None:
     """One search: its incumbent and bound as steps, to its end."""
-    trace = [*record["trace"], [record["seconds"]["search"], *record["trace"][-1][1:]]]
-    seconds, cost, bound = (np.array(column, float) for column in zip(*trace, strict=True))
-    seconds = np.maximum(seconds, 1e-4)  # logarithmic axis
+    seconds = _course_seconds(record)
+    _, cost, bound = np.array([*record["trace"], record["trace"][-1]], float).T
     everything = record["cost"]["error_unit"] * record["train"]["rows"]
     objective, most = 1 - cost / everything, 1 - bound / everything
     ax.step(seconds, objective, where="post", color=look[0])
     ax.step(seconds, most, where="post", color=look[0], ls="--")
     ax.fill_between(seconds, objective, most, step="post", color=look[0], alpha=0.12, lw=0)
-    _mark(ax, seconds[-1:], objective[-1:], look, np.array([record["status"] in _ENDED]))
+    panels.mark(ax, seconds[-1:], objective[-1:], look, np.array([record["status"] in _ENDED]))
 
 
 def representatives(records: Iterable[dict]) -> dict[tuple[str, str, str], dict]:
@@ -248,7 +204,7 @@ def representatives(records: Iterable[dict]) -> dict[tuple[str, str, str], dict]
     return {cell: _pick(group, *small) for cell, group in _by_cell(records).items()}
 
 
-@rc_context(_STYLE)
+@rc_context(panels.STYLE)
 def tree(record: dict) -> Figure:
     """The tree of a record, under what it is and what it is worth."""
     run, size = record["run"], record["size"]
@@ -257,7 +213,7 @@ def tree(record: dict) -> Figure:
     title = (
         f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{seed}\n"
         f"objective {record['objective']:.5f} ({record['status']}), accuracy {record['train']['accuracy']:.4f}, "
-        f"{size['splits']} splits, {size['leaves']} leaves, depth {size['depth']}"
+        f"splits {size['splits']}, leaves {size['leaves']}, depth {size['depth']}"
     )
     figure = Figure()
     ax = views.plot(Tree.from_dict(record["tree"]), figure.add_axes((0, 0, 1, 1)))

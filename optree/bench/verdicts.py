@@ -22,6 +22,7 @@ MEANING = {
     "better than printed": "a better tree, a proof where the paper has none, a number where it has none",
     "other encoding": "the printed value is another one-hot encoding's, see that row",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
+    "counted differently": "an iteration is not the same amount of work in both",
     "not reproduced": "the measured value differs, and is final",
     "undecided": "the run was stopped by a limit, and could still have given the printed value",
     "not run": "there is no record of this run",
@@ -50,12 +51,12 @@ def unit(printed: str) -> Fraction:
 
 def agreement(printed: str, value: Fraction | int) -> str | None:
     """How the printed digits come from a value: one of :data:`FITS`, or None if they do not."""
-    number, half = Fraction(printed), unit(printed) / 2
+    number, digit = Fraction(printed), unit(printed)
     if value == number:
         return "reproduced"
-    if number - half <= value < number + half:
+    if number - digit / 2 <= value < number + digit / 2:
         return "reproduced (rounded)"
-    return "reproduced (truncated)" if number <= value < number + 2 * half else None
+    return "reproduced (truncated)" if number <= value < number + digit else None
 
 
 def objective_value(run: pd.Series, cost: str = "cost") -> Fraction:
@@ -69,12 +70,14 @@ def _difference(value: Fraction, printed: str) -> str:
     return f"{difference:+.5f}" if difference else "0"
 
 
-def judge_objective(printed: str, run: pd.Series) -> Finding:
-    """The same objective?"""
+def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
+    """The same objective? ``ended``: the paper's search did, and so the printed value should be the optimum."""
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
     if fit := agreement(printed, value):
         return Finding(measured, difference, fit)
+    if value > Fraction(printed) and ended:
+        return Finding(measured, difference, "not reproduced", "printed as optimal, but this tree is better")
     if value > Fraction(printed):
         return Finding(measured, difference, "better than printed")
     if bound < Fraction(printed) - unit(printed) / 2:

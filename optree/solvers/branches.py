@@ -21,123 +21,146 @@ O(rows of the branch * q) for the counts and O(sum of parts * depth) for the mem
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from optree.budget import Budget, Clock, Pace
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Result, Trace
-from optree.solvers.kernels import branch_search as kernel
+from optree.solvers.kernels import branch_search, branch_store
 from optree.solvers.kernels.bits import pack
+from optree.solvers.kernels.branch_store import Data, Store
 from optree.solvers.spec import Solver
 from optree.tree import LEAF, Tree
 
-def _data(problem: Problem) -> kernel.Data:
+
+def _data(problem: Problem) -> Data:
     """The problem's distinct rows, and for each clause the rows that meet it."""
     groups = problem.groups
+    class_count = len(problem.classes)
     offset = np.concatenate([[0], np.cumsum(problem.n_parts)]).astype(np.int32)
+    owner = np.repeat(np.arange(len(problem.features)), problem.n_parts)
     group, label = np.nonzero(groups.weights)
     clause = groups.codes[group] + offset[:-1]
-    return kernel.Data(
-        cell=(clause * len(problem.classes) + label[:, None]).astype(np.int32),
+    meets = clause.T[owner] == np.arange(offset[-1])[:, None]
+    size = meets.sum(axis=1)
+    usual = [first + size[first:stop].argmax() for first, stop in pairwise(offset)]
+    counted = clause != usual
+    return Data(
+        cell=(clause * class_count + label[:, None])[counted].astype(np.int32),
+        first_cell=np.concatenate([[0], np.cumsum(counted.sum(axis=1))]).astype(np.int64),
+        label=label.astype(np.int32),
         weight=groups.weights[group, label],
         offset=offset,
-        rows=pack(clause.T[np.repeat(np.arange(len(offset) - 1), problem.n_parts)] == np.arange(offset[-1])[:, None]),
+        usual=np.array(usual, np.int32),
+        rows=pack(meets),
         all_rows=pack(np.ones((1, len(group)), bool))[0],
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, offset[-1], np.int64),
     )
 
 
-def _new_store(data: kernel.Data, class_count: int, mass: int, leaf: int, lower: int) -> kernel.Store:
+def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -> Store:
     """A store that holds the root alone, with room for a few expansions."""
     clauses, features = len(data.salt), len(data.offset)
-    branches = 64 * clauses
-    store = kernel.Store(
-        branch=np.zeros(branches, kernel.BRANCH),
+    branches = max(64 * clauses, 1 << 16)  # large enough for numpy to ask for huge pages; untouched ones cost nothing
+    store = Store(
+        branch=np.zeros(branches, branch_store.BRANCH),
         clauses=np.zeros(8 * branches + clauses * features, np.int32),
-        split=np.zeros(64 * features, kernel.SPLIT),
-        bound=np.zeros(64 * features, np.int64),
+        split=np.zeros(branches, branch_store.SPLIT),
+        bound=np.zeros(branches, np.int64),
         child=np.zeros(branches, np.int64),
-        memo=np.full(1 << (4 * branches).bit_length(), -1, np.int64),
+        memo=np.full(1 << (2 * branches - 1).bit_length(), -1, np.int64),
         used=np.zeros(5, np.int64),
         path=np.zeros(features + 1, np.int64),
-        counts=np.zeros((clauses, class_count), np.int64),
+        counts=np.zeros((clauses + 1, class_count), np.int64),
         leaf=np.zeros(clauses, np.int64),
+        floor=np.zeros(features - 1, np.int64),
+        ceiling=np.zeros(features - 1, np.int64),
+        seen=np.zeros(clauses, np.int64),
         support=np.zeros(len(data.all_rows), np.uint64),
     )
     store.branch[0] = (0, lower, leaf, mass, 0, -1, 0, -1, LEAF, 0)
-    store.memo[0] = 0
-    store.used[kernel.BRANCHES] = 1
+    store.used[branch_store.BRANCHES] = 1
+    branch_store.rebuild_memo(store)
     return store
 
 
-def _full(store: kernel.Store, data: kernel.Data) -> list[np.ndarray]:
-    """The tables, the memo aside, that one more expansion could fill."""
-    used, clauses, features = store.used, len(data.salt), len(data.offset)
-    needed = {
-        "branch": used[kernel.BRANCHES] + clauses,
-        "split": used[kernel.SPLITS] + features,
-        "bound": used[kernel.SPLITS] + features,
-        "child": used[kernel.CHILDREN] + clauses,
-        "clauses": used[kernel.CLAUSES] + clauses * features,
-    }
-    return [table for name, rows in needed.items() if rows > len(table := getattr(store, name))]
+# The tables that grow, by what fills them, in the order of `Store.used`.
+_TABLES = (("branch",), ("split", "bound"), ("child",), ("clauses",))
 
 
-def _grow(store: kernel.Store, data: kernel.Data, clock: Clock) -> tuple[kernel.Store, str | None]:
+def _room(store: Store, data: Data) -> np.ndarray:
+    """How much of each table may be used before an expansion: int64[4], in the order of ``Store.used``."""
+    clauses, features = len(data.salt), len(data.offset)
+    most = np.array([clauses, features, clauses, clauses * features])  # what one expansion may add
+    sizes = np.array([len(getattr(store, names[0])) for names in _TABLES])
+    sizes[branch_store.BRANCHES] = min(len(store.branch), len(store.memo) // 2)
+    return (sizes - most).astype(np.int64)
+
+
+def _grow(store: Store, data: Data, clock: Clock) -> tuple[Store, str | None]:
     """Make room for more branches, unless that would break the memory limit; the store, and that limit or None."""
-    full = _full(store, data)
+    full = np.flatnonzero(store.used[:4] > _room(store, data))
+    tables = [getattr(store, name) for index in full for name in _TABLES[index]]
     memo = None
-    if 2 * (store.used[kernel.BRANCHES] + len(data.salt)) > len(store.memo):
-        memo = np.empty(2 * len(store.memo), np.int64)
-    more = sum(table.nbytes // 2 for table in full) + (0 if memo is None else memo.nbytes)
-    if limit := clock.limit(int(store.used[kernel.ITERATIONS]), more / 2**20):
+    if branch_store.BRANCHES in full and len(store.memo) <= 2 * len(store.branch):
+        memo = np.empty(4 * len(store.memo), np.int64)
+    more = sum(table.nbytes // 2 for table in tables) + (0 if memo is None else memo.nbytes)
+    if limit := clock.limit(int(store.used[branch_store.ITERATIONS]), more / 2**20):
         return store, limit
-    for table in full:  # in place: the system moves pages of large tables without copying them
+    for table in tables:  # in place: the system moves pages of large tables without copying them
         table.resize(len(table) + len(table) // 2, refcheck=False)
     if memo is not None:
         memo[:] = -1
         store = store._replace(memo=memo)
-        kernel.rebuild_memo(store)
+        branch_store.rebuild_memo(store)
     return store, None
 
 
-def _interval(store: kernel.Store) -> tuple[int, int]:
+def _interval(store: Store) -> tuple[int, int]:
     """(cost of the best tree in hand, lower bound)."""
     return int(store.branch[0]["upper"]), int(store.branch[0]["lower"])
 
 
-def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trace: Trace) -> tuple[kernel.Store, str]:
+def _search(store, data, scale: Scale, max_depth: int | None, clock: Clock, trace: Trace) -> tuple[Store, str]:
     """Run the kernel in slices until the root is complete or a limit is reached."""
     pace = Pace(clock)
     depth = -1 if max_depth is None else max_depth
+    room = _room(store, data)
     try:
         while True:
-            iterations = int(store.used[kernel.ITERATIONS])
+            iterations = int(store.used[branch_store.ITERATIONS])
             upper, lower = _interval(store)
             trace.add(upper, lower)
             if lower == upper:
                 return store, "optimal"
             if limit := clock.limit(iterations):
                 return store, limit
-            code = kernel.search(store, data, scale.error, scale.penalty, depth, pace.next(iterations))
-            if code == kernel.NO_ROOM:
+            size = pace.next(iterations)
+            code = branch_search.search(store, data, room, scale.error, scale.penalty, depth, size)
+            if code == branch_search.NO_ROOM:
                 store, limit = _grow(store, data, clock)
                 if limit:
                     return store, limit
+                room = _room(store, data)
     except KeyboardInterrupt:
         return store, "interrupted"
 
 
-def _tree(problem: Problem, store: kernel.Store, data: kernel.Data) -> Tree:
+def _tree(problem: Problem, store: Store, data: Data) -> Tree:
     """INFER: the tree of the best splits seen so far. ``-1`` stands for a branch that is not stored: a leaf."""
+
+    def child(branch: int, clause: int) -> int:
+        at = branch_store.find(store.branch, store.clauses, store.memo, branch, clause, data.salt[clause])
+        return max(-1, at)
 
     def choose(rows: np.ndarray, branch: int) -> tuple[int, list[int]]:
         feature = LEAF if branch < 0 else int(store.branch[branch]["best"])
         if feature == LEAF:
             return LEAF, []
-        clauses = range(data.offset[feature], data.offset[feature + 1])
-        return feature, [max(-1, kernel.find(store, data, branch, clause)) for clause in clauses]
+        return feature, [child(branch, clause) for clause in range(data.offset[feature], data.offset[feature + 1])]
 
     return Tree.grow(problem, choose, 0)
 
@@ -157,9 +180,9 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int) -> Re
     cost = objective.cost(tree, scale, tree.errors(problem))
     trace.add(cost, lower)
     counters = {
-        "iterations": int(store.used[kernel.ITERATIONS]),
-        "branches": int(store.used[kernel.BRANCHES]),
-        "splits": int(store.used[kernel.SPLITS]),
+        "iterations": int(store.used[branch_store.ITERATIONS]),
+        "branches": int(store.used[branch_store.BRANCHES]),
+        "splits": int(store.used[branch_store.SPLITS]),
     }
     return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from optree.budget import Budget
-from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Result, Trace
@@ -25,8 +24,6 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int, crite
     clock = budget.start()
     scale = objective.scale(problem.total_weight)
     trace = Trace(clock)
-    if problem.codes.min() < 0:
-        raise OptreeError("solver cart: rows with unknown categories (code -1) are not accepted in training")
     grown = None
     if objective.max_depth != 0:
         model = DecisionTreeClassifier(

@@ -76,12 +76,13 @@ class Solver:
         if objective.max_depth is not None and "max_depth" not in self.constraints:
             raise OptreeError(f"solver {self.name}: max_depth = {objective.max_depth} is not accepted; leave it out")
 
-    def check_features(self, n_parts) -> None:
-        """Refuse features with more parts than the solver splits."""
-        if "multiway" not in self.features and max(n_parts) > 2:
-            raise OptreeError(
-                f"solver {self.name}: features with {max(n_parts)} parts are not accepted; use a binary encoding"
-            )
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse features with more parts than the solver splits, and training rows without a part."""
+        most = max(problem.n_parts)
+        if "multiway" not in self.features and most > 2:
+            raise OptreeError(f"solver {self.name}: features with {most} parts are not accepted; use a binary encoding")
+        if problem.codes.min() < 0:
+            raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
 
     def solve(self, problem: Problem, objective: Objective, budget: Budget | None = None, seed: int = 0, **parameters):
         """Check everything, then search.
@@ -108,5 +109,5 @@ class Solver:
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        self.check_features(problem.n_parts)
+        self.check_problem(problem)
         return self.run(problem, objective, budget or Budget(), seed=seed, **parameters)

@@ -22,6 +22,9 @@ def checked():
     """The datasets table and the runs; bad input ends here with one line."""
     try:
         schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
+        for row in pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records"):
+            where = f"{DATASETS_TABLE}: {row.get('name')}"
+            schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         return datasets, plan(config, datasets)
     except OptreeError as error:

@@ -4,11 +4,11 @@
 rule data:
     output:
         f"{RESULTS}/data/{{dataset}}.csv",
+    log:
+        f"{RESULTS}/logs/data/{{dataset}}.log",
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         mirror=config.get("data_mirror"),
-    log:
-        f"{RESULTS}/logs/data/{{dataset}}.log",
     message:
         "data of {wildcards.dataset}"
     script:

@@ -6,12 +6,12 @@ rule encode:
         rules.data.output,
     output:
         f"{RESULTS}/encoded/{{dataset}}/{{encoding}}.npz",
+    log:
+        f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         encoding=lambda wildcards: config["encodings"][wildcards.encoding],
         code=CODE,
-    log:
-        f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
     message:
         "encode {wildcards.dataset} as {wildcards.encoding}"
     script:

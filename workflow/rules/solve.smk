@@ -6,13 +6,15 @@ rule solve:
         rules.encode.output,
     output:
         f"{RESULTS}/runs/{SPACE.wildcard_pattern}.json",
-    params:
-        run=lookup(
-            query=" & ".join(f"`{name}` == '{{{name}}}'" for name in SPACE.dataframe.columns), within=FRAME, cols="json"
-        ),
-        code=CODE,
     log:
         f"{RESULTS}/logs/runs/{SPACE.wildcard_pattern}.log",
+    params:
+        run=lookup(
+            query=" & ".join(f"`{name}` == '{{{name}}}'" for name in SPACE.dataframe.columns),
+            within=FRAME,
+            cols="json",
+        ),
+        code=CODE,
     message:
         "{wildcards.algorithm} on {wildcards.dataset}/{wildcards.encoding}"
     shell:

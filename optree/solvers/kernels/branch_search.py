@@ -1,291 +1,209 @@
-"""The search of BRANCHES (Algorithm 1) in numba: SELECT, EXPAND, BACKPROPAGATE over a memo of branches.
+"""The search of BRANCHES (Algorithm 1) in numba: SELECT, EXPAND, BACKPROPAGATE over the memo of ``branch_store``.
 
-A *clause* is a pair (feature, part), numbered ``offset[feature] + part``; a *branch* is a set of clauses, kept as
-its sorted clause numbers. Costs are integers to be minimised: for a branch, ``lower <= optimum <= upper``, and the
-branch is complete when both are equal. A child that is complete at birth (a leaf is best: Proposition 4.2) is never
-stored, its cost is added to the split at once.
+A child that is complete at birth (a leaf is best: Proposition 4.2) is never stored, its cost is added to the split at
+once.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import ONE, lowest_bit
+from optree.solvers.kernels.branch_store import (
+    CHILDREN,
+    ITERATIONS,
+    SPLITS,
+    add_branch,
+    find,
+)
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM = range(3)
 
-# Indices of `Store.used`.
-BRANCHES, SPLITS, CHILDREN, CLAUSES, ITERATIONS = range(5)
-
-# 64 bytes, so that a look-up in the memo costs one cache line.
-BRANCH = np.dtype(
-    [
-        ("hash", np.int64),  # xor of its clauses' salts
-        ("lower", np.int64),
-        ("upper", np.int64),
-        ("mass", np.int64),  # weight of its rows times the cost of an error
-        ("first_clause", np.int64),  # where its sorted clauses start in `clauses`
-        ("first_split", np.int64),  # where its splits start, -1 if not expanded
-        ("n_splits", np.int32),
-        ("top", np.int32),  # the split with the least bound, counted from first_split; -1 if none
-        ("best", np.int32),  # the feature that attains `upper`, -1 for a leaf
-        ("depth", np.int32),
-    ]
-)
-SPLIT = np.dtype(
-    [
-        ("done", np.int64),  # penalty + cost of the children that are complete
-        ("first_child", np.int64),  # where the incomplete children start in `child`
-        ("n_children", np.int32),
-        ("feature", np.int32),
-    ]
-)
-
-
-class Data(NamedTuple):
-    """The problem, as the kernels read it. ``m`` distinct (row, class) pairs, ``c`` clauses."""
-
-    cell: np.ndarray  # int32[m, q], where each feature of a row is counted: clause * K + class
-    weight: np.ndarray  # int64[m]
-    offset: np.ndarray  # int32[q + 1], first clause of each feature
-    rows: np.ndarray  # uint64[c, words], the rows that meet each clause
-    all_rows: np.ndarray  # uint64[words]
-    salt: np.ndarray  # int64[c], random non-negative numbers
-
-
-class Store(NamedTuple):
-    """All branches and their splits, in order of creation, and the memo."""
-
-    branch: np.ndarray  # BRANCH[...]
-    clauses: np.ndarray  # int32[...]
-    split: np.ndarray  # SPLIT[...]
-    bound: np.ndarray  # int64[...], for each split: lower bound on the cost of its branch if it is split so
-    child: np.ndarray  # int64[...], branch numbers
-    memo: np.ndarray  # int64[a power of two], branch number or -1, by hash with linear probing
-    used: np.ndarray  # int64[5], rows used of each table, and iterations
-    path: np.ndarray  # int64[q + 1], the branches selected in this iteration
-    counts: np.ndarray  # int64[c, K], scratch of `expand`: weight of each class for each clause
-    leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
-    support: np.ndarray  # uint64[words], scratch of `expand`: the rows of the branch
-
-
-@njit(cache=True, nogil=True)
-def same_branch(clauses, start, depth, parent, new):
-    """Whether the branch stored at ``clauses[start:]`` is the one at ``clauses[parent:]`` plus the clause ``new``."""
-    shift = 0
-    for t in range(depth):
-        stored = clauses[start + t]
-        if shift == 0 and (t == depth - 1 or clauses[parent + t] > new):
-            shift = 1
-            if stored != new:
-                return False
-        elif stored != clauses[parent + t - shift]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def find(store, data, parent, new):
-    """The number of the branch ``parent`` plus clause ``new``, or ``-1 - slot`` with the free slot of the memo."""
-    origin = store.branch[parent]
-    key = origin["hash"] ^ data.salt[new]
-    mask = len(store.memo) - 1
-    slot = key & mask
-    while True:
-        at = store.memo[slot]
-        if at < 0:
-            return -1 - slot
-        node = store.branch[at]
-        if node["hash"] == key and node["depth"] == origin["depth"] + 1:
-            if same_branch(store.clauses, node["first_clause"], node["depth"], origin["first_clause"], new):
-                return at
-        slot = (slot + 1) & mask
-
-
-@njit(cache=True, nogil=True)
-def add_branch(store, data, parent, new, slot, mass, lower, upper):
-    """Store the branch ``parent`` plus clause ``new`` with its bounds (INITIALISE); returns its number."""
-    number, start = store.used[BRANCHES], store.used[CLAUSES]
-    origin, node = store.branch[parent], store.branch[number]
-    source, depth = origin["first_clause"], origin["depth"]
-    t = 0
-    while t < depth and store.clauses[source + t] < new:
-        store.clauses[start + t] = store.clauses[source + t]
-        t += 1
-    store.clauses[start + t] = new
-    for u in range(t, depth):
-        store.clauses[start + u + 1] = store.clauses[source + u]
-    node["hash"] = origin["hash"] ^ data.salt[new]
-    node["lower"] = lower
-    node["upper"] = upper
-    node["mass"] = mass
-    node["first_clause"] = start
-    node["first_split"] = -1
-    node["n_splits"] = 0
-    node["top"] = -1
-    node["best"] = -1
-    node["depth"] = depth + 1
-    store.memo[slot] = number
-    store.used[BRANCHES] = number + 1
-    store.used[CLAUSES] = start + depth + 1
-    return number
-
-
-@njit(cache=True, nogil=True)
-def rebuild_memo(store):
-    """Fill an empty memo with all branches, after it has grown."""
-    mask = len(store.memo) - 1
-    for number in range(store.used[BRANCHES]):
-        slot = store.branch[number]["hash"] & mask
-        while store.memo[slot] >= 0:
-            slot = (slot + 1) & mask
-        store.memo[slot] = number
-
 
 @njit(cache=True, nogil=True)
 def count_rows(store, data, branch):
-    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses."""
-    counts, support = store.counts.reshape(-1), store.support
-    counts[:] = 0
+    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses.
+
+    The usual clause of a feature is not counted but is what is left: a one-hot row then costs a third as much.
+    """
+    counts, support = store.counts, store.support
+    flat = counts.reshape(-1)
+    flat[:] = 0
     support[:] = data.all_rows
     start = store.branch[branch]["first_clause"]
     for t in range(start, start + store.branch[branch]["depth"]):
         rows = data.rows[store.clauses[t]]
         for w in range(len(support)):
             support[w] &= rows[w]
+    total = counts[-1]
     for w in range(len(support)):
         word = support[w]
         while word:
             row = 64 * w + lowest_bit(word)
             word &= word - ONE
             weight = data.weight[row]
-            for f in range(data.cell.shape[1]):
-                counts[data.cell[row, f]] += weight
+            total[data.label[row]] += weight
+            for at in range(data.first_cell[row], data.first_cell[row + 1]):
+                flat[data.cell[at]] += weight
+    for f in range(len(data.usual)):
+        rest = counts[data.usual[f]]
+        for k in range(len(total)):
+            left = total[k]
+            for clause in range(data.offset[f], data.offset[f + 1]):
+                left -= counts[clause, k]
+            rest[k] = left
 
 
 @njit(cache=True, nogil=True)
-def leaf_costs(store, data, branch, f, error, penalty):
-    """Fill ``store.leaf`` for the children of ``branch`` on ``f``.
+def price_splits(store, data, branch, error, penalty):
+    """Fill ``store.leaf`` with the leaf cost of every child of a branch, and price its splits with it.
 
-    Returns the cost of the split with leaves below it, and its bound when nothing is known of the children; (-1, -1)
-    if one child has all rows, for then the split would cost the penalty and change nothing.
+    ``store.ceiling`` becomes the cost of each split with leaves below it, ``store.floor`` its bound while nothing is
+    known of its children. A split that leaves all rows in one child would cost the penalty and change nothing: its
+    floor is the branch's own cost, which rules it out.
     """
-    upper, lower = penalty, penalty
-    for clause in range(data.offset[f], data.offset[f + 1]):
-        weight, most = 0, 0
-        for k in range(store.counts.shape[1]):
-            weight += store.counts[clause, k]
-            most = max(most, store.counts[clause, k])
-        if weight * error == store.branch[branch]["mass"]:
-            return -1, -1
-        leaf = (weight - most) * error
-        store.leaf[clause] = leaf
-        upper += leaf
-        lower += min(leaf, penalty)
-    return upper, lower
+    counts, costs, offset = store.counts, store.leaf, data.offset
+    mass, own = store.branch[branch]["mass"], store.branch[branch]["upper"]
+    class_count = counts.shape[1]
+    for f in range(len(data.usual)):
+        ceiling, floor, largest = penalty, penalty, 0
+        for clause in range(offset[f], offset[f + 1]):
+            weight = most = counts[clause, 0]
+            for k in range(1, class_count):
+                count = counts[clause, k]
+                weight += count
+                most = max(most, count)
+            largest = max(largest, weight)
+            leaf = (weight - most) * error
+            costs[clause] = leaf
+            ceiling += leaf
+            floor += min(leaf, penalty)
+        whole = largest * error == mass
+        store.ceiling[f] = own if whole else ceiling
+        store.floor[f] = own if whole else floor
 
 
 @njit(cache=True, nogil=True)
-def add_split(store, data, branch, f, error, penalty):
-    """SPLIT: add the split of ``branch`` on ``f``, with the children that are not complete at birth."""
-    number, first = store.used[SPLITS], store.used[CHILDREN]
-    n_children = 0
-    done, bound, upper = penalty, penalty, penalty
-    for clause in range(data.offset[f], data.offset[f + 1]):
-        leaf = store.leaf[clause]
-        if leaf <= penalty:  # Proposition 4.2: splitting costs at least the penalty, so a leaf is best
-            done += leaf
-            bound += leaf
-            upper += leaf
+def look_ahead(store, data, branch, penalty):
+    """Read the memo for all children that `add_splits` may look up, so that it finds them in the cache.
+
+    One by one each look-up would wait for memory three times; here the reads do not wait for each other. What is read
+    is kept in ``store.seen``, or the compiler would leave the reads out.
+    """
+    seen, mask, key = store.seen, len(store.memo) - 1, store.branch[branch]["hash"]
+    wanted, upper = 0, store.branch[branch]["upper"]
+    for f in range(len(data.usual)):
+        if store.floor[f] < upper:
+            for clause in range(data.offset[f], data.offset[f + 1]):
+                if store.leaf[clause] > penalty:
+                    seen[wanted] = store.memo[(key ^ data.salt[clause]) & mask]
+                    wanted += 1
+    for at in range(wanted):
+        seen[at] = store.branch[max(seen[at], 0)]["first_clause"]
+    for at in range(wanted):
+        seen[at] = store.clauses[seen[at]]
+
+
+@njit(cache=True, nogil=True)
+def add_splits(store, data, branch, error, penalty):
+    """SPLIT on every feature that could beat the best tree in hand, with the children not complete at birth.
+
+    The others need no place: bounds only rise and upper bounds only fall, so SELECT would never follow them.
+    """
+    branches, used, node = store.branch, store.used, store.branch[branch]
+    node["first_split"] = used[SPLITS]
+    for f in range(len(data.usual)):
+        if store.floor[f] >= node["upper"]:
             continue
-        at = find(store, data, branch, clause)
-        if at < 0:
-            mass = store.counts[clause].sum() * error
-            at = add_branch(store, data, branch, clause, -1 - at, mass, penalty, leaf)
-        child = store.branch[at]
-        bound += child["lower"]
-        upper += child["upper"]
-        if child["lower"] == child["upper"]:
-            done += child["upper"]
-        else:
-            store.child[first + n_children] = at
-            n_children += 1
-    node, split = store.branch[branch], store.split[number]
-    if upper < node["upper"]:
-        node["upper"] = upper
-        node["best"] = f
-    store.bound[number] = bound
-    split["feature"] = f
-    split["done"] = done
-    split["first_child"] = first
-    split["n_children"] = n_children
-    store.used[SPLITS] = number + 1
-    store.used[CHILDREN] = first + n_children
+        number, first, n_children = used[SPLITS], used[CHILDREN], 0
+        done, bound, upper = penalty, penalty, penalty
+        for clause in range(data.offset[f], data.offset[f + 1]):
+            leaf = store.leaf[clause]
+            if leaf <= penalty:  # Proposition 4.2: splitting costs at least the penalty, so a leaf is best
+                done += leaf
+                bound += leaf
+                upper += leaf
+                continue
+            at = find(branches, store.clauses, store.memo, branch, clause, data.salt[clause])
+            if at < 0:
+                mass = store.counts[clause].sum() * error
+                at = add_branch(store, data, branch, clause, -1 - at, mass, penalty, leaf)
+            child = branches[at]
+            bound += child["lower"]
+            upper += child["upper"]
+            if child["lower"] == child["upper"]:
+                done += child["upper"]
+            else:
+                store.child[first + n_children] = at
+                n_children += 1
+        if upper < node["upper"]:
+            node["upper"] = upper
+            node["best"] = f
+        store.bound[number] = bound
+        split = store.split[number]
+        split["feature"] = f
+        split["done"] = done
+        split["first_child"] = first
+        split["n_children"] = n_children
+        used[SPLITS] = number + 1
+        used[CHILDREN] = first + n_children
+    node["n_splits"] = used[SPLITS] - node["first_split"]
 
 
 @njit(cache=True, nogil=True)
-def set_lower(store, branch):
-    """R(l): the least bound of the branch's splits, or its upper bound if no split can beat that."""
-    node = store.branch[branch]
-    least, top = node["upper"], -1
-    first = node["first_split"]
-    for s in range(node["n_splits"]):
-        if store.bound[first + s] < least:
-            least, top = store.bound[first + s], s
-    node["lower"] = least
-    node["top"] = top
+def least_bound(bound, first, count, upper):
+    """The least of the splits' bounds and which split has it; the upper bound and -1 if no split can beat that."""
+    least, top = upper, -1
+    for s in range(count):
+        if bound[first + s] < least:
+            least, top = bound[first + s], s
+    return least, top
 
 
 @njit(cache=True, nogil=True)
 def expand(store, data, branch, error, penalty, max_depth):
-    """EXPAND: count the rows of a branch once, and add every split that could beat the best tree in hand.
-
-    The others need no place: bounds only rise and upper bounds only fall, so SELECT would never follow them.
-    """
+    """EXPAND: count the rows of a branch once, and split it on every feature that is worth it."""
     count_rows(store, data, branch)
+    price_splits(store, data, branch, error, penalty)
     node = store.branch[branch]
-    node["first_split"] = store.used[SPLITS]
-    last_level = node["depth"] + 1 == max_depth
-    for f in range(len(data.offset) - 1):
-        upper, lower = leaf_costs(store, data, branch, f, error, penalty)
-        if upper < 0 or lower >= node["upper"]:
-            continue
-        if not last_level:
-            add_split(store, data, branch, f, error, penalty)
-        elif upper < node["upper"]:
-            node["upper"] = upper
+    for f in range(len(data.usual)):
+        if store.ceiling[f] < node["upper"]:
+            node["upper"] = store.ceiling[f]
             node["best"] = f
-    node["n_splits"] = store.used[SPLITS] - node["first_split"]
-    set_lower(store, branch)
+    if node["depth"] + 1 == max_depth:
+        store.floor[:] = node["upper"]  # the children are leaves: nothing is left to find
+    else:
+        look_ahead(store, data, branch, penalty)
+    add_splits(store, data, branch, error, penalty)
+    node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
 
 
 @njit(cache=True, nogil=True)
-def refresh(store, branch):
-    """BACKPROPAGATE one step: recompute the top split of a branch from its children, then the branch itself."""
-    node = store.branch[branch]
-    number = node["first_split"] + node["top"]
-    split = store.split[number]
-    first, kept = split["first_child"], 0
-    bound, upper = split["done"], split["done"]
-    for at in range(first, first + split["n_children"]):
-        child = store.branch[store.child[at]]
-        bound += child["lower"]
-        upper += child["upper"]
-        if child["lower"] == child["upper"]:
-            split["done"] += child["upper"]
-        else:
-            store.child[first + kept] = store.child[at]
-            kept += 1
-    split["n_children"] = kept
-    store.bound[number] = bound
-    if upper < node["upper"]:
-        node["upper"] = upper
-        node["best"] = split["feature"]
-    set_lower(store, branch)
+def backpropagate(store, length):
+    """BACKPROPAGATE: from the end of the path to the root, recompute the top split of each branch, then the branch."""
+    for t in range(length - 1, -1, -1):
+        node = store.branch[store.path[t]]
+        number = node["first_split"] + node["top"]
+        split = store.split[number]
+        first, kept = split["first_child"], 0
+        bound, upper = split["done"], split["done"]
+        for at in range(first, first + split["n_children"]):
+            child = store.branch[store.child[at]]
+            bound += child["lower"]
+            upper += child["upper"]
+            if child["lower"] == child["upper"]:
+                split["done"] += child["upper"]
+            else:
+                store.child[first + kept] = store.child[at]
+                kept += 1
+        split["n_children"] = kept
+        store.bound[number] = bound
+        if upper < node["upper"]:
+            node["upper"] = upper
+            node["best"] = split["feature"]
+        node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
 
 
 @njit(cache=True, nogil=True)
@@ -295,50 +213,41 @@ def select(store):
     Among the incomplete children of a split the one of least value is followed: the least weight classified
     correctly, net of penalties, by the best tree seen for it (section 4.2; the first among equals).
     """
+    branches, children = store.branch, store.child
     number, length = 0, 0
     store.path[0] = 0
     while True:
-        node = store.branch[number]
+        node = branches[number]
         if node["first_split"] < 0 or node["lower"] == node["upper"]:
             return length
         split = store.split[node["first_split"] + node["top"]]
         least = np.int64(0)
         for at in range(split["first_child"], split["first_child"] + split["n_children"]):
-            child = store.branch[store.child[at]]
+            child = branches[children[at]]
             value = child["mass"] - child["upper"]
             if at == split["first_child"] or value < least:
-                least, number = value, store.child[at]
+                least, number = value, children[at]
         length += 1
         store.path[length] = number
 
 
 @njit(cache=True, nogil=True)
-def has_room(store, data):
-    """Whether every table can take what one expansion may add."""
-    used, clauses, features = store.used, len(data.salt), len(data.offset)
-    return (
-        used[BRANCHES] + clauses <= len(store.branch)
-        and 2 * (used[BRANCHES] + clauses) <= len(store.memo)
-        and used[SPLITS] + features <= len(store.split)
-        and used[CHILDREN] + clauses <= len(store.child)
-        and used[CLAUSES] + clauses * features <= len(store.clauses)
-    )
+def search(store, data, room, error, penalty, max_depth, iterations):
+    """Up to ``iterations`` passes of the main loop; COMPLETE, PAUSED or NO_ROOM.
 
-
-@njit(cache=True, nogil=True)
-def search(store, data, error, penalty, max_depth, iterations):
-    """Up to ``iterations`` passes of the main loop; COMPLETE, PAUSED or NO_ROOM."""
+    ``room`` int64[4] says how much of each table may be used before an expansion, indexed as ``store.used``.
+    """
     root = store.branch[0]
     for _ in range(iterations):
         if root["lower"] == root["upper"]:
             return COMPLETE
-        if not has_room(store, data):
-            return NO_ROOM
+        for table in range(len(room)):
+            if store.used[table] > room[table]:
+                return NO_ROOM
         length = select(store)
         branch = store.path[length]
         if store.branch[branch]["lower"] < store.branch[branch]["upper"]:
             expand(store, data, branch, error, penalty, max_depth)
-        for t in range(length - 1, -1, -1):
-            refresh(store, store.path[t])
+        backpropagate(store, length)
         store.used[ITERATIONS] += 1
     return COMPLETE if root["lower"] == root["upper"] else PAUSED

@@ -1,0 +1,92 @@
+"""The two programs as processes: what each runs (``python -c``), and how it is called.
+
+A driver reads data, searches, and prints one line of JSON. Processor and wall-clock seconds are those of the search.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+from optree.errors import OptreeError
+
+# Both drivers start with this. The peak is read from /proc, for ru_maxrss counts the parent's memory before exec, too.
+_COMMON = """
+import json, sys, time
+
+def timed(search):
+    cpu, wall = time.process_time(), time.perf_counter()
+    found = search()
+    return found, {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+
+def report(**values):
+    with open("/proc/self/status") as file:
+        kib = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
+    print(json.dumps({**values, "peak_rss_mib": int(kib) / 1024}))
+"""
+
+AUTHORS = """
+import contextlib, os, resource, types
+source, data, encoding, regularization, seconds, memory_mib = sys.argv[1:]
+for name in ("nltk", "svgling"):  # they only draw trees
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["nltk"].Tree = None
+sys.path.insert(0, source)
+import numpy as np
+from branches import Branches
+
+rows = np.genfromtxt(data, delimiter=" ", dtype=int)
+search = Branches(rows, encoding)
+before = resource.getrlimit(resource.RLIMIT_AS)
+
+def solve():
+    try:
+        return search.solve(float(regularization), n=10**12, print_iter=100, time_limit=float(seconds))
+    except MemoryError:
+        return None
+
+with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+    resource.setrlimit(resource.RLIMIT_AS, (int(float(memory_mib) * 2**20), before[1]))
+    iterations, seconds = timed(solve)
+    resource.setrlimit(resource.RLIMIT_AS, before)
+complete, objective = bool(search.lattice.root.complete), None
+if complete:
+    accuracy = float(np.mean(search.predict(rows[:, :-1]) == rows[:, -1]))
+    objective = accuracy - float(regularization) * search.infer()[1]
+report(complete=complete, objective=objective, iterations=iterations, **seconds)
+"""
+
+OPTREE = """
+from optree import solvers
+from optree.budget import Budget
+from optree.objective import Objective
+from optree.problem import Problem
+
+data, regularization, seconds, memory_mib = sys.argv[1:]
+problem, _ = Problem.load(data)
+budget = Budget(seconds=float(seconds), memory_mib=float(memory_mib))
+solver, objective = solvers.get("branches"), Objective.of(regularization)
+solver.solve(problem, objective, budget)  # compiles the kernels, or loads what was compiled before
+result, seconds = timed(lambda: solver.solve(problem, objective, budget))
+complete = result.status == "optimal"
+value = 1 - float(result.cost_in_rows / problem.total_weight) if complete else None
+report(complete=complete, objective=value, iterations=result.counters["iterations"], **seconds)
+"""
+
+
+def call(where: str, python: str, driver: str, arguments: list, time_limit: float) -> dict:
+    """What a driver reports. One thread; killed if it goes far beyond its own time limit."""
+    command = [python, "-c", _COMMON + driver, *map(str, arguments)]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    patience = 3 * time_limit + 300  # ours searches twice, and may compile; theirs looks at its clock now and then
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, env=os.environ | threads)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = f"still runs after {patience:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise OptreeError(f"{where}: {reason}") from error
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError) as error:
+        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+        raise OptreeError(f"{where}: ended with code {done.returncode} and said: {said}") from error

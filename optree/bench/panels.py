@@ -1,0 +1,100 @@
+"""Small multiples: one panel per dataset and encoding, one look per algorithm, one legend for all.
+
+Colour and shape say which algorithm, a filled marker that the search ended by itself, an open one that a limit
+stopped it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import ceil, floor, log10
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from optree.views import PALETTE
+
+STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.5,
+    "svg.hashsalt": "optree",  # without it, an SVG has random names in it
+}
+
+
+def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each line."""
+    return dict(zip(sorted(set(names)), zip(PALETTE * 2, "os^Dv<>Ph*XdpH8+", strict=True), strict=False))
+
+
+def grey(label: str, **style) -> Line2D:
+    """A line of the legend that is about all algorithms."""
+    return Line2D([], [], color="0.4", label=label, **style)
+
+
+def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
+    """The lines' looks, what kinds of lines there are, and the open marker."""
+    named = [Line2D([], [], color=colour, marker=marker, label=name) for name, (colour, marker) in looks.items()]
+    return [*named, *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
+
+
+def _page(rows: int, columns: int, legend_lines: int) -> Figure:
+    """An empty figure with room for the panels, their titles and the legend.
+
+    Margins are fixed: matplotlib's automatic layouts take most of a minute for 36 panels.
+    """
+    panel = np.array([4.0 if columns == 1 else 1.95, 1.25])  # inches: width, height
+    gap = np.array([0.5, 0.72])
+    before, after = np.array([0.75, 0.6]), np.array([0.2, 0.5 + 0.17 * legend_lines])
+    size = before + np.array([columns, rows]) * (panel + gap) - gap + after
+    figure = Figure(figsize=tuple(size))
+    figure.subplots_adjust(*(before / size), *(1 - after / size), *(gap / panel))
+    return figure
+
+
+def grid(cells: Iterable[tuple], draw: Callable[[Axes, tuple], None], x: str, y: str, legend: list, share=False):
+    """A figure with a panel per cell, three or four to a row; ``draw(ax, cell)`` fills one."""
+    cells = sorted(set(cells))
+    encodings = max((sum(other[0] == cell[0] for other in cells) for cell in cells), default=0)
+    columns = min(max(len(cells), 1), 3 if encodings == 3 else 4)
+    rows, legend_columns = max(1, ceil(len(cells) / columns)), max(2, columns)
+    figure = _page(rows, columns, ceil(len(legend) / legend_columns))
+    first = None
+    for number, cell in enumerate(cells, 1):
+        ax = figure.add_subplot(rows, columns, number, sharex=first, sharey=first)
+        first = (first or ax) if share else None
+        title(ax, cell)
+        draw(ax, cell)
+    width, height = figure.get_size_inches()
+    figure.supxlabel(x if cells else "no such runs", y=0.12 / height, va="bottom", fontsize=9)
+    figure.supylabel(y, x=0.1 / width, ha="left", fontsize=9)
+    figure.legend(handles=legend, loc="upper left", ncols=legend_columns, borderaxespad=0.3)
+    return figure
+
+
+def title(ax: Axes, cell: tuple, more: str = "") -> None:
+    ax.set_title("\n".join(cell) + more, loc="left", y=1.02)
+
+
+def log_axis(axis, values: Iterable[float]) -> None:
+    """A logarithmic axis with room for the values and at least two powers of ten to read them by."""
+    low, high = min(values) / 1.4, max(values) * 1.4
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_view_interval(min(low, 10 ** (floor(log10(high)) - 1)), high, ignore=True)
+    axis.set_minor_locator(NullLocator())
+
+
+def mark(ax: Axes, x, y, look: tuple[str, str], ended) -> None:
+    """Markers, filled or open."""
+    for which, face in ((ended, look[0]), (~ended, "white")):
+        ax.plot(x[which], y[which], color=look[0], marker=look[1], mfc=face, ls="none", zorder=3)

@@ -1,0 +1,115 @@
+"""The scikit-learn face."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusal import refused
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import optree
+from optree import BranchesClassifier
+
+COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
+FRUIT = ["apple", "chili", "apple", "bean"] * 5
+
+
+@parametrize_with_checks([BranchesClassifier(iteration_limit=200, unseen="ignore")])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def test_what_a_fit_leaves_behind():
+    model = BranchesClassifier("0.05").fit(COLOURS, FRUIT)
+    assert model.status_ == "optimal"
+    assert model.cost_ == model.lower_bound_ == Fraction(2)
+    assert (model.gap_, model.objective_) == (0.0, 0.9)
+    assert next(iter(model.counters_)) == "iterations"
+    assert model.classes_.tolist() == ["apple", "bean", "chili"]
+    assert model.feature_names_in_.tolist() == ["colour", "shape"]
+    assert model.n_features_in_ == 2
+    assert model.score(COLOURS, FRUIT) == 1
+    assert model.search_seconds_ >= 0
+    assert model.export_text() == (
+        "shape = long\n|   colour = green: bean (5)\n|   colour = red: chili (5)\nshape = round: apple (10)"
+    )
+    assert "digraph" in model.export_dot()
+    assert model.predict_proba(COLOURS[:1]).tolist() == [[1, 0, 0]]
+    assert len(set(model.apply(COLOURS))) == 3
+
+
+def test_limits_leave_a_tree_and_a_gap():
+    random = np.random.RandomState(0)
+    X, y = random.randint(3, size=(300, 10)), random.randint(3, size=300)
+    model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
+    assert model.status_ == "iteration_limit"
+    assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
+    assert model.gap_ > 0
+
+
+def test_it_lives_with_scikit_learn():
+    random = np.random.RandomState(1)
+    X = random.random_sample((200, 3))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    model = make_pipeline(KBinsDiscretizer(2, encode="ordinal"), BranchesClassifier(0.01))
+    assert cross_val_score(model, X, y).mean() > 0.8
+    search = GridSearchCV(BranchesClassifier(), {"regularization": [0.01, "0.2"], "max_depth": [0, 2]})
+    assert search.fit((X > 0.5).astype(int), y).best_params_ == {"regularization": 0.01, "max_depth": 2}
+    fitted = BranchesClassifier(0.01).fit((X > 0.5).astype(int), y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.export_text() == fitted.export_text()
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_two_fits_do_not_know_of_each_other():
+    model = BranchesClassifier(0.05)
+    first = model.fit(COLOURS, FRUIT).export_text()
+    model.fit(COLOURS[["shape"]], FRUIT)
+    assert model.fit(COLOURS, FRUIT).export_text() == first
+
+
+def test_values_that_were_not_seen():
+    new = COLOURS[:2].assign(shape=["square", "round"])
+    with refused("column 'shape'", "'square'", "accepted: long, round"):
+        BranchesClassifier("0.05").fit(COLOURS, FRUIT).predict(new)
+    model = BranchesClassifier("0.05", unseen="ignore").fit(COLOURS, FRUIT)
+    assert model.predict(new).tolist() == ["apple", "apple"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(COLOURS[["shape", "colour"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "parameters", "words"),
+    [
+        (COLOURS.assign(shape=None), FRUIT, {}, ["'shape'", "20"]),
+        (COLOURS, ["apple"] * 20, {}, ["y has 1 class, apple", "two or more"]),
+        (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
+        (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
+        (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
+        (COLOURS, FRUIT, {"time_limit": -1}, ["seconds", "-1"]),
+        (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "accepted: error, ignore"]),
+    ],
+)
+def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
+    with refused(*words):
+        BranchesClassifier(**{"regularization": "0.05", **parameters}).fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [[0.5] * 20, [-1] * 20, [0] * 20, [1] * 3])
+def test_weights_must_be_whole(weights):
+    with refused("sample_weight"):
+        BranchesClassifier().fit(COLOURS, FRUIT, sample_weight=weights)
+
+
+def test_the_package_offers_its_estimators_lazily():
+    assert "BranchesClassifier" in dir(optree)
+    with pytest.raises(AttributeError, match="no attribute 'Branches'"):
+        optree.Branches  # noqa: B018

@@ -1,0 +1,71 @@
+"""All records -> tables: every run, the summary, and the comparison with a paper where the configuration names one."""
+
+from optree.bench.environment import readers_digest
+
+# An edit in the code that reads records makes tables and plots again, and no run.
+READERS = readers_digest()
+PRINTED = f"{HOME}/resources/papers/branches"
+PAPER_TABLES = ["1", "2", "3", "5", "program"] if config.get("paper") == "branches" else []
+
+
+rule collect:
+    # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
+    input:
+        RECORDS,
+    output:
+        runs=f"{RESULTS}/tables/runs.csv",
+        records=f"{RESULTS}/tables/runs.jsonl",
+    log:
+        f"{RESULTS}/logs/collect.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "collect the records of all runs"
+    script:
+        "../scripts/collect.py"
+
+
+rule tables:
+    input:
+        rules.collect.output.records,
+    output:
+        multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/summary.html",
+            category="Results",
+            caption="../report/summary.rst",
+            labels={"table": "summary of all runs"},
+        ),
+    log:
+        f"{RESULTS}/logs/tables.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "tables"
+    script:
+        "../scripts/tables.py"
+
+
+rule paper_table:
+    input:
+        records=rules.collect.output.records,
+        printed=multiext(f"{PRINTED}/", "table1.csv", "tables_2_3_5.csv", "authors_program.csv", "notes.csv"),
+    output:
+        multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/paper_table_{{table}}.html",
+            category="Paper against measured",
+            caption="../report/paper_table.rst",
+            labels={"table": "{table}"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper_table_{{table}}.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "comparison with the paper's table {wildcards.table}"
+    script:
+        "../scripts/paper_table.py"

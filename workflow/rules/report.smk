@@ -1,0 +1,63 @@
+"""All records -> plots. `snakemake --report` puts them and the tables into one page."""
+
+
+report: "../report/workflow.rst"
+
+
+FIGURES = {
+    "search_seconds": "seconds against lambda",
+    "iterations": "iterations against lambda",
+    "accuracy": "accuracy against size",
+    "anytime": "incumbent and bound over time",
+}
+
+
+rule plots:
+    input:
+        rules.collect.output.records,
+    output:
+        expand(f"{RESULTS}/plots/{{figure}}.png", figure=FIGURES),
+        [
+            report(
+                f"{RESULTS}/plots/{figure}.svg",
+                category="Plots",
+                caption=f"../report/{figure}.rst",
+                labels={"figure": title},
+            )
+            for figure, title in FIGURES.items()
+        ],
+    log:
+        f"{RESULTS}/logs/plots.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "plots"
+    script:
+        "../scripts/plots.py"
+
+
+rule trees:
+    input:
+        rules.collect.output.records,
+    output:
+        png=[f"{RESULTS}/plots/trees/{'/'.join(cell)}.png" for cell in CELLS],
+        svg=[
+            report(
+                f"{RESULTS}/plots/trees/{'/'.join(cell)}.svg",
+                category="Trees",
+                subcategory=cell[0],
+                caption="../report/tree.rst",
+                labels={"encoding": cell[1], "algorithm": cell[2]},
+            )
+            for cell in CELLS
+        ],
+    log:
+        f"{RESULTS}/logs/trees.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "trees"
+    script:
+        "../scripts/trees.py"
