@@ -1,13 +1,13 @@
 """optree: provably optimal decision trees, and a benchmark that anyone can reproduce.
 
-``from optree import BranchesClassifier`` is all that most users need; ``optree.solvers.get(name)`` is the registry.
+``from optree import OptimalTreeClassifier`` is all that most users need; ``optree.solvers.get(name)`` is the registry.
 """
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("BranchesClassifier",)
+_ESTIMATORS = ("BranchesClassifier", "OptimalTreeClassifier")
 __all__ = [*_ESTIMATORS, "__version__"]
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 
 from optree.budget import Budget, Clock, Pace
-from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Result, Trace
@@ -145,8 +144,6 @@ class _Search:
 
 def run(problem: Problem, objective: Objective, budget: Budget, seed: int, **switches: bool) -> Result:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    if problem.codes.min() < 0:
-        raise OptreeError("solver optree: codes of -1 (unseen categories) are not accepted in training rows")
     clock = budget.start()
     scale = objective.scale(problem.total_weight)
     trace = Trace(clock)
