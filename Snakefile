@@ -19,6 +19,8 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
+        RECORDS,  # named, or a record that went missing would not be missed while the tables are there
+        rules.collect.output,
         rules.tables.output,
         expand(rules.paper_table.output, table=PAPER_TABLES),
         rules.plots.output,

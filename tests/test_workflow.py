@@ -85,9 +85,10 @@ def test_a_truncated_record_is_named_and_a_missing_one_is_solved_again(finished)
     assert done.returncode != 0
     assert lines
     assert all(path.name in line and "delete the file and its run is done again" in line for line in lines)
-    path.unlink()
-    assert finished.snakemake().returncode == 0
-    assert records(finished) == before
+    for _ in range(2):  # after the failure, and again with all tables there
+        path.unlink()
+        assert finished.snakemake().returncode == 0
+        assert records(finished) == before
 
 
 def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tmp_path):
