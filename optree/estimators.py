@@ -198,10 +198,10 @@ class OptimalTreeClassifier(TreeClassifier):
     >>> model.status_, round(model.objective_, 4)
     ('optimal', 0.92)
     >>> print(model.export_text())
-    petal width (cm) > 0.8
-    |   petal width (cm) > 1.75: 2 (45 of 46)
-    |   petal width (cm) <= 1.75: 1 (49 of 54)
-    petal width (cm) <= 0.8: 0 (50)
+    petal length (cm) > 2.45
+    |   petal width (cm) > 1.65: 2 (46 of 48)
+    |   petal width (cm) <= 1.65: 1 (48 of 52)
+    petal length (cm) <= 2.45: 0 (50)
     """
 
     _solver = "optree"

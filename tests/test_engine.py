@@ -18,7 +18,6 @@ from test_exact import check
 from optree import datasets, solvers
 from optree.budget import Budget, rss_mib
 from optree.encoding import Encoder, EncodingSpec
-from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import engine, engine_tables
 from optree.solvers.kernels import bits
@@ -283,8 +282,3 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     )
     assert first.stdout.split("\n")[:3] == second.stdout.split("\n")[:3]
     assert second.stdout.split("\n")[3:5] == ["search 1 0", "close 1 0"]
-
-
-def test_unseen_categories_in_training_rows_are_refused():
-    with pytest.raises(OptreeError, match="codes of -1"):
-        SOLVER.solve(make([[-1], [1]], [0, 1], [2], 2), Objective.of("0.1"))

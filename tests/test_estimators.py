@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 from fractions import Fraction
 
@@ -16,13 +17,15 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import optree
-from optree import BranchesClassifier
+from optree import BranchesClassifier, OptimalTreeClassifier, estimators
 
 COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
 FRUIT = ["apple", "chili", "apple", "bean"] * 5
 
 
-@parametrize_with_checks([BranchesClassifier(iteration_limit=200, unseen="ignore")])
+@parametrize_with_checks(
+    [BranchesClassifier(iteration_limit=200, unseen="ignore"), OptimalTreeClassifier(iteration_limit=20)]
+)
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -67,6 +70,25 @@ def test_it_lives_with_scikit_learn():
     again = pickle.loads(pickle.dumps(fitted))
     assert again.export_text() == fitted.export_text()
     assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 3, "colour": ["red", "green", "blue"] * 6})
+    y = [(s > 3.5, c) for s, c in zip(X["size"], X["colour"], strict=True)]
+    labels = [f"{'big' if big else 'small'} {colour}" for big, colour in y]
+    model = OptimalTreeClassifier("0.01").fit(X, labels)
+    assert (model.status_, model.cost_, model.tree_.n_splits) == ("optimal", Fraction(18 * 3, 100), 3)
+    assert "size <= 3.5" in model.export_text()
+    assert "colour = green" in model.export_text()
+    assert OptimalTreeClassifier("0.01", penalty="leaf").fit(X, labels).cost_ == Fraction(18 * 6, 100)
+    assert OptimalTreeClassifier("0.01", max_depth=1).fit(X, labels).tree_.depth == 1
+    assert len(OptimalTreeClassifier(max_thresholds=2).fit(X, labels).encoder_.features_) == 3
+
+
+def test_the_examples_in_the_docstrings():
+    failed, tried = doctest.testmod(estimators)
+    assert tried > 5
+    assert not failed
 
 
 def test_two_fits_do_not_know_of_each_other():

@@ -10,7 +10,10 @@ import pytest
 from checkout import ROOT
 
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, ["tests/test_exact.py", "tests/test_branches.py"]),
+    "bounds-checked": (
+        {"NUMBA_BOUNDSCHECK": "1"},
+        ["tests/test_exact.py", "tests/test_branches.py", "tests/test_engine.py"],
+    ),
     "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["tests/test_exact.py"]),
 }
 

@@ -45,8 +45,9 @@ def test_what_a_solver_cannot_do_is_refused_before_any_work(call, message):
 
 def test_training_rows_of_an_unknown_category_are_refused():
     problem = make([[0], [-1]], [0, 1], [2], 2)
-    with pytest.raises(OptreeError, match="solver branches: training rows have code -1"):
-        solvers.get("branches").solve(problem, Objective.of("0.1"))
+    for name in solvers.names():
+        with pytest.raises(OptreeError, match=f"solver {name}: training rows have code -1"):
+            solvers.get(name).solve(problem, Objective.of("0.1"))
 
 
 def solve(name, penalty="split", parts=2, **parameters):
