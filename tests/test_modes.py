@@ -23,6 +23,6 @@ def test_mode(mode, tmp_path):
     # A cache of its own: what was compiled without bounds checks must not be loaded with them.
     switches, files = MODES[mode]
     environment = os.environ | switches | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in files)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
