@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def mirror_dir() -> Path:
     if not path.is_dir():
         pytest.skip("no mirror of the raw data files; OPTREE_MIRROR names the directory")
     return path
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also where a shell has started the tests with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

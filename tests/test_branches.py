@@ -77,13 +77,12 @@ def test_the_memory_limit_is_kept():
     assert rss_mib() < 1.1 * allowed
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_the_search_with_what_it_has():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     result = SOLVER.solve(embedded("tic-tac-toe", "none"), Objective.of("0.001"), Budget(seconds=60))
     timer.join()
-    signal.signal(signal.SIGINT, before)
     assert result.status == "interrupted"
     assert result.lower_bound < result.cost
 

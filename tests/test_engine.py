@@ -182,6 +182,7 @@ def test_the_memory_limit_is_kept():
 
 
 @compiled_only
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_the_search_with_what_it_has():
     problem = noise(250, 40)
     SOLVER.solve(problem, Objective.of("0.001"), Budget(iterations=10))
