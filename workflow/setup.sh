@@ -3,10 +3,12 @@
 set -eu
 venv=$1
 
-for python in "${PYTHON:-}" python3.11 python3.12 python3.13 python3; do
-    [ -n "$python" ] && command -v "$python" >/dev/null 2>&1 || continue
-    "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && break
-    python=
+python=
+for candidate in "${PYTHON:-}" python3.11 python3.12 python3.13 python3; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
 done
 if [ -z "$python" ]; then
     echo "error: no Python 3.11, 3.12 or 3.13 found; install one, or name it: make PYTHON=/path/to/python" >&2
