@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from problems import make, problems, random_problem
 
 from optree import solvers, views
+from optree.bench.record import SCHEMA
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Feature, Problem
+from optree.result import STATUSES
 from optree.tree import LEAF, Tree
 
 
@@ -199,6 +201,10 @@ def test_peak_memory_is_the_process_own():
     code = "from optree.budget import peak_rss_mib; print(peak_rss_mib())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 5 < float(done.stdout) < 200 < peak_rss_mib() - ballast.nbytes / 2**21
+
+
+def test_a_record_may_have_every_status_that_a_result_may_have():
+    assert json.loads(SCHEMA.read_text())["properties"]["status"]["enum"] == list(STATUSES)
 
 
 def test_slices_never_pass_the_iteration_limit():

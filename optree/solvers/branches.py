@@ -5,11 +5,11 @@ version "Branches: A Fast Dynamic Programming and Branch & Bound Algorithm for O
 section 4 and Algorithm 1.
 
 A branch is a conjunction of clauses ``feature = part``. An iteration selects, from the root, the split with the best
-bound and among its incomplete children the first, until it reaches a branch that was never expanded; expands it on
-every unused feature; and carries the new bounds back along the path. The bound of a branch that was never expanded is
-``min(leaf, penalty)``: a tree that is not a leaf has a split (Proposition 4.2). Lower bounds of splits are only
-recomputed when they are on the selected path, as printed; they can then only be too low, never too high, so the root
-is complete when its lower bound meets the cost of a tree in hand (Theorem 4.3).
+bound and among its incomplete children the one of least value, until it reaches a branch that was never expanded;
+expands it on every unused feature; and carries the new bounds back along the path. The bound of a branch that was
+never expanded is ``min(leaf, penalty)``: a tree that is not a leaf has a split (Proposition 4.2). Lower bounds of
+splits are only recomputed when they are on the selected path, as printed; they can then only be too low, never too
+high, so the root is complete when its lower bound meets the cost of a tree in hand (Theorem 4.3).
 
 What is ours: integers and arrays in place of floats and objects; a branch's rows are counted in one pass when it is
 expanded; each branch also carries the cost of the best tree seen below it, which makes the search anytime and lets a
