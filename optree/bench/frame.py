@@ -44,6 +44,8 @@ def _row(entry: dict) -> dict:
         "lambda": float(Fraction(run["regularization"])),
         "penalty": run["penalty"],
         "max_depth": run["max_depth"],
+        "max_splits": run["max_splits"],
+        "min_samples_leaf": run["min_samples_leaf"],
         "split": run["split"],
         "test_size": run["test_size"],
         "status": entry["status"],
@@ -89,10 +91,11 @@ def _row(entry: dict) -> dict:
     }
 
 
+CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may be constrained by
 # Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
-_WHOLE = ("max_depth", "rows_test", "errors_test", "cost_bound", "limit_iterations")
+_WHOLE = ("max_depth", "max_splits", "rows_test", "errors_test", "cost_bound", "limit_iterations")
 _REAL = ("objective_bound", "gap", "accuracy_test", "limit_seconds", "limit_memory_mib")
-_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", "max_depth", "seed"]
+_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "seed"]
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
@@ -106,7 +109,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Sorted by dataset, encoding, algorithm, lambda, penalty, depth limit and split, "full" before the seeds.
+        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints and split, "full" before the seeds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
         whole numbers, in units of which one error costs ``cost_of_error``.
     """

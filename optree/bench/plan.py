@@ -58,10 +58,15 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
             raise choice("encoding", encoding, sorted(encodings))
     for algorithm, penalty in product(experiment["algorithms"], experiment.get("penalty", ["split"])):
         name, parameters = _algorithm(config, algorithm)
-        for lam, depth in product(experiment["regularization"], experiment.get("max_depth", [None])):
+        for lam, depth, most, least in product(
+            experiment["regularization"],
+            experiment.get("max_depth", [None]),
+            experiment.get("max_splits", [None]),
+            experiment.get("min_samples_leaf", [1]),
+        ):
             solver = solvers.get(name)
             solver.check_parameters(parameters)
-            solver.check_objective(Objective.of(lam, penalty, depth))
+            solver.check_objective(Objective.of(lam, penalty, depth, most, least))
             for encoding in experiment["encodings"]:
                 if encodings[encoding].multiway and "multiway" not in solver.features:
                     raise OptreeError(
@@ -79,6 +84,8 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
                     regularization=str(lam),
                     penalty=penalty,
                     max_depth=depth,
+                    max_splits=most,
+                    min_samples_leaf=least,
                     split=str(split),
                     test_size=str(config["test_size"]),
                     parameters=parameters,

@@ -31,7 +31,8 @@ class Run:
     regularization : str
         lambda, as written.
     penalty : {"split", "leaf"}
-    max_depth : int or None
+    max_depth, max_splits : int or None
+    min_samples_leaf : int
     split : str
         "full", or the seed of a stratified train/test split.
     test_size : str
@@ -47,6 +48,8 @@ class Run:
     regularization: str
     penalty: str = "split"
     max_depth: int | None = None
+    max_splits: int | None = None
+    min_samples_leaf: int = 1
     split: str = "full"
     test_size: str = "0.2"
     parameters: dict[str, Any] = field(default_factory=dict)

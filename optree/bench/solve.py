@@ -47,17 +47,17 @@ def _score(tree, problem: Problem) -> dict | None:
     return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight}
 
 
-def _check(result: Result, objective: Objective, train: dict, where: str) -> None:
+def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
     """Nobody grades himself: the cost is recomputed from the tree, and a proof must not contradict it."""
-    cost = objective.cost(result.tree, result.scale, train["errors"])
+    cost = objective.cost(result.tree, result.scale, result.tree.loss(train))
     if cost != result.cost:
         raise OptreeError(f"{where}: claims cost {result.cost}, but its tree costs {cost}")
     if result.lower_bound is not None and result.lower_bound > cost:
         raise OptreeError(f"{where}: claims the bound {result.lower_bound} above the cost {cost} of its own tree")
     if result.status == "optimal" and result.lower_bound != cost:
         raise OptreeError(f"{where}: claims to be optimal with bound {result.lower_bound} and cost {cost}")
-    if objective.max_depth is not None and result.tree.depth > objective.max_depth:
-        raise OptreeError(f"{where}: its tree has depth {result.tree.depth}, the limit is {objective.max_depth}")
+    for name, value in objective.broken(result.tree, train).items():
+        raise OptreeError(f"{where}: its tree breaks {name} = {objective.constraints[name]} with {value}")
 
 
 def solve(problem: Problem, notes: dict, run: Run) -> dict:
@@ -77,7 +77,7 @@ def solve(problem: Problem, notes: dict, run: Run) -> dict:
         For what the solver does not accept, and for a result that its own tree contradicts.
     """
     solver = solvers.get(run.solver)
-    objective = Objective.of(run.regularization, run.penalty, run.max_depth)
+    objective = Objective.of(run.regularization, run.penalty, run.max_depth, run.max_splits, run.min_samples_leaf)
     budget = Budget(**run.limits)
     held_out = test_rows(problem.y, run.split, run.test_size)
     train = problem.take(np.flatnonzero(~held_out))
@@ -85,8 +85,7 @@ def solve(problem: Problem, notes: dict, run: Run) -> dict:
     warm_up_seconds = _warm_up(solver, objective, run.parameters)
     seed = int(run.split) if run.split.isdigit() else 0
     result = solver.solve(train, objective, budget, seed, **run.parameters)
-    train_score = _score(result.tree, train)
-    _check(result, objective, train_score, f"{run.dataset}/{run.encoding}: solver {run.solver}")
+    _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
     bound = None if result.lower_bound is None else 1 - float(result.lower_bound_in_rows / train.total_weight)
     value = 1 - float(result.cost_in_rows / train.total_weight)
     return {
@@ -102,7 +101,7 @@ def solve(problem: Problem, notes: dict, run: Run) -> dict:
         "objective": value,
         "objective_bound": bound,
         "gap": None if bound is None else bound - value,
-        "train": train_score,
+        "train": _score(result.tree, train),
         "test": _score(result.tree, test),
         "size": {"splits": result.tree.n_splits, "leaves": result.tree.n_leaves, "depth": result.tree.depth},
         "counters": result.counters,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from optree.bench.formats import Table
+from optree.bench.frame import CONSTRAINTS
 from optree.bench.splits import FULL
 
 STATUS = {
@@ -17,8 +18,9 @@ STATUS = {
     "memory_limit": "stopped by the memory limit",
     "interrupted": "stopped by the user",
 }
+_TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
 # Each cell of the summary is one of these; "rows" is "full" or the number of seeds.
-_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", "max_depth", "rows"]
+_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "rows"]
 
 
 def count_statuses(statuses: pd.Series) -> str:
@@ -30,7 +32,7 @@ def count_statuses(statuses: pd.Series) -> str:
 
 
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, encoding, algorithm, lambda, penalty and depth limit; "full" and seeds apart.
+    """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full" and seeds apart.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def _spread(table: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The summary as text, without penalty and depth limit where all rows agree (a note says so)."""
+    """The summary as text, without penalty and constraints where all rows agree (a note says so)."""
     shown = pd.DataFrame(
         {
             "dataset": table["dataset"],
@@ -94,7 +96,10 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "algorithm": table["algorithm"],
             "lambda": table["regularization"],
             "penalty per": table["penalty"],
-            "depth limit": table["max_depth"].map(lambda depth: "none" if pd.isna(depth) else str(depth)),
+            **{
+                title: table[name].map(lambda limit: "none" if pd.isna(limit) else str(limit))
+                for name, title in _TITLES.items()
+            },
             "rows": table["rows"],
             "status": table["status"],
             "objective": table["objective"].map(_number(5)),
@@ -109,7 +114,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "MiB": table["peak_rss_mib"].map(_number(0)),
         }
     )
-    return shown.drop(columns=[name for name in ("penalty per", "depth limit") if shown[name].nunique() == 1])
+    return shown.drop(columns=[name for name in ("penalty per", *_TITLES.values()) if shown[name].nunique() == 1])
 
 
 def summary(runs: pd.DataFrame) -> Table:
@@ -118,9 +123,10 @@ def summary(runs: pd.DataFrame) -> Table:
     same = []
     if table["penalty"].nunique() == 1:
         same.append(f"lambda is paid per {table['penalty'].iloc[0]}")
-    if table["max_depth"].nunique(dropna=False) == 1:
-        depth = table["max_depth"].iloc[0]
-        same.append("no depth limit" if pd.isna(depth) else f"depth limit {depth}")
+    for name, title in _TITLES.items():
+        if table[name].nunique(dropna=False) == 1:
+            limit = table[name].iloc[0]
+            same.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
     notes = (
         "objective = accuracy - lambda * splits (or leaves) on the training rows; "
         "gap = proven upper bound of the objective - objective, empty for heuristics; "

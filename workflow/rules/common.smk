@@ -44,12 +44,14 @@ FRAME = pd.DataFrame(
         "regularization": run.regularization,
         "penalty": run.penalty,
         "depth": "none" if run.max_depth is None else str(run.max_depth),
+        "nodes": "none" if run.max_splits is None else str(run.max_splits),
+        "leaf": str(run.min_samples_leaf),
         "split": run.split,
         "json": run.to_json(),
     }
     for run in RUNS
 )
-SPACE = Paramspace(FRAME.drop(columns="json"), filename_params=["regularization", "penalty", "depth", "split"])
+SPACE = Paramspace(FRAME.drop(columns="json"), filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "split"])
 RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
 CELLS = list(dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS))
 DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
