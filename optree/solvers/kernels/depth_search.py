@@ -1,0 +1,401 @@
+"""The depth-limited search: depth first over levels, all splits of a node bounded by what is known of the others.
+
+A level of the stack is a node with so many levels left. Its splits are tried in the order of the best trees of two
+levels that they root, which its own counts of pairs give. With more than three levels left the parts of a split become
+nodes in turn; with three left both parts are solved at once from the pairs of the smaller one (`count_sides`), the
+other's being the node's less these.
+
+Bounds, for costs T(A) of the best tree for rows A within given levels and splits:
+
+- T(A) >= T(B) - error * |B \\ A|: the best tree for A errs on at most |B \\ A| more rows when it is used for B, and has
+  as many splits. Within a node, a bound L of part f = 1 so bounds part j = 1 by L - error * |f = 1, j = 0| and part
+  j = 0 by L - error * |f = 1, j = 1|, for every other column j, and part f = 0 likewise; the node's counts of pairs are
+  these sizes (`spread`).
+- T for fewer splits is at least T for more, so a bound also holds for every smaller share of splits.
+- T(A) >= min(leaf, penalty): a tree that is not a leaf has a split.
+- A node is at least the least sum, over its splits and shares, of penalty and bounds of the parts, or a leaf.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.bits import hash_words
+from optree.solvers.kernels.borrowed import INNER, borrow
+from optree.solvers.kernels.nodes import (
+    INFINITE,
+    build,
+    count_node,
+    count_sides,
+    select,
+    squeeze,
+    total_weight,
+)
+from optree.solvers.kernels.table import find, has_room, insert
+
+# What `search` returns.
+COMPLETE, PAUSED, NO_ROOM = range(3)
+
+# Indices of `Work.state`.
+LEVEL, ITERATIONS = range(2)
+
+
+@njit(**INNER)
+def curve(loss, columns, rules, out):
+    """The least cost of a tree of at most two levels, with at most 0, 1, 2 and 3 splits: ``out[:4]``."""
+    error, penalty = rules.error, rules.penalty
+    one = two = three = INFINITE
+    for j in range(columns):
+        leaf0, leaf1 = error * loss[0, 0, j], error * loss[1, 0, j]
+        split0, split1 = error * loss[0, 1, j] + penalty, error * loss[1, 1, j] + penalty
+        one = min(one, leaf0 + leaf1)
+        two = min(two, min(leaf0 + split1, split0 + leaf1))
+        three = min(three, min(leaf0, split0) + min(leaf1, split1))
+    out[0] = error * loss[1, 0, 0]  # column 0 holds all rows
+    out[1] = min(out[0], one + penalty)
+    out[2] = min(out[1], two + penalty)
+    out[3] = min(out[2], three + penalty)
+
+
+@njit(**INNER)
+def spread(work, d, data, rules, f, side, a, value, general):
+    """Bound all parts of level ``d`` by a bound of one part of column ``f`` with share ``a``; see the module's text."""
+    if value <= 0:
+        return
+    frame, error = work.frame[d], rules.error
+    columns, width = frame["columns"], frame["width"]
+    weight = total_weight(work.pairs[d], work.stride, data.classes, general)
+    rows, own = frame["rows"], np.int64(weight[f])
+    both = weight[f * width : (f + 1) * width]
+    for b in range(a + 1):
+        inside, outside = work.lower[d, 1, b], work.lower[d, 0, b]
+        if side:
+            for j in range(columns):
+                shared = np.int64(both[j])
+                inside[j] = max(inside[j], value - error * (own - shared))
+                outside[j] = max(outside[j], value - error * shared)
+        else:
+            for j in range(columns):
+                shared = np.int64(weight[j]) - np.int64(both[j])
+                inside[j] = max(inside[j], value - error * (rows - own - shared))
+                outside[j] = max(outside[j], value - error * shared)
+
+
+@njit(**INNER)
+def arrange(work, d):
+    """Order the columns of level ``d`` by ``guess`` (Shell sort: short, and fast on short lists)."""
+    order, guess = work.order[d], work.guess[d]
+    n = work.frame[d]["columns"] - 1
+    for i in range(n):
+        order[i] = i + 1
+    for gap in (301, 132, 57, 23, 10, 4, 1):
+        for i in range(gap, n):
+            j, held = i, order[i]
+            while j >= gap and (
+                guess[held] < guess[order[j - gap]] or (guess[held] == guess[order[j - gap]] and held < order[j - gap])
+            ):
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = held
+
+
+@njit(**INNER)
+def enter(data, work, rules, d, general):
+    """Count the node that `build` made at level ``d``; False if it is solved with that."""
+    frame, loss = work.frame[d], work.loss[1]
+    work.state[ITERATIONS] += 1
+    count_node(work, d, data, general)
+    count_sides(work, d, data, work.bits[d], work.runs[d], True, general)
+    columns, best = frame["columns"], work.curve[1]
+    curve(loss, columns, rules, best)
+    depth, nodes, penalty = frame["depth"], frame["nodes"], rules.penalty
+    frame["leaf"], frame["upper"], frame["best"], frame["share"] = best[0], best[0], -1, 0
+    frame["at"], frame["column"] = 0, -1
+    if depth <= 2 or 0 < nodes <= 2:
+        splits = 3 if depth > 1 else depth
+        frame["lower"] = frame["upper"] = best[min(splits, nodes) if nodes else splits]
+        frame["columns"] = 0
+        return False
+    most = (1 << min(depth - 1, 40)) - 1
+    most = min(most, nodes - 1) if nodes else most
+    frame["least"] = least = nodes - 1 - most if nodes else 0
+    frame["shares"] = most - least + 1 if nodes else 1
+    for j in range(columns):
+        for side in range(2):
+            leaf, split = rules.error * loss[side, 0, j], rules.error * loss[side, 1, j] + penalty
+            work.leaf[d, side, j] = leaf
+            work.guess[d, j] = min(leaf, split) + (penalty if side == 0 else work.guess[d, j])
+            for a in range(frame["shares"]):
+                work.lower[d, side, a, j] = leaf if nodes and least + a == 0 else min(leaf, penalty)
+    arrange(work, d)
+    if columns > 1 and best[3] < best[0]:
+        frame["upper"], frame["best"] = best[3], work.order[d, 0]
+        frame["share"] = max(1, least) if nodes else 0
+    return columns > 1 and frame["upper"] > frame["lower"]
+
+
+@njit(**INNER)
+def bound(work, d, j, a):
+    """A bound of the trees of level ``d`` with column ``j`` at the root, without its penalty."""
+    return work.lower[d, 0, a, j] + work.lower[d, 1, work.frame[d]["shares"] - 1 - a, j]
+
+
+@njit(**INNER)
+def leave(work, table, rules, d):
+    """Write to the table what level ``d`` found."""
+    frame = work.frame[d]
+    entry = table.entry[frame["entry"]]
+    if frame["upper"] < entry["upper"]:
+        entry["upper"], entry["share"] = frame["upper"], frame["share"]
+        entry["feature"] = work.column[d, frame["best"]] if frame["best"] >= 0 else -1
+    least = frame["upper"]
+    for j in range(1, frame["columns"]):
+        for a in range(frame["shares"]):
+            least = min(least, bound(work, d, j, a) + rules.penalty)
+    entry["lower"] = min(max(entry["lower"], max(frame["lower"], least)), entry["upper"])
+
+
+@njit(**INNER)
+def probe(data, work, table, d, column, side, depth, nodes):
+    """Write the rows of a part to ``work.part``; its entry with these limits or -1, and its hash."""
+    key, rows = work.key[d], data.rows[work.column[d, column]]
+    if side:
+        for w in range(len(key)):
+            work.part[w] = key[w] & rows[w]
+    else:
+        for w in range(len(key)):
+            work.part[w] = key[w] & ~rows[w]
+    hashed = hash_words(work.part, data.salt)
+    return find(table, data.rows, work.part, hashed, depth, nodes), hashed
+
+
+@njit(**INNER)
+def evaluate(data, work, table, rules, j, general):
+    """Solve both parts of column ``j`` of level 3."""
+    frame, nodes = work.frame[3], 0
+    first = work.column[3, j] * 2
+    known, hashes = work.child[3], work.above[3]
+    if rules.depth > 3:  # with three levels in all no part is met twice
+        for side in range(2):
+            known[side], hashes[side] = probe(data, work, table, 3, j, side, 2, nodes)
+    else:
+        known[0] = known[1] = -1
+    if known[0] >= 0 and known[1] >= 0:
+        for side in range(2):
+            entry, out = table.entry[known[side]], work.curve[side]
+            out[0] = work.leaf[3, side, j]
+            out[1], out[2], out[3] = entry["third"], entry["upper"], entry["lower"]
+    else:
+        work.state[ITERATIONS] += 1
+        weight = total_weight(work.pairs[3], work.stride, data.classes, general)
+        small = 1 if 2 * np.int64(weight[j]) <= frame["rows"] else 0
+        select(work, 3, j, small)
+        width, columns = frame["width"], frame["columns"]
+        squeeze(work.bits[3], width, work.runs[3], work.mask, work.moves, work.piece, work.piece_runs)
+        count_sides(work, 3, data, work.piece, work.piece_runs, False, general)
+        curve(work.loss[0], columns, rules, work.curve[small])
+        curve(work.loss[1], columns, rules, work.curve[1 - small])
+        for side in range(2):
+            if known[side] < 0 and rules.depth > 3:
+                out = work.curve[side]
+                at = insert(table, hashes[side], 2, nodes, frame["entry"], first + side, out[3], out[2])
+                table.entry[at]["third"] = out[1]
+    for side in range(2):
+        for a in range(frame["shares"] - 1, -1, -1):
+            value = work.curve[side, frame["least"] + a if frame["nodes"] else 3]
+            spread(work, 3, data, rules, j, side, a, value, general)
+            work.lower[3, side, a, j] = value
+    for a in range(frame["shares"]):
+        improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
+
+
+@njit(**INNER)
+def improve(frame, cost, column, share):
+    """Note a tree if it is better than the best in hand."""
+    if cost < frame["upper"]:
+        frame["upper"], frame["best"], frame["share"] = cost, column, share
+
+
+@njit(**INNER)
+def pick(work, rules, d):
+    """The next column and share of level ``d`` that can win; False if none can."""
+    frame, order = work.frame[d], work.order[d]
+    target = min(frame["budget"], frame["upper"]) - rules.penalty
+    if frame["upper"] <= frame["lower"]:
+        return False
+    shares = frame["shares"]
+    while frame["at"] < (frame["columns"] - 1) * shares:
+        j, a = order[frame["at"] // shares], frame["at"] % shares
+        frame["at"] += 1
+        if bound(work, d, j, a) < target:
+            frame["column"], frame["portion"] = j, a
+            return True
+    return False
+
+
+@njit(**INNER)
+def learn(data, work, table, rules, d, side, general):
+    """Take over from the table what is known of a part of the candidate of level ``d``."""
+    frame, at = work.frame[d], work.child[d, side]
+    j, a = frame["column"], frame["portion"]
+    a = frame["shares"] - 1 - a if side else a
+    entry = table.entry[at]
+    work.above[d, side] = min(work.above[d, side], entry["upper"])
+    if entry["lower"] > work.lower[d, side, a, j]:
+        spread(work, d, data, rules, j, side, a, entry["lower"], general)
+    total = work.above[d, 0] + work.above[d, 1] + rules.penalty
+    improve(frame, total, j, frame["least"] + frame["portion"])
+
+
+@njit(**INNER)
+def nodes_of(work, d, side):
+    """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
+    frame = work.frame[d]
+    if frame["nodes"] == 0:
+        return np.int64(0)
+    share = frame["least"] + frame["portion"]
+    return frame["nodes"] - 1 - share if side else share
+
+
+@njit(**INNER)
+def begin(data, work, table, rules, d, general):
+    """Look up both parts of a new candidate of level ``d``."""
+    frame = work.frame[d]
+    for side in range(2):
+        work.above[d, side] = work.leaf[d, side, frame["column"]]
+        work.child[d, side] = -1
+    for side in range(2):
+        nodes = nodes_of(work, d, side)
+        if nodes or frame["nodes"] == 0:
+            at, _ = probe(data, work, table, d, frame["column"], side, frame["depth"] - 1, nodes)
+            work.child[d, side] = at
+            if at >= 0:
+                learn(data, work, table, rules, d, side, general)
+
+
+@njit(**INNER)
+def choose(work, rules, d):
+    """The part of the candidate of level ``d`` to search next, -1 if it is settled.
+
+    The part with more errors as a leaf first: its cost is likely to be the greater, and may settle the split alone.
+    """
+    frame = work.frame[d]
+    j, a, b = frame["column"], frame["portion"], frame["shares"] - 1 - frame["portion"]
+    target = min(frame["budget"], frame["upper"]) - rules.penalty
+    if bound(work, d, j, a) >= target:
+        return -1
+    open0 = work.lower[d, 0, a, j] < work.above[d, 0]
+    open1 = work.lower[d, 1, b, j] < work.above[d, 1]
+    if open0 and open1:
+        return 1 if work.leaf[d, 1, j] > work.leaf[d, 0, j] else 0
+    return 1 if open1 else 0 if open0 else -1
+
+
+@njit(**INNER)
+def descend(data, work, table, rules, d, side, general):
+    """Make level ``d - 1`` one part of the candidate of level ``d``; False if it is solved with that."""
+    frame, below = work.frame[d], work.frame[d - 1]
+    j, a = frame["column"], frame["portion"]
+    b = frame["shares"] - 1 - a
+    lower = work.lower[d, 1, b, j] if side else work.lower[d, 0, a, j]
+    other = work.lower[d, 0, a, j] if side else work.lower[d, 1, b, j]
+    below["depth"], below["nodes"] = frame["depth"] - 1, nodes_of(work, d, side)
+    below["lower"] = lower
+    below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - other
+    at, hashed = probe(data, work, table, d, j, side, below["depth"], below["nodes"])
+    if at < 0:
+        clause, upper = work.column[d, j] * 2 + side, work.leaf[d, side, j]
+        at = insert(table, hashed, below["depth"], below["nodes"], frame["entry"], clause, lower, upper)
+    work.child[d, side] = below["entry"] = at
+    for w in range(len(work.part)):
+        work.key[d - 1, w] = work.part[w]
+    select(work, d, j, side)
+    build(work, d - 1, work.bits[d], frame["width"], frame["columns"], work.runs[d], work.column[d])
+    return enter(data, work, rules, d - 1, general)
+
+
+@njit(**INNER)
+def start(data, work, table, rules, general):
+    """Make the top level: the problem. False if it is solved with that."""
+    d = rules.depth
+    frame = work.frame[d]
+    frame["depth"], frame["nodes"] = d, rules.nodes
+    frame["lower"], frame["budget"] = 0, INFINITE
+    for w in range(len(work.mask)):
+        work.mask[w] = work.key[d, w] = data.rows[0, w]
+    frame["entry"] = insert(table, hash_words(work.mask, data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
+    columns = len(data.rows)
+    build(work, d, data.bits, len(data.bits) // len(work.mask), columns, data.runs, data.number)
+    return enter(data, work, rules, d, general)
+
+
+@njit(**INNER)
+def advance(data, work, table, rules, d, general):
+    """One step of the search at level ``d``; the level that is at work after it."""
+    frame = work.frame[d]
+    if d == 3:
+        if not pick(work, rules, d):
+            return d + 1
+        evaluate(data, work, table, rules, frame["column"], general)
+        frame["column"] = -1
+        return d
+    if frame["column"] < 0:
+        if not pick(work, rules, d):
+            return d + 1
+        begin(data, work, table, rules, d, general)
+    side = choose(work, rules, d)
+    if side < 0:
+        frame["column"] = -1
+        return d
+    frame["side"] = side
+    return d - 1 if descend(data, work, table, rules, d, side, general) else d - 2
+
+
+@njit(cache=True, nogil=True)
+def search(data, work, table, rules, general, iterations):
+    """Search on for so many iterations; COMPLETE, or what stopped it.
+
+    ``general`` is None for two classes, and True for any number: numba compiles only what is needed.
+    """
+    data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
+    last = work.state[ITERATIONS] + iterations
+    while True:
+        d = work.state[LEVEL]
+        if d < 0:  # not started
+            if not has_room(table, 1):
+                return NO_ROOM
+            work.state[LEVEL] = rules.depth
+            if not start(data, work, table, rules, general):
+                leave(work, table, rules, rules.depth)
+                work.state[LEVEL] = rules.depth + 1
+        elif d > rules.depth:
+            return COMPLETE
+        elif work.state[ITERATIONS] >= last:
+            return PAUSED
+        elif not has_room(table, 2):
+            return NO_ROOM
+        else:
+            after = advance(data, work, table, rules, d, general)
+            if after == d - 2:  # the part was solved as soon as it was made
+                leave(work, table, rules, d - 1)
+                learn(data, work, table, rules, d, work.frame[d]["side"], general)
+                after = d
+            elif after == d + 1:
+                leave(work, table, rules, d)
+                if d < rules.depth:
+                    learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
+            work.state[LEVEL] = after
+
+
+@njit(cache=True, nogil=True)
+def close(data, work, table, rules, general):
+    """End the search early: leave all levels, so that the table's entry of the problem holds what was reached."""
+    data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
+    d = work.state[LEVEL]
+    while 0 <= d <= rules.depth:
+        leave(work, table, rules, d)
+        if d < rules.depth:
+            learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
+        d += 1
+    work.state[LEVEL] = d

@@ -1,0 +1,324 @@
+"""A node of the depth-limited search: its rows packed anew, its columns told apart, its pairs counted, its costs.
+
+Costs are whole numbers: ``error`` for a misclassified row, ``penalty`` for a split. All counts are weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.bits import ONE
+from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.vectors import LANES, count_bits, many_class, pair_counts, two_class
+
+INFINITE = np.int64(2**62)
+ZERO = np.uint64(0)
+
+FRAME = np.dtype(
+    [
+        ("entry", np.int64),  # its entry in the table
+        ("depth", np.int64),  # levels left
+        ("nodes", np.int64),  # splits left, 0: as many as the levels allow
+        ("shares", np.int64),  # ways of sharing them out, from ...
+        ("least", np.int64),  # ... this many for part 0 upwards
+        ("columns", np.int64),
+        ("width", np.int64),  # columns, rounded up to whole vectors
+        ("rows", np.int64),  # their weight
+        ("leaf", np.int64),  # the cost of a leaf
+        ("lower", np.int64),  # a bound known from outside
+        ("budget", np.int64),  # only trees that cost less are of interest
+        ("upper", np.int64),  # the cost of the best tree in hand, ...
+        ("best", np.int64),  # ... the column of its root, -1 for a leaf, ...
+        ("share", np.int64),  # ... and the splits of its part 0
+        ("at", np.int64),  # the place in the order of candidates
+        ("column", np.int64),  # the candidate at work, -1 for none
+        ("portion", np.int64),  # and its share, less `least`
+        ("side", np.int64),  # the part that the level below works on
+    ]
+)
+
+
+class Rules(NamedTuple):
+    """What a tree costs, and the limits on it."""
+
+    error: int
+    penalty: int
+    depth: int
+    nodes: int  # 0: as many as the levels allow
+
+
+class Work(NamedTuple):
+    """Scratch memory. Arrays of nodes have one row for each number of levels left."""
+
+    frame: np.ndarray  # FRAME[depth + 1]
+    column: np.ndarray  # int64[depth + 1, width], the columns of the problem that are told apart here; 0: all rows
+    bits: np.ndarray  # uint64[depth + 1, words * width]
+    runs: np.ndarray  # int64[depth + 1, runs]
+    pairs: np.ndarray  # kind[depth + 1, tables * stride], weights of pairs of columns, see `add_up`
+    leaf: np.ndarray  # int64[depth + 1, 2, width], the cost of the parts of each column as leaves
+    guess: np.ndarray  # int64[depth + 1, width], the cost of the best tree of two levels with this root
+    order: np.ndarray  # int64[depth + 1, width], columns by that
+    lower: np.ndarray  # int64[depth + 1, 2, shares, width], bounds of the parts, by splits given to them less `least`
+    child: np.ndarray  # int64[depth + 1, 2], entries of the parts of the candidate at work, -1 if not in the table
+    above: np.ndarray  # int64[depth + 1, 2], costs of the best trees known of them
+    key: np.ndarray  # uint64[depth + 1, words], the rows, in the order of the problem
+    part: np.ndarray  # uint64[words], rows of a part in that order
+    mask: np.ndarray  # uint64[words], rows of a part in the node's order
+    piece: np.ndarray  # uint64[words * width], the part's columns
+    piece_runs: np.ndarray  # int64[runs]
+    single: np.ndarray  # kind[tables * width], the same of the columns of a part
+    best: np.ndarray  # kind[8 * width], what `two_class` and `many_class` find
+    loss: np.ndarray  # int64[2, 2, 2, width], errors of part (first, rest), side j = 0 | 1, as leaf | with a split, j
+    curve: np.ndarray  # int64[2, 4], cost of a part with at most 0..3 splits in two levels
+    moves: np.ndarray  # uint64[6], see `squeeze`
+    digest: np.ndarray  # uint64[width], hashes of columns
+    seen: np.ndarray  # int64[a power of two >= 2 * width], their hash table
+    kept: np.ndarray  # int64[width]
+    state: np.ndarray  # int64[2], level at work and iterations
+    stride: int  # width * width
+
+
+@njit(**INNER)
+def squeeze(bits, width, runs, mask, moves, out, out_runs):
+    """Pack the rows of ``mask`` (uint64[words]) from all columns into ``out``, within their runs.
+
+    Each word is compressed with moves that all columns share, computed once per word (H. Warren, "Hacker's Delight",
+    2nd edition, section 7-4).
+    """
+    place = np.int64(0)
+    out_runs[0] = 0
+    for run in range(len(runs) - 1):
+        filled = np.int64(64)  # bits in use of the word before `place`
+        for w in range(runs[run], runs[run + 1]):
+            m = mask[w]
+            if m == 0:
+                continue
+            size = count_bits(m)
+            _moves(m, moves)
+            if filled == 64:
+                for j in range(width):
+                    out[place * width + j] = 0
+                place += 1
+                filled = np.int64(0)
+            spill = filled + size > 64
+            if spill:
+                for j in range(width):
+                    out[place * width + j] = 0
+            _move(bits, w * width, width, m, moves, out, (place - 1) * width, filled, spill)
+            filled += size
+            if spill:
+                place += 1
+                filled -= 64
+        out_runs[run + 1] = place
+    return place
+
+
+@njit(**INNER)
+def _moves(m, moves):
+    rest = ~m << ONE
+    for i in range(6):
+        parity = rest ^ (rest << ONE)
+        parity ^= parity << np.uint64(2)
+        parity ^= parity << np.uint64(4)
+        parity ^= parity << np.uint64(8)
+        parity ^= parity << np.uint64(16)
+        parity ^= parity << np.uint64(32)
+        moves[i] = parity & m
+        m = (m ^ moves[i]) | (moves[i] >> np.uint64(1 << i))
+        rest &= ~parity
+
+
+@njit(**INNER)
+def _move(bits, source, width, m, moves, out, target, filled, spill):
+    m0, m1, m2, m3, m4, m5 = moves[0], moves[1], moves[2], moves[3], moves[4], moves[5]
+    up, down = np.uint64(filled), np.uint64(64 - filled)
+    for j in range(width):
+        x = bits[source + j] & m
+        t = x & m0
+        x = (x ^ t) | (t >> ONE)
+        t = x & m1
+        x = (x ^ t) | (t >> np.uint64(2))
+        t = x & m2
+        x = (x ^ t) | (t >> np.uint64(4))
+        t = x & m3
+        x = (x ^ t) | (t >> np.uint64(8))
+        t = x & m4
+        x = (x ^ t) | (t >> np.uint64(16))
+        t = x & m5
+        x = (x ^ t) | (t >> np.uint64(32))
+        out[target + j] |= x << up
+        if spill:
+            out[target + width + j] = x >> down
+
+
+@njit(**INNER)
+def distinct(work, bits, width, columns, words):
+    """Write to ``work.kept`` the columns that differ, column 0 first; how many.
+
+    A column and its complement split the rows alike, and so they do in every subset of the rows, so one of them is
+    enough; one that is constant splits nothing. Columns are made canonical (the first row is not in them), hashed and
+    compared.
+    """
+    digest, seen, mask = work.digest, work.seen, len(work.seen) - 1
+    for j in range(columns):
+        digest[j] = 0
+    for w in range(words):
+        every = bits[w * width]
+        for j in range(columns):
+            x = digest[j] ^ bits[w * width + j] ^ (every if bits[j] & ONE else ZERO)
+            x ^= x << np.uint64(13)
+            x ^= x >> np.uint64(7)
+            digest[j] = x ^ (x << np.uint64(17))
+    for slot in range(mask + 1):
+        seen[slot] = -1
+    work.kept[0] = 0
+    kept = 1
+    for j in range(1, columns):
+        if digest[j] == digest[0] and _alike(bits, width, words, 0, j):  # constant, as column 0 is
+            continue
+        slot = np.int64(digest[j] >> np.uint64(32)) & mask
+        while seen[slot] >= 0:
+            i = seen[slot]
+            if digest[i] == digest[j] and _alike(bits, width, words, i, j):
+                break
+            slot = (slot + 1) & mask
+        if seen[slot] < 0:
+            seen[slot] = j
+            work.kept[kept] = j
+            kept += 1
+    return kept
+
+
+@njit(**INNER)
+def _alike(bits, width, words, i, j):
+    """Whether two columns are equal or complementary."""
+    flip = ~ZERO if (bits[i] ^ bits[j]) & ONE else ZERO
+    different = np.uint64(0)
+    for w in range(words):
+        different |= bits[w * width + i] ^ bits[w * width + j] ^ (flip & bits[w * width])
+    return different == 0
+
+
+@njit(**INNER)
+def build(work, d, bits, width, columns, runs, names):
+    """Make level ``d`` of the rows ``work.mask`` of these columns, which the problem knows by ``names``."""
+    frame, out = work.frame[d], work.bits[d]
+    words = squeeze(bits, width, runs, work.mask, work.moves, work.piece, work.runs[d])
+    kept = distinct(work, work.piece, width, columns, words)
+    size = (kept + LANES - 1) // LANES * LANES
+    for c in range(kept):
+        work.column[d, c] = names[work.kept[c]]
+    for w in range(words):
+        for c in range(kept):
+            out[w * size + c] = work.piece[w * width + work.kept[c]]
+        for c in range(kept, size):
+            out[w * size + c] = 0
+    frame["columns"], frame["width"] = kept, size
+
+
+@njit(**INNER)
+def select(work, d, column, side):
+    """Write to ``work.mask`` the rows of one part of a column of level ``d``, in that level's order."""
+    bits, width, runs = work.bits[d], work.frame[d]["width"], work.runs[d]
+    for w in range(runs[len(runs) - 1]):
+        inside = bits[w * width + column]
+        work.mask[w] = inside if side else bits[w * width] & ~inside
+
+
+@njit(**INNER)
+def count_node(work, d, data, general):
+    """Count the pairs of level ``d``."""
+    frame, pairs, classes, stride = work.frame[d], work.pairs[d], data.classes, work.stride
+    columns, width = frame["columns"], frame["width"]
+    for k in range(classes):
+        out = pairs[k * stride : (k + 1) * stride]
+        pair_counts(work.bits[d], width, columns, work.runs[d], data.digits, classes, k, out)
+    add_up(pairs, stride, columns * width, classes, general)
+    frame["rows"] = total_weight(pairs, stride, classes, general)[0]
+
+
+@njit(**INNER)
+def add_up(counts, stride, size, classes, general):
+    """To counts of each class, ``counts[k * stride + i]``, add their sums; of two classes keep difference and sum."""
+    if general is None:
+        for i in range(size):
+            first, second = counts[i], counts[stride + i]
+            counts[i] = first - second
+            counts[stride + i] = first + second
+    else:
+        for i in range(size):
+            counts[classes * stride + i] = 0
+        for k in range(classes):
+            for i in range(size):
+                counts[classes * stride + i] += counts[k * stride + i]
+
+
+@njit(**INNER)
+def total_weight(counts, stride, classes, general):
+    """The sums that `add_up` adds."""
+    k = 1 if general is None else classes
+    return counts[k * stride : (k + 1) * stride]
+
+
+@njit(**INNER)
+def count_sides(work, d, data, bits, runs, empty, general):
+    """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest."""
+    frame, pairs, single, stride = work.frame[d], work.pairs[d], work.single, work.stride
+    columns, width, classes = frame["columns"], frame["width"], data.classes
+    digits = 0 if empty else data.digits
+    for k in range(classes):
+        pair_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
+    add_up(single, width, width, classes, general)
+    if general is None:
+        two_class(bits, width, columns, runs, digits, single, pairs, work.best)
+        for c in range(2):
+            _two_class_losses(work.loss[c], c, columns, width, stride, single, pairs, work.best)
+    else:
+        many_class(bits, width, columns, runs, digits, classes, single, pairs, stride, work.best)
+        for c in range(2):
+            _many_class_losses(work.loss[c], c, columns, width, stride, classes, single, pairs, work.best)
+
+
+@njit(**INNER)
+def _two_class_losses(loss, c, columns, width, stride, single, pairs, best):
+    """Errors from differences, in a part (``c`` = 0) or in the rest.
+
+    In n rows of difference D = d + d', split into differences d and d', the majorities have (n + |d| + |d'|) / 2 rows,
+    for max(a, b) = (a + b + |a - b|) / 2 in each leaf; and |d| + |d'| = max(|D|, |2 d - D|), for |a| + |b| =
+    max(|a + b|, |a - b|). So the greatest and the least d over all splits are enough, and the split by column 0, where
+    d = D, stands for a leaf.
+    """
+    first = 4 * c * width
+    whole, rows = np.int64(single[0]), np.int64(single[width])
+    if c == 1:
+        whole, rows = np.int64(pairs[0]) - whole, np.int64(pairs[stride]) - rows
+    for j in range(columns):
+        d, n = np.int64(single[j]), np.int64(single[width + j])
+        if c == 1:
+            d, n = np.int64(pairs[j]) - d, np.int64(pairs[stride + j]) - n
+        e, m = whole - d, rows - n
+        more, less = 2 * np.int64(best[first + j]), 2 * np.int64(best[first + width + j])
+        loss[1, 0, j] = (n - abs(d)) >> 1
+        loss[1, 1, j] = (n - max(more - d, d - less)) >> 1
+        more, less = 2 * np.int64(best[first + 2 * width + j]), 2 * np.int64(best[first + 3 * width + j])
+        loss[0, 0, j] = (m - abs(e)) >> 1
+        loss[0, 1, j] = (m - max(more - e, e - less)) >> 1
+
+
+@njit(**INNER)
+def _many_class_losses(loss, c, columns, width, stride, classes, single, pairs, best):
+    for j in range(columns):
+        here, there, n, m = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        for k in range(classes):
+            inside, every = np.int64(single[k * width + j]), np.int64(single[k * width])
+            if c == 1:
+                inside, every = np.int64(pairs[k * stride + j]) - inside, np.int64(pairs[k * stride]) - every
+            n += inside
+            m += every - inside
+            here, there = max(here, inside), max(there, every - inside)
+        loss[1, 0, j], loss[0, 0, j] = n - here, m - there
+        loss[1, 1, j] = n - np.int64(best[2 * c * width + j])
+        loss[0, 1, j] = m - np.int64(best[(2 * c + 1) * width + j])

@@ -1,0 +1,168 @@
+"""MurTree's problem, the best tree of a given depth and number of splits, by our own depth-limited search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.errors import OptreeError
+from optree.problem import Problem
+from optree.result import Outcome, Trace
+from optree.solvers.kernels import depth_search as kernel
+from optree.solvers.kernels import table as tables
+from optree.solvers.kernels.columns import Columns, columns
+from optree.solvers.kernels.depth_tree import read_tree
+from optree.solvers.kernels.nodes import FRAME, Rules, Work
+from optree.solvers.spec import Parameter, Solver, Task
+from optree.tree import LEAF, Tree
+
+
+def new_work(data: Columns, rules: Rules) -> Work:
+    """Scratch memory for a problem; counts have the smallest type that holds its weight."""
+    count, words = data.rows.shape
+    width, levels = len(data.bits) // words, rules.depth + 1
+    held = np.bitwise_count(data.rows[0])
+    weight = 0
+    for digit in range(data.digits):
+        first, last = data.runs[digit * data.classes], data.runs[(digit + 1) * data.classes]
+        weight = 2 * weight + int(held[first:last].sum())
+    kind = next(kind for kind in (np.int16, np.int32, np.int64) if weight <= np.iinfo(kind).max)
+    tables = 2 if data.classes == 2 else data.classes + 1
+    shares = max(1, min(rules.nodes, 1 << min(rules.depth - 1, 40)))
+    return Work(
+        frame=np.zeros(levels, FRAME),
+        column=np.zeros((levels, width), np.int64),
+        bits=np.zeros((levels, words * width), np.uint64),
+        runs=np.zeros((levels, len(data.runs)), np.int64),
+        pairs=np.zeros((levels, tables * width * width), kind),
+        leaf=np.zeros((levels, 2, width), np.int64),
+        guess=np.zeros((levels, width), np.int64),
+        order=np.zeros((levels, width), np.int64),
+        lower=np.zeros((levels, 2, shares, width), np.int64),
+        child=np.zeros((levels, 2), np.int64),
+        above=np.zeros((levels, 2), np.int64),
+        key=np.zeros((levels, words), np.uint64),
+        part=np.zeros(words, np.uint64),
+        mask=np.zeros(words, np.uint64),
+        piece=np.zeros(words * width, np.uint64),
+        piece_runs=np.zeros(len(data.runs), np.int64),
+        single=np.zeros(tables * width, kind),
+        best=np.zeros(8 * width, kind),
+        loss=np.zeros((2, 2, 2, width), np.int64),
+        curve=np.zeros((2, 4), np.int64),
+        moves=np.zeros(6, np.uint64),
+        digest=np.zeros(width, np.uint64),
+        seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
+        kept=np.zeros(width, np.int64),
+        state=np.array([-1, 0]),
+        stride=width * width,
+    )
+
+
+class _Search:
+    """A search under way."""
+
+    def __init__(self, data: Columns, rules: Rules):
+        self.data, self.rules = data, rules
+        self.work, self.table = new_work(data, rules), tables.new_table(data.rows.shape[1])
+        self.general = None if data.classes == 2 else True
+
+    @property
+    def iterations(self) -> int:
+        return int(self.work.state[kernel.ITERATIONS])
+
+    def interval(self) -> tuple[int, int]:
+        """(cost of the best tree in hand, lower bound); of a search that has begun."""
+        level, top = self.work.state[kernel.LEVEL], self.rules.depth
+        if level > top:
+            entry = self.table.entry[0]
+            return int(entry["upper"]), int(entry["lower"])
+        frame = self.work.frame[top]
+        lower = self.work.lower[top][:, :, 1 : frame["columns"]]
+        least = int((lower[0, : frame["shares"]] + lower[1, : frame["shares"]][::-1]).min()) + self.rules.penalty
+        return int(frame["upper"]), min(int(frame["upper"]), max(least, int(frame["lower"])))
+
+    def run(self, clock: Clock, note) -> str:
+        """Search in slices until the problem is solved or a limit is reached; the status."""
+        pace, status = Pace(clock), None
+        try:
+            while status is None:
+                if status := clock.limit(self.iterations):
+                    break
+                size = pace.next(self.iterations)
+                code = kernel.search(self.data, self.work, self.table, self.rules, self.general, size)
+                if self.work.state[kernel.LEVEL] >= 0:
+                    note(*self.interval())
+                if code == kernel.COMPLETE:
+                    return "optimal"
+                if code == kernel.NO_ROOM:
+                    entries, slots = tables.grown(self.table)
+                    more = entries * tables.ENTRY.itemsize - self.table.entry.nbytes + 8 * slots
+                    if status := clock.limit(self.iterations, more / 2**20):
+                        break
+                    self.table = tables.grow(self.table)
+        except KeyboardInterrupt:
+            status = "interrupted"
+        kernel.close(self.data, self.work, self.table, self.rules, self.general)
+        return status
+
+    def tree(self, problem: Problem, most: int) -> Tree:
+        """The best tree in hand, of at most so many splits."""
+        depth, words = self.rules.depth, self.data.rows.shape[1]
+        keys, limits = np.empty((2 * depth + 2, words), np.uint64), np.empty((2 * depth + 2, 3), np.int64)
+        feature, child = np.empty(2 * most + 1, np.int64), np.empty((2 * most + 1, 2), np.int64)
+        read_tree(self.data, self.work, self.table, self.rules, self.general, keys, limits, feature, child)
+        names = self.data.feature
+
+        def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
+            return (LEAF, []) if feature[node] < 0 else (int(names[feature[node]]), child[node].tolist())
+
+        return Tree.grow(problem, choose, 0)
+
+
+def run(task: Task, seed: int, fewest_splits: bool) -> Outcome:
+    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
+    problem, objective, scale = task.problem, task.objective, task.scale
+    if objective.max_depth is None:
+        raise OptreeError("solver murtree: max_depth = None is not accepted; give a whole number >= 0")
+    data, certain = columns(problem)
+    offset = scale.error * certain + (scale.penalty if objective.penalty == "leaf" else 0)
+    heaviest = np.bincount(problem.y, problem.weights, len(problem.classes)).max()
+    leaf = scale.error * (problem.total_weight - int(heaviest))
+    counters = {"iterations": 0, "supports": 0}
+    most = len(problem.y) - 1
+    if objective.max_splits is not None:
+        most = min(most, objective.max_splits)
+    depth = min(objective.max_depth, most)
+    if data is None or depth == 0:
+        bound = leaf + (scale.penalty if objective.penalty == "leaf" else 0)
+        return Outcome(Tree.grow(problem, lambda rows, state: (LEAF, [])), bound, "optimal", counters)
+    full = (1 << min(depth, 60)) - 1
+    nodes = 0 if objective.max_splits is None or most >= min(full, len(problem.y) - 1) else most
+    most = min(most, full)
+    ties = fewest_splits and scale.penalty == 0
+    unit = most + 1 if ties else 1
+    rules = Rules(scale.error * unit, 1 if ties else scale.penalty, depth, nodes)
+    search = _Search(data, rules)
+    status = search.run(task.clock, lambda upper, lower: task.trace.add(upper // unit + offset, lower // unit + offset))
+    if search.work.state[kernel.LEVEL] < 0:
+        return Outcome(Tree.grow(problem, lambda rows, state: (LEAF, [])), offset, status, counters)
+    _, lower = search.interval()
+    counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}
+    return Outcome(search.tree(problem, most), lower // unit + offset, status, counters)
+
+
+SOLVER = Solver(
+    name="murtree",
+    title="the best tree of a given depth and size",
+    paper="Demirovic, Lukina, Hebrard, Chan, Bailey, Leckie, Ramamohanarao, Stuckey: MurTree, JMLR 2022",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("max_depth", "max_splits"),
+    exact=True,
+    anytime=True,
+    iteration="the pairs of columns counted once: of a set of rows, or of both parts of a split with two levels left",
+    run=run,
+    parameters={"fewest_splits": Parameter(bool, True, "of trees with the fewest errors find one of fewest splits")},
+)
