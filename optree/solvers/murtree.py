@@ -1,5 +1,4 @@
-"""MurTree's problem, the best tree of a given depth and number of splits, by our own depth-limited search.
-"""
+"""MurTree's problem, the best tree of a given depth and number of splits, by our own depth-limited search."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from optree.problem import Problem
 from optree.result import Outcome, Trace
 from optree.solvers.kernels import depth_search as kernel
 from optree.solvers.kernels import table as tables
-from optree.solvers.kernels.columns import Columns, columns
+from optree.solvers.kernels.columns import LANES, Columns, columns
 from optree.solvers.kernels.depth_tree import read_tree
 from optree.solvers.kernels.nodes import FRAME, Rules, Work
 from optree.solvers.spec import Parameter, Solver, Task
@@ -20,22 +19,17 @@ from optree.tree import LEAF, Tree
 
 def new_work(data: Columns, rules: Rules) -> Work:
     """Scratch memory for a problem; counts have the smallest type that holds its weight."""
-    count, words = data.rows.shape
-    width, levels = len(data.bits) // words, rules.depth + 1
-    held = np.bitwise_count(data.rows[0])
-    weight = 0
-    for digit in range(data.digits):
-        first, last = data.runs[digit * data.classes], data.runs[(digit + 1) * data.classes]
-        weight = 2 * weight + int(held[first:last].sum())
-    kind = next(kind for kind in (np.int16, np.int32, np.int64) if weight <= np.iinfo(kind).max)
+    words, levels = data.rows.shape[1], rules.depth + 2
+    kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
+    width = -(-len(data.rows) // LANES) * LANES
     tables = 2 if data.classes == 2 else data.classes + 1
     shares = max(1, min(rules.nodes, 1 << min(rules.depth - 1, 40)))
     return Work(
         frame=np.zeros(levels, FRAME),
         column=np.zeros((levels, width), np.int64),
-        bits=np.zeros((levels, words * width), np.uint64),
+        bits=np.zeros((levels, len(data.bits)), kind),
         runs=np.zeros((levels, len(data.runs)), np.int64),
-        pairs=np.zeros((levels, tables * width * width), kind),
+        pairs=np.zeros((levels, tables * width * width), counts),
         leaf=np.zeros((levels, 2, width), np.int64),
         guess=np.zeros((levels, width), np.int64),
         order=np.zeros((levels, width), np.int64),
@@ -44,14 +38,14 @@ def new_work(data: Columns, rules: Rules) -> Work:
         above=np.zeros((levels, 2), np.int64),
         key=np.zeros((levels, words), np.uint64),
         part=np.zeros(words, np.uint64),
-        mask=np.zeros(words, np.uint64),
-        piece=np.zeros(words * width, np.uint64),
+        mask=np.zeros(len(data.bits) // width, kind),
+        piece=np.zeros(len(data.bits), kind),
         piece_runs=np.zeros(len(data.runs), np.int64),
-        single=np.zeros(tables * width, kind),
-        best=np.zeros(8 * width, kind),
+        single=np.zeros(tables * width, counts),
+        best=np.zeros(8 * width, counts),
         loss=np.zeros((2, 2, 2, width), np.int64),
         curve=np.zeros((2, 4), np.int64),
-        moves=np.zeros(6, np.uint64),
+        moves=np.zeros(7, np.uint64),
         digest=np.zeros(width, np.uint64),
         seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
         kept=np.zeros(width, np.int64),
@@ -113,10 +107,9 @@ class _Search:
         keys, limits = np.empty((2 * depth + 2, words), np.uint64), np.empty((2 * depth + 2, 3), np.int64)
         feature, child = np.empty(2 * most + 1, np.int64), np.empty((2 * most + 1, 2), np.int64)
         read_tree(self.data, self.work, self.table, self.rules, self.general, keys, limits, feature, child)
-        names = self.data.feature
 
         def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
-            return (LEAF, []) if feature[node] < 0 else (int(names[feature[node]]), child[node].tolist())
+            return (LEAF, []) if feature[node] < 0 else (int(feature[node]) - 1, child[node].tolist())
 
         return Tree.grow(problem, choose, 0)
 

@@ -5,29 +5,66 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from optree.problem import Problem
-from optree.solvers.kernels.bits import pack
-from optree.solvers.kernels.vectors import LANES
+
+LANES = 32  # columns are padded to a multiple, which suits vectors of all types of counts
+_SALT = 0x9E3779B97F4A7C15
 
 
 class Columns(NamedTuple):
-    """Rows that differ, as bits; column 0 holds all of them, column c the rows that have part 1 of ``feature[c]``."""
+    """Rows that differ, as bits; column 0 holds all of them, column j + 1 those that have part 1 of feature j."""
 
-    bits: np.ndarray  # uint64[words * width], word after word
-    rows: np.ndarray  # uint64[columns, words], the same, column after column
+    bits: np.ndarray  # unsigned words of 16, 32 or 64 bits: [words * width], word after word
+    rows: np.ndarray  # uint64[columns, words / 4, 2 or 1], the same, column after column
     runs: np.ndarray  # int64[digits * classes + 1], see `vectors`
-    salt: np.ndarray  # uint64[words], odd random numbers
+    salt: np.ndarray  # uint64[words of `rows`], odd random numbers
     number: np.ndarray  # int64[columns], 0, 1, ...
-    feature: np.ndarray  # int64[columns], number of each column's feature in the problem, -1 for column 0
     digits: int
     classes: int
+    weight: int
 
 
-def _words(weights: np.ndarray, digits: int) -> int:
-    """How many words the rows fill, given the weight of each class in each."""
-    held = (weights[None] >> np.arange(digits)[:, None, None] & 1).sum(axis=1)
-    return int((-(-held // 64)).sum())
+@njit(cache=True, nogil=True)
+def hash_rows(codes, salt, out):
+    """Write to ``out`` (int64[n]) a hash of each row of codes (int32[n, q]); ``salt`` is int64[q]."""
+    for r in range(len(codes)):
+        total = np.int64(0)
+        for j in range(len(salt)):
+            total += codes[r, j] * salt[j]
+        out[r] = total
+
+
+@njit(cache=True, nogil=True)
+def merged_rightly(codes, first, group):
+    """Whether each row equals the first of its group."""
+    for r in range(len(codes)):
+        a = first[group[r]]
+        for j in range(codes.shape[1]):
+            if codes[r, j] != codes[a, j]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def pack_columns(codes, group, bits, width):
+    """Fill ``bits`` (zeros) with columns of codes (int32[n, q]); bit b of word w is row ``group[w, b]``, -1 for none."""
+    for w in range(len(group)):
+        for b in range(group.shape[1]):
+            r, shift = group[w, b], np.uint64(b)
+            if r < 0:
+                continue
+            bits[w * width] |= np.uint64(1) << shift
+            for j in range(codes.shape[1]):
+                bits[w * width + 1 + j] |= np.uint64(codes[r, j]) << shift
+
+
+def _words(weights: np.ndarray) -> int:
+    """How many words of 16 bits the rows fill, given the weight of each class in each."""
+    digits = np.arange(int(weights.max()).bit_length())
+    held = (weights[None] >> digits[:, None, None] & 1).sum(axis=1)
+    return int((-(-held // 16)).sum())
 
 
 def _merge(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,13 +72,14 @@ def _merge(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
     Rows are told apart by a random hash, which is then checked; nothing is merged if two rows collide.
     """
-    salt = np.random.RandomState(0).randint(0, 2**63 - 1, codes.shape[1], np.int64)
-    _, first, group = np.unique(codes @ salt, return_index=True, return_inverse=True)
-    if len(first) == len(codes) or (codes[first][group] != codes).any():
+    keys = np.empty(len(codes), np.int64)
+    hash_rows(codes, np.random.RandomState(0).randint(0, 2**63 - 1, codes.shape[1], np.int64), keys)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == len(codes) or not merged_rightly(codes, first, group):
         return np.arange(len(codes)), weights
-    total = np.zeros((len(first), weights.shape[1]), np.int64)
-    np.add.at(total, group, weights)
-    return first, total
+    cell = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
+    total = np.bincount(cell.ravel(), weights.ravel(), len(first) * weights.shape[1])  # float64: exact up to 2^53
+    return first, total.astype(np.int64).reshape(len(first), -1)
 
 
 def columns(problem: Problem) -> tuple[Columns | None, int]:
@@ -51,51 +89,53 @@ def columns(problem: Problem) -> tuple[Columns | None, int]:
     rows of all classes each class loses the least weight, m: a leaf names one class, so it errs on m for every other
     class whatever the tree, and taking m from all classes changes no comparison.
     """
-    present = np.flatnonzero(np.bincount(problem.y, problem.weights > 0, len(problem.classes)))
-    held = problem.weights > 0
-    codes, y = problem.codes[held], np.searchsorted(present, problem.y[held])
+    held, codes, y = problem.weights > 0, problem.codes, problem.y
+    size = problem.weights
+    if not held.all():
+        codes, y, size = codes[held], y[held], size[held]
+    present = np.flatnonzero(np.bincount(y, minlength=len(problem.classes)))
+    if len(present) < len(problem.classes):
+        y = np.searchsorted(present, y)
     weights = np.zeros((len(codes), len(present)), np.int64)
-    weights[np.arange(len(codes)), y] = problem.weights[held]
+    weights[np.arange(len(codes)), y] = size
     certain = 0
     first, merged = _merge(codes, weights)
     if len(first) < len(codes):
         least = merged.min(axis=1)
         rest = merged - least[:, None]
-        words = [_words(table, int(table.max()).bit_length()) for table in (weights, rest)]
-        if 2 * words[1] <= words[0]:
+        if 2 * _words(rest) <= _words(weights):
             kept = rest.any(axis=1)
             codes, weights, certain = codes[first[kept]], rest[kept], int(least.sum()) * (len(present) - 1)
-    if np.count_nonzero(weights.any(axis=0)) < 2 or (codes == codes[0]).all():
-        return None, certain + int(weights.sum() - weights.sum(axis=0).max(initial=0))
+    if np.count_nonzero(weights.any(axis=0)) < 2:
+        return None, certain
     return _pack(codes, weights), certain
 
 
 def _pack(codes: np.ndarray, weights: np.ndarray) -> Columns:
-    digits = int(weights.max()).bit_length()
+    weight, digits = int(weights.sum()), int(weights.max()).bit_length()
+    kind = next(kind for kind in (np.uint16, np.uint32, np.uint64) if weight < 2 ** (8 * np.dtype(kind).itemsize - 1))
+    size = 8 * np.dtype(kind).itemsize
     groups, runs = [], [0]
     for digit in range(digits - 1, -1, -1):
         for column in weights.T:
             held = np.flatnonzero(column >> digit & 1)
-            size = -(-len(held) // 64)
-            groups.append(np.full(64 * size, -1))
+            groups.append(np.full(-(-len(held) // size) * size, -1))
             groups[-1][: len(held)] = held
-            runs.append(runs[-1] + size)
-    group = np.concatenate(groups)
-    ones = np.ascontiguousarray(codes.T == 1)
-    some = np.flatnonzero(ones.any(axis=1) & ~ones.all(axis=1))
-    masks = np.empty((1 + len(some), len(group)), bool)
-    masks[0] = group >= 0
-    masks[1:] = ones[some][:, group] & masks[0]
-    rows = pack(masks)
-    bits = np.zeros((rows.shape[1], -(-len(rows) // LANES) * LANES), np.uint64)
-    bits[:, : len(rows)] = rows.T
+            runs.append(runs[-1] + len(groups[-1]) // size)
+    words = -(-runs[-1] * size // 64) * 64 // size  # whole words of 64 bits
+    group = np.concatenate([*groups, np.full((words - runs[-1]) * size, -1)]).reshape(words, size)
+    count = 1 + codes.shape[1]
+    width = -(-count // LANES) * LANES
+    bits = np.zeros(words * width, kind)
+    pack_columns(codes, group, bits, width)
+    rows = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)
     return Columns(
-        bits=bits.reshape(-1),
+        bits=bits,
         rows=rows,
         runs=np.array(runs, np.int64),
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
-        number=np.arange(len(rows)),
-        feature=np.concatenate([[-1], some]).astype(np.int64),
+        number=np.arange(count),
         digits=digits,
         classes=weights.shape[1],
+        weight=weight,
     )

@@ -323,8 +323,10 @@ def start(data, work, table, rules, general):
     frame["depth"], frame["nodes"] = d, rules.nodes
     frame["lower"], frame["budget"] = 0, INFINITE
     for w in range(len(work.mask)):
-        work.mask[w] = work.key[d, w] = data.rows[0, w]
-    frame["entry"] = insert(table, hash_words(work.mask, data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
+        work.mask[w] = data.bits[w * (len(data.bits) // len(work.mask))]
+    for w in range(len(work.part)):
+        work.key[d, w] = data.rows[0, w]
+    frame["entry"] = insert(table, hash_words(work.key[d], data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
     columns = len(data.rows)
     build(work, d, data.bits, len(data.bits) // len(work.mask), columns, data.runs, data.number)
     return enter(data, work, rules, d, general)

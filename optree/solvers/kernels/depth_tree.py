@@ -93,14 +93,15 @@ def read_tree(data, work, table, rules, general, keys, limits, feature, child):
     data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
     answer = np.empty(3, np.int64)
     nodes, waiting = 1, 1
-    keys[0] = data.rows[0]
+    for w in range(keys.shape[1]):
+        keys[0, w] = data.rows[0, w]
     limits[0, 0], limits[0, 1], limits[0, 2] = 0, rules.depth, rules.nodes
     while waiting:
         waiting -= 1
         node, depth, splits = limits[waiting, 0], limits[waiting, 1], limits[waiting, 2]
         key = work.part
         for w in range(len(key)):
-            key[w] = work.mask[w] = keys[waiting, w]
+            key[w] = keys[waiting, w]
         feature[node] = -1
         at = np.int64(-1)
         if depth > 2 and (splits > 2 or rules.nodes == 0):
@@ -119,6 +120,9 @@ def read_tree(data, work, table, rules, general, keys, limits, feature, child):
                 nodes += 1
             continue
         most = 3 if depth > 1 else depth
+        rows = key.view(work.mask.dtype)
+        for w in range(len(rows)):
+            work.mask[w] = rows[w]
         small_tree(data, work, rules, min(most, splits) if rules.nodes else most, answer, general)
         feature[node] = answer[0]
         if answer[0] < 0:

@@ -12,7 +12,16 @@ from numba import njit
 
 from optree.solvers.kernels.bits import ONE
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.vectors import LANES, count_bits, many_class, pair_counts, two_class
+from optree.solvers.kernels.columns import LANES
+from optree.solvers.kernels.vectors import (
+    TILE,
+    count_bits,
+    many_class,
+    move_word,
+    pair_counts,
+    single_counts,
+    two_class,
+)
 
 INFINITE = np.int64(2**62)
 ZERO = np.uint64(0)
@@ -55,7 +64,7 @@ class Work(NamedTuple):
 
     frame: np.ndarray  # FRAME[depth + 1]
     column: np.ndarray  # int64[depth + 1, width], the columns of the problem that are told apart here; 0: all rows
-    bits: np.ndarray  # uint64[depth + 1, words * width]
+    bits: np.ndarray  # kind[depth + 1, words * width], unsigned, as everything that follows in such words
     runs: np.ndarray  # int64[depth + 1, runs]
     pairs: np.ndarray  # kind[depth + 1, tables * stride], weights of pairs of columns, see `add_up`
     leaf: np.ndarray  # int64[depth + 1, 2, width], the cost of the parts of each column as leaves
@@ -66,14 +75,14 @@ class Work(NamedTuple):
     above: np.ndarray  # int64[depth + 1, 2], costs of the best trees known of them
     key: np.ndarray  # uint64[depth + 1, words], the rows, in the order of the problem
     part: np.ndarray  # uint64[words], rows of a part in that order
-    mask: np.ndarray  # uint64[words], rows of a part in the node's order
-    piece: np.ndarray  # uint64[words * width], the part's columns
+    mask: np.ndarray  # kind[words], rows of a part in the node's order
+    piece: np.ndarray  # kind[words * width], the part's columns
     piece_runs: np.ndarray  # int64[runs]
     single: np.ndarray  # kind[tables * width], the same of the columns of a part
     best: np.ndarray  # kind[8 * width], what `two_class` and `many_class` find
     loss: np.ndarray  # int64[2, 2, 2, width], errors of part (first, rest), side j = 0 | 1, as leaf | with a split, j
     curve: np.ndarray  # int64[2, 4], cost of a part with at most 0..3 splits in two levels
-    moves: np.ndarray  # uint64[6], see `squeeze`
+    moves: np.ndarray  # uint64[7], see `squeeze`
     digest: np.ndarray  # uint64[width], hashes of columns
     seen: np.ndarray  # int64[a power of two >= 2 * width], their hash table
     kept: np.ndarray  # int64[width]
@@ -83,75 +92,51 @@ class Work(NamedTuple):
 
 @njit(**INNER)
 def squeeze(bits, width, runs, mask, moves, out, out_runs):
-    """Pack the rows of ``mask`` (uint64[words]) from all columns into ``out``, within their runs.
+    """Pack the rows of ``mask`` (one word for each of ``bits``) from all columns into ``out``, within their runs.
 
     Each word is compressed with moves that all columns share, computed once per word (H. Warren, "Hacker's Delight",
     2nd edition, section 7-4).
     """
-    place = np.int64(0)
+    place, size = np.int64(0), 8 * bits.itemsize
     out_runs[0] = 0
     for run in range(len(runs) - 1):
-        filled = np.int64(64)  # bits in use of the word before `place`
+        filled = size  # bits in use of the word before `place`
         for w in range(runs[run], runs[run + 1]):
-            m = mask[w]
+            m = np.uint64(mask[w])
             if m == 0:
                 continue
-            size = count_bits(m)
-            _moves(m, moves)
-            if filled == 64:
-                for j in range(width):
-                    out[place * width + j] = 0
+            if filled == size:
                 place += 1
-                filled = np.int64(0)
-            spill = filled + size > 64
-            if spill:
-                for j in range(width):
-                    out[place * width + j] = 0
-            _move(bits, w * width, width, m, moves, out, (place - 1) * width, filled, spill)
-            filled += size
-            if spill:
+                filled = 0
+            find_moves(m, size, moves)
+            after = filled + count_bits(m)
+            move_word(bits, w * width, width, moves, out, (place - 1) * width, filled, after > size)
+            filled = after
+            if after > size:
                 place += 1
-                filled -= 64
+                filled -= size
         out_runs[run + 1] = place
     return place
 
 
 @njit(**INNER)
-def _moves(m, moves):
+def find_moves(m, size, moves):
+    """Which bits of a word move by 1, 2, 4, ... so that those of ``m`` come to stand together: ``moves[1:]``."""
+    moves[0] = m
     rest = ~m << ONE
-    for i in range(6):
+    shift, n = 1, 1
+    while shift < size:
         parity = rest ^ (rest << ONE)
-        parity ^= parity << np.uint64(2)
-        parity ^= parity << np.uint64(4)
-        parity ^= parity << np.uint64(8)
-        parity ^= parity << np.uint64(16)
-        parity ^= parity << np.uint64(32)
-        moves[i] = parity & m
-        m = (m ^ moves[i]) | (moves[i] >> np.uint64(1 << i))
+        by = 2
+        while by < size:
+            parity ^= parity << np.uint64(by)
+            by *= 2
+        move = parity & m
+        moves[n] = move
+        m = (m ^ move) | (move >> np.uint64(shift))
         rest &= ~parity
-
-
-@njit(**INNER)
-def _move(bits, source, width, m, moves, out, target, filled, spill):
-    m0, m1, m2, m3, m4, m5 = moves[0], moves[1], moves[2], moves[3], moves[4], moves[5]
-    up, down = np.uint64(filled), np.uint64(64 - filled)
-    for j in range(width):
-        x = bits[source + j] & m
-        t = x & m0
-        x = (x ^ t) | (t >> ONE)
-        t = x & m1
-        x = (x ^ t) | (t >> np.uint64(2))
-        t = x & m2
-        x = (x ^ t) | (t >> np.uint64(4))
-        t = x & m3
-        x = (x ^ t) | (t >> np.uint64(8))
-        t = x & m4
-        x = (x ^ t) | (t >> np.uint64(16))
-        t = x & m5
-        x = (x ^ t) | (t >> np.uint64(32))
-        out[target + j] |= x << up
-        if spill:
-            out[target + width + j] = x >> down
+        shift *= 2
+        n += 1
 
 
 @njit(**INNER)
@@ -166,9 +151,9 @@ def distinct(work, bits, width, columns, words):
     for j in range(columns):
         digest[j] = 0
     for w in range(words):
-        every = bits[w * width]
+        every = np.uint64(bits[w * width])
         for j in range(columns):
-            x = digest[j] ^ bits[w * width + j] ^ (every if bits[j] & ONE else ZERO)
+            x = digest[j] ^ np.uint64(bits[w * width + j]) ^ (every if np.uint64(bits[j]) & ONE else ZERO)
             x ^= x << np.uint64(13)
             x ^= x >> np.uint64(7)
             digest[j] = x ^ (x << np.uint64(17))
@@ -195,10 +180,11 @@ def distinct(work, bits, width, columns, words):
 @njit(**INNER)
 def _alike(bits, width, words, i, j):
     """Whether two columns are equal or complementary."""
-    flip = ~ZERO if (bits[i] ^ bits[j]) & ONE else ZERO
-    different = np.uint64(0)
+    flipped = np.uint64(bits[i] ^ bits[j]) & ONE
+    different = ZERO
     for w in range(words):
-        different |= bits[w * width + i] ^ bits[w * width + j] ^ (flip & bits[w * width])
+        every = np.uint64(bits[w * width]) if flipped else ZERO
+        different |= np.uint64(bits[w * width + i] ^ bits[w * width + j]) ^ every
     return different == 0
 
 
@@ -232,12 +218,18 @@ def select(work, d, column, side):
 def count_node(work, d, data, general):
     """Count the pairs of level ``d``."""
     frame, pairs, classes, stride = work.frame[d], work.pairs[d], data.classes, work.stride
-    columns, width = frame["columns"], frame["width"]
+    columns, width = tiled(frame["columns"]), frame["width"]
     for k in range(classes):
         out = pairs[k * stride : (k + 1) * stride]
         pair_counts(work.bits[d], width, columns, work.runs[d], data.digits, classes, k, out)
     add_up(pairs, stride, columns * width, classes, general)
     frame["rows"] = total_weight(pairs, stride, classes, general)[0]
+
+
+@njit(**INNER)
+def tiled(columns):
+    """Columns, rounded up to whole tiles."""
+    return (columns + TILE - 1) // TILE * TILE
 
 
 @njit(**INNER)
@@ -267,10 +259,10 @@ def total_weight(counts, stride, classes, general):
 def count_sides(work, d, data, bits, runs, empty, general):
     """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest."""
     frame, pairs, single, stride = work.frame[d], work.pairs[d], work.single, work.stride
-    columns, width, classes = frame["columns"], frame["width"], data.classes
+    columns, width, classes = tiled(frame["columns"]), frame["width"], data.classes
     digits = 0 if empty else data.digits
     for k in range(classes):
-        pair_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
+        single_counts(bits, width, runs, digits, classes, k, single[k * width : (k + 1) * width])
     add_up(single, width, width, classes, general)
     if general is None:
         two_class(bits, width, columns, runs, digits, single, pairs, work.best)

@@ -1,9 +1,14 @@
-"""Counting pairs of binary columns, in vectors of LANES columns whose sums stay in registers.
+"""Counting pairs of binary columns, in vectors whose sums stay in registers.
 
-Columns are bits, word after word (``bits[word * width + column]``), ``width`` a multiple of LANES; column 0 holds all
-rows, so that a pair with it is a single count. Words are ordered in *runs*: of the digits of a row's weight the highest
-first, and within a digit by class; ``runs[digit * classes + k]`` is the first word of a run and the next entry its end.
-Doubling the sum between digits makes weights of population counts (Horner's rule).
+Columns are bits, word after word (``bits[word * width + column]``); column 0 holds all rows, so that a pair with it is a
+single count. A word has as many bits as a count, 16, 32 or 64 by the weight of all rows, so that nothing is converted:
+sums of population counts are added where they are. ``width`` is a multiple of the columns in a vector (`lanes`), and
+columns up to a multiple of TILE beyond the last are empty: an empty column splits nothing, so that it may be counted
+among the rest.
+
+Words are ordered in *runs*: of the digits of a row's weight the highest first, and within a digit by class;
+``runs[digit * classes + k]`` is the first word of a run and the next entry its end. Doubling the sum between digits
+makes weights of population counts (Horner's rule).
 
 Written as LLVM instructions because LLVM does not make them of the plain loops, which reach a tenth of their speed.
 Every function has a twin in numpy for uncompiled code, which says what it does.
@@ -19,23 +24,27 @@ from numba.extending import intrinsic
 
 from optree.solvers.kernels.borrowed import INNER
 
-LANES = 16  # columns side by side
+TILE = 4  # columns counted at once against a vector of others
 _WORD = ir.IntType(64)
+
+
+def lanes(kind) -> int:
+    """How many columns a vector of 512 bits has, for counts of this type."""
+    return 64 // np.dtype(kind).itemsize
 
 
 class _Code:
     """A builder of vector code: what the functions below have in common.
 
-    ``bits``, ``width``, ``runs``, ``digits`` and ``step`` (classes) are as in the module's text; numbers that are
-    stored have the type ``kind``.
+    ``bits``, ``width``, ``runs``, ``digits`` and ``step`` (classes) are as in the module's text; ``kind`` is the type
+    of counts.
     """
 
-    def __init__(self, builder, kind, bits, width, runs, digits, step):
+    def __init__(self, builder, kind, bits, width, runs=None, digits=None, step=None):
         self.builder, self.width, self.digits, self.step = builder, width, digits, step
-        self.kind = ir.IntType(kind.bitwidth)
-        self.vector = ir.VectorType(self.kind, LANES)
-        self.words = ir.VectorType(_WORD, LANES)
-        self.bits, self.runs = self.pointer(bits, _WORD), self.pointer(runs, _WORD)
+        self.kind, self.lanes = ir.IntType(kind.bitwidth), 512 // kind.bitwidth
+        self.vector = ir.VectorType(self.kind, self.lanes)
+        self.bits, self.runs = self.pointer(bits), None if runs is None else self.pointer(runs, _WORD)
 
     def pointer(self, address, kind=None):
         return self.builder.inttoptr(address, (kind or self.kind).as_pointer())
@@ -43,87 +52,95 @@ class _Code:
     def number(self, value):
         return ir.Constant(_WORD, value)
 
+    def constant(self, value):
+        return ir.Constant(self.vector, [value] * self.lanes)
+
     def variable(self, value=0):
         """A vector that changes, kept in a register."""
-        return cgutils.alloca_once_value(self.builder, ir.Constant(self.vector, [value] * LANES))
+        return cgutils.alloca_once_value(self.builder, self.constant(value))
 
     def splat(self, value):
-        vector = ir.VectorType(value.type, LANES)
-        one = self.builder.insert_element(
-            ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
-        )
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
+        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+        first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(one, ir.Constant(self.vector, ir.Undefined), first)
 
-    def load(self, pointer, *indices):
-        """The vector that starts at an index (the sum of ``indices``)."""
-        at = self.builder.gep(pointer, [self.total(indices)])
-        vector = ir.VectorType(pointer.type.pointee, LANES)
-        return self.builder.load(self.builder.bitcast(at, vector.as_pointer()), align=2)
-
-    def load_splat(self, pointer, *indices):
-        return self.splat(self.builder.load(self.builder.gep(pointer, [self.total(indices)])))
-
-    def store(self, value, pointer, *indices):
-        at = self.builder.gep(pointer, [self.total(indices)])
-        self.builder.store(value, self.builder.bitcast(at, self.vector.as_pointer()), align=2)
-
-    def total(self, indices):
+    def place(self, pointer, indices):
         total = indices[0]
         for index in indices[1:]:
             total = self.builder.add(total, index)
-        return total
+        return self.builder.gep(pointer, [total])
+
+    def load(self, pointer, *indices):
+        """The vector that starts at an index (the sum of ``indices``)."""
+        at = self.builder.bitcast(self.place(pointer, indices), self.vector.as_pointer())
+        return self.builder.load(at, align=2)
+
+    def load_splat(self, pointer, *indices):
+        return self.splat(self.builder.load(self.place(pointer, indices)))
+
+    def store(self, value, pointer, *indices):
+        at = self.builder.bitcast(self.place(pointer, indices), self.vector.as_pointer())
+        self.builder.store(value, at, align=2)
+
+    def call(self, name, *vectors):
+        """An LLVM intrinsic, lane by lane."""
+        kind = ir.FunctionType(self.vector, [self.vector] * len(vectors))
+        name = f"llvm.{name}.v{self.lanes}i{self.kind.width}"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), vectors)
 
     def most(self, variable, value, name="smax"):
-        """Raise a variable to a value (or lower it, with "smin"), lane by lane."""
-        kind = ir.FunctionType(self.vector, [self.vector] * 2)
-        function = cgutils.get_or_insert_function(
-            self.builder.module, kind, f"llvm.{name}.v{LANES}i{self.kind.width}"
-        )
-        self.builder.store(self.builder.call(function, [self.builder.load(variable), value]), variable)
+        """Raise a variable to a value (or lower it, with "smin")."""
+        self.builder.store(self.call(name, self.builder.load(variable), value), variable)
 
     def range(self, stop, step=1, start=0):
         """A loop, as a context that gives the index."""
         start, step = (value if isinstance(value, ir.Value) else self.number(value) for value in (start, step))
         return cgutils.for_range_slice(self.builder, start, stop, step, _WORD)
 
-    def count(self, column, block, signs):
-        """The rows in ``column`` and each column of the block; class ``k`` counts ``signs[k]`` (class: index value)."""
+    def count(self, i, block, signs, tile=TILE):
+        """Rows in both a column of the block and each of ``tile`` columns from ``i``; signs: (class, add | sub)."""
         builder = self.builder
-        ctpop = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(self.words, [self.words]), f"llvm.ctpop.v{LANES}i64"
-        )
-        total = cgutils.alloca_once_value(builder, ir.Constant(self.words, [0] * LANES))
+        totals = [self.variable() for _ in range(tile)]
         with self.range(self.digits) as (digit, _):
-            builder.store(builder.add(builder.load(total), builder.load(total)), total)
+            for total in totals:
+                builder.store(builder.add(builder.load(total), builder.load(total)), total)
             for k, combine in signs:
                 at = builder.add(builder.mul(digit, self.step), k)
-                first = builder.load(builder.gep(self.runs, [at]))
-                last = builder.load(builder.gep(self.runs, [builder.add(at, self.number(1))]))
+                first, last = (
+                    builder.load(builder.gep(self.runs, [builder.add(at, self.number(end))])) for end in (0, 1)
+                )
                 with self.range(last, start=first) as (w, _):
                     row = builder.mul(w, self.width)
-                    met = builder.and_(
-                        self.load_splat(self.bits, row, column), self.load(self.bits, row, block)
-                    )
-                    builder.store(combine(builder.load(total), builder.call(ctpop, [met])), total)
-        counted = builder.load(total)
-        return counted if self.kind.width == 64 else builder.trunc(counted, self.vector)
+                    others = self.load(self.bits, row, block)
+                    for n, total in enumerate(totals):
+                        met = builder.and_(self.load_splat(self.bits, row, i, self.number(n)), others)
+                        builder.store(combine(builder.load(total), self.call("ctpop", met)), total)
+        return [builder.load(total) for total in totals]
 
 
 _N, _A = types.int64, types.uintp
 
 
-@intrinsic
-def _pair_counts(typing_context, kind, bits, width, columns, runs, digits, step, k, out):
-    def codegen(context, builder, signature, args):
-        _, bits, width, columns, runs, digits, step, k, out = args
-        code = _Code(builder, kind, bits, width, runs, digits, step)
-        out = code.pointer(out)
-        with code.range(columns) as (i, _), code.range(width, LANES) as (block, _):
-            code.store(code.count(i, block, [(k, builder.add)]), out, builder.mul(i, width), block)
-        return context.get_dummy_value()
+def _counter(tile):
+    """An intrinsic that counts pairs with each of so many columns at once."""
 
-    return types.void(kind, _A, _N, _N, _A, _N, _N, _N, _A), codegen
+    @intrinsic
+    def counts(typing_context, kind, bits, width, columns, runs, digits, step, k, out):
+        def codegen(context, builder, signature, args):
+            _, bits, width, columns, runs, digits, step, k, out = args
+            code = _Code(builder, kind, bits, width, runs, digits, step)
+            out = code.pointer(out)
+            with code.range(columns, tile) as (i, _), code.range(width, code.lanes) as (block, _):
+                for n, count in enumerate(code.count(i, block, [(k, builder.add)], tile)):
+                    code.store(count, out, builder.mul(builder.add(i, code.number(n)), width), block)
+            return context.get_dummy_value()
+
+        return types.void(kind, _A, _N, _N, _A, _N, _N, _N, _A), codegen
+
+    return counts
+
+
+_pair_counts, _single_counts = _counter(TILE), _counter(1)
 
 
 @intrinsic
@@ -133,21 +150,18 @@ def _two_class(typing_context, kind, bits, width, columns, runs, digits, single,
         code = _Code(builder, kind, bits, width, runs, digits, ir.Constant(_WORD, 2))
         single, above, out = (code.pointer(address) for address in (single, above, out))
         signs = [(code.number(0), builder.add), (code.number(1), builder.sub)]
-        with code.range(width, LANES) as (block, _):
-            best = [code.variable() for _ in range(8)]
-            for n, variable in enumerate(best):
-                extreme = (1 << (code.kind.width - 1)) - 1
-                start = extreme if n % 2 else -extreme
-                builder.store(ir.Constant(code.vector, [start] * LANES), variable)
-            with code.range(columns) as (i, _):
-                z = code.count(i, block, signs)
-                rest = builder.sub(code.load(above, builder.mul(i, width), block), z)
-                own = code.load_splat(single, i)
-                whole = code.load_splat(above, i)
-                values = [z, builder.sub(own, z), rest, builder.sub(builder.sub(whole, own), rest)]
-                for n, value in enumerate(values):
-                    code.most(best[2 * n], value)
-                    code.most(best[2 * n + 1], value, "smin")
+        extreme = (1 << (code.kind.width - 1)) - 1
+        with code.range(width, code.lanes) as (block, _):
+            best = [code.variable(extreme if n % 2 else -extreme) for n in range(8)]
+            with code.range(columns, TILE) as (first, _):
+                for n, z in enumerate(code.count(first, block, signs)):
+                    i = builder.add(first, code.number(n))
+                    rest = builder.sub(code.load(above, builder.mul(i, width), block), z)
+                    own, whole = code.load_splat(single, i), code.load_splat(above, i)
+                    others = builder.sub(own, z), builder.sub(builder.sub(whole, own), rest)
+                    for m, value in enumerate((z, others[0], rest, others[1])):
+                        code.most(best[2 * m], value)
+                        code.most(best[2 * m + 1], value, "smin")
             for n, variable in enumerate(best):
                 code.store(builder.load(variable), out, builder.mul(code.number(n), width), block)
         return context.get_dummy_value()
@@ -161,35 +175,68 @@ def _many_class(typing_context, kind, bits, width, columns, runs, digits, classe
         _, bits, width, columns, runs, digits, classes, single, above, stride, out = args
         code = _Code(builder, kind, bits, width, runs, digits, classes)
         single, above, out = (code.pointer(address) for address in (single, above, out))
-        zero = ir.Constant(code.vector, [0] * LANES)
-        with code.range(width, LANES) as (block, _):
-            best, most = [code.variable() for _ in range(4)], [code.variable() for _ in range(8)]
-            for variable in best:
-                builder.store(zero, variable)
-            with code.range(columns) as (i, _):
+        with code.range(width, code.lanes) as (block, _):
+            best, most = [code.variable() for _ in range(4)], [code.variable() for _ in range(8 * TILE)]
+            with code.range(columns, TILE) as (first, _):
                 for variable in most:
-                    builder.store(zero, variable)
+                    builder.store(code.constant(0), variable)
                 with code.range(classes) as (k, _):
-                    first, own = builder.mul(k, stride), builder.mul(k, width)
-                    both = code.count(i, block, [(k, builder.add)])
-                    parts = [(both, *(f(single, own, at) for f, at in
-                                      ((code.load, block), (code.load_splat, i), (code.load_splat, code.number(0)))))]
-                    node = [code.load(above, first, builder.mul(i, width), block), code.load(above, first, block),
-                            code.load_splat(above, first, i), code.load_splat(above, first)]
-                    parts.append(tuple(builder.sub(a, b) for a, b in zip(node, parts[0], strict=True)))
-                    for n, (ij, j, only_i, every) in enumerate(parts):
-                        not_i = builder.sub(j, ij)
-                        for m, value in enumerate(
-                            (ij, not_i, builder.sub(only_i, ij), builder.sub(builder.sub(every, only_i), not_i))
-                        ):
-                            code.most(most[4 * n + m], value)
-                for n, variable in enumerate(best):
-                    code.most(variable, builder.add(*(builder.load(most[2 * n + m]) for m in (0, 1))))
+                    own, node = builder.mul(k, width), builder.mul(k, stride)
+                    j, every = code.load(single, own, block), code.load_splat(single, own)
+                    rest_j = builder.sub(code.load(above, node, block), j)
+                    rest = builder.sub(code.load_splat(above, node), every)
+                    for n, ij in enumerate(code.count(first, block, [(k, builder.add)])):
+                        at = builder.add(first, code.number(n))
+                        i = code.load_splat(single, own, at)
+                        rest_i = builder.sub(code.load_splat(above, node, at), i)
+                        rest_ij = builder.sub(code.load(above, node, builder.mul(at, width), block), ij)
+                        for m, part in enumerate(((ij, i, j, every), (rest_ij, rest_i, rest_j, rest))):
+                            both, only_i, only_j = part[0], builder.sub(part[1], part[0]), builder.sub(part[2], part[0])
+                            neither = builder.sub(builder.sub(part[3], part[1]), only_j)
+                            for cell, value in enumerate((both, only_j, only_i, neither)):
+                                code.most(most[8 * n + 4 * m + cell], value)
+                for n in range(TILE):
+                    for m, variable in enumerate(best):
+                        cells = (builder.load(most[8 * n + 2 * m + cell]) for cell in range(2))
+                        code.most(variable, builder.add(*cells))
             for n, variable in enumerate(best):
                 code.store(builder.load(variable), out, builder.mul(code.number(n), width), block)
         return context.get_dummy_value()
 
     return types.void(kind, _A, _N, _N, _A, _N, _N, _A, _A, _N, _A), codegen
+
+
+@intrinsic
+def _move(typing_context, kind, source, width, moves, target, up, down, first, spill):
+    """See `squeeze`: compress a word of all columns and add it to ``target`` at bit ``up``, the rest to what follows."""
+
+    def codegen(context, builder, signature, args):
+        _, source, width, moves, target, up, down, first, spill = args
+        code = _Code(builder, kind, source, width)
+        target, moves = code.pointer(target), code.pointer(moves, _WORD)
+        steps = code.kind.width.bit_length() - 1
+        masks = [
+            code.splat(builder.trunc(word, code.kind) if steps < 6 else word)
+            for word in (builder.load(builder.gep(moves, [code.number(n)])) for n in range(steps + 1))
+        ]
+        up, down = (code.splat(builder.trunc(value, code.kind) if steps < 6 else value) for value in (up, down))
+        with code.range(width, code.lanes) as (block, _):
+            x = builder.and_(code.load(code.bits, block), masks[0])
+            for n in range(steps):
+                moved = builder.and_(x, masks[n + 1])
+                x = builder.or_(builder.xor(x, moved), builder.lshr(moved, code.constant(1 << n)))
+            high = builder.shl(x, up)
+            with builder.if_else(first) as (then, otherwise):
+                with then:
+                    code.store(high, target, block)
+                with otherwise:
+                    code.store(builder.or_(code.load(target, block), high), target, block)
+            with builder.if_then(spill):
+                code.store(builder.lshr(x, down), target, width, block)
+        return context.get_dummy_value()
+
+    flag = types.boolean
+    return types.void(kind, _A, _N, _A, _A, _N, _N, flag, flag), codegen
 
 
 @intrinsic
@@ -219,6 +266,25 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
     def pair_counts(bits, width, columns, runs, digits, step, k, out):
         """Write to ``out[i * width + j]``, for i < columns, the weight of class ``k`` in both columns i and j."""
         out[: columns * width] = _count(bits, width, columns, runs, digits, step, k).reshape(-1)
+
+    def single_counts(bits, width, runs, digits, step, k, out):
+        """Write to ``out[j]`` the weight of class ``k`` in column j."""
+        out[:width] = _count(bits, width, 1, runs, digits, step, k)[0]
+
+    def move_word(bits, source, width, moves, out, target, filled, spill):
+        """Compress a word of all columns by the rows ``moves[0]`` and add it to ``out`` at bit ``filled``.
+
+        moves[1:] : what is moved by 1, 2, 4, ... bits. ``target`` is the place of the word; if ``spill``, its end goes
+        to the next one. Words that no bits were added to before are overwritten.
+        """
+        x, size = bits[source : source + width].astype(np.uint64) & moves[0], 8 * bits.itemsize
+        for n in range(size.bit_length() - 1):
+            moved = x & moves[n + 1]
+            x = (x ^ moved) | (moved >> np.uint64(1 << n))
+        before = out[target : target + width] if filled else 0
+        out[target : target + width] = (before | (x << np.uint64(filled))) & np.uint64(2**size - 1)
+        if spill:
+            out[target + width : target + 2 * width] = x >> np.uint64(size - filled)
 
     def two_class(bits, width, columns, runs, digits, single, above, out):
         """Extremes over i of the signed difference z (class 0 less class 1) in the parts of j, for two sets of rows.
@@ -267,10 +333,33 @@ else:
         _pair_counts(out[0], bits.ctypes.data, width, columns, runs.ctypes.data, digits, step, k, out.ctypes.data)
 
     @njit(**INNER)
+    def single_counts(bits, width, runs, digits, step, k, out):
+        """See the twin above."""
+        _single_counts(out[0], bits.ctypes.data, width, 1, runs.ctypes.data, digits, step, k, out.ctypes.data)
+
+    @njit(**INNER)
+    def move_word(bits, source, width, moves, out, target, filled, spill):
+        """See the twin above."""
+        size = 8 * bits.itemsize
+        here = np.intp(bits.ctypes.data) + source * bits.itemsize
+        there = np.intp(out.ctypes.data) + target * bits.itemsize
+        down = (size - filled) & (size - 1)
+        _move(out[0], np.uintp(here), width, moves.ctypes.data, np.uintp(there), filled, down, filled == 0, spill)
+
+    @njit(**INNER)
     def two_class(bits, width, columns, runs, digits, single, above, out):
         """See the twin above."""
-        where = single.ctypes.data, above.ctypes.data, out.ctypes.data
-        _two_class(out[0], bits.ctypes.data, width, columns, runs.ctypes.data, digits, *where)
+        _two_class(
+            out[0],
+            bits.ctypes.data,
+            width,
+            columns,
+            runs.ctypes.data,
+            digits,
+            single.ctypes.data,
+            above.ctypes.data,
+            out.ctypes.data,
+        )
 
     @njit(**INNER)
     def many_class(bits, width, columns, runs, digits, classes, single, above, stride, out):
