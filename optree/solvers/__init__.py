@@ -11,6 +11,7 @@ from optree.solvers.spec import Parameter, Solver
 _MODULES = {
     "branches": "optree.solvers.branches",
     "cart": "optree.solvers.cart",
+    "dl85": "optree.solvers.dl85",
     "exhaustive": "optree.solvers.exhaustive",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",

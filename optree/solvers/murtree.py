@@ -1,161 +1,180 @@
-"""MurTree's problem, the best tree of a given depth and number of splits, by our own depth-limited search."""
+"""MurTree: the best tree of a given depth and number of splits.
+
+Source: E. Demirovic, A. Lukina, E. Hebrard, J. Chan, J. Bailey, C. Leckie, K. Ramamohanarao, P. J. Stuckey, "MurTree:
+Optimal Decision Trees via Dynamic Programming and Search", JMLR 23, 2022.
+
+Two searches solve the same problem. ``search="fast"`` is ours (``kernels/depth_search.py``): depth first over sets of
+rows with a memo, the paper's idea of solving the last two levels from counts of pairs of features, and bounds among all
+splits of a node in place of its two stored datasets. ``search="paper"`` is the paper's (``kernels/subtree_search.py``),
+each of its techniques with a switch, so that its tables can be rebuilt.
+
+Complexity: with q features and depth d at most O((2 q)^(d - 2)) sets of rows are counted, each in O(words of its rows *
+q^2): linear in the rows.
+
+Errors + penalty for each split is minimised by both: the fast search adds the penalty where it adds a split, the paper
+asks for the fewest errors with 1, 2, ... splits (Algorithm 6). Of trees of equal cost ``fewest_splits`` asks for one of
+fewest splits when splits cost nothing: by a price for which errors outweigh all splits together, or as Algorithm 7.
+Searches are the same on every machine; "random" features follow the seed.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from optree.budget import Clock, Pace
-from optree.errors import OptreeError
-from optree.problem import Problem
-from optree.result import Outcome, Trace
-from optree.solvers.kernels import depth_search as kernel
-from optree.solvers.kernels import table as tables
-from optree.solvers.kernels.columns import LANES, Columns, columns
-from optree.solvers.kernels.depth_tree import read_tree
-from optree.solvers.kernels.nodes import FRAME, Rules, Work
+from optree.errors import OptreeError, choice
+from optree.result import Outcome
+from optree.solvers.depth_limited import Search
+from optree.solvers.kernels import depth_search
+from optree.solvers.kernels import subtree_search as printed
+from optree.solvers.kernels import subtrees as caches
+from optree.solvers.kernels.columns import columns
+from optree.solvers.kernels.nodes import Rules
 from optree.solvers.spec import Parameter, Solver, Task
+from optree.solvers.subtrees import Answer, Options, Subtrees, items
 from optree.tree import LEAF, Tree
 
+SEARCHES = ("fast", "paper")
+CACHES = {"dataset": caches.DATASET, "branch": caches.BRANCH, "none": caches.NONE}
+CHILDREN = ("dynamic", "post-order")
+FEATURES = {"in-order": printed.IN_ORDER, "gini": printed.GINI, "random": printed.RANDOM}
 
-def new_work(data: Columns, rules: Rules) -> Work:
-    """Scratch memory for a problem; counts have the smallest type that holds its weight."""
-    words, levels = data.rows.shape[1], rules.depth + 2
-    kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
-    width = -(-len(data.rows) // LANES) * LANES
-    tables = 2 if data.classes == 2 else data.classes + 1
-    shares = max(1, min(rules.nodes, 1 << min(rules.depth - 1, 40)))
-    return Work(
-        frame=np.zeros(levels, FRAME),
-        column=np.zeros((levels, width), np.int64),
-        bits=np.zeros((levels, len(data.bits)), kind),
-        runs=np.zeros((levels, len(data.runs)), np.int64),
-        pairs=np.zeros((levels, tables * width * width), counts),
-        leaf=np.zeros((levels, 2, width), np.int64),
-        guess=np.zeros((levels, width), np.int64),
-        order=np.zeros((levels, width), np.int64),
-        lower=np.zeros((levels, 2, shares, width), np.int64),
-        child=np.zeros((levels, 2), np.int64),
-        above=np.zeros((levels, 2), np.int64),
-        key=np.zeros((levels, words), np.uint64),
-        part=np.zeros(words, np.uint64),
-        mask=np.zeros(len(data.bits) // width, kind),
-        piece=np.zeros(len(data.bits), kind),
-        piece_runs=np.zeros(len(data.runs), np.int64),
-        single=np.zeros(tables * width, counts),
-        best=np.zeros(8 * width, counts),
-        loss=np.zeros((2, 2, 2, width), np.int64),
-        curve=np.zeros((2, 4), np.int64),
-        moves=np.zeros(7, np.uint64),
-        digest=np.zeros(width, np.uint64),
-        seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
-        kept=np.zeros(width, np.int64),
-        state=np.array([-1, 0]),
-        stride=width * width,
-    )
+_SWITCHES = {
+    "cache": Parameter(str, "dataset", "what subproblems are stored by: dataset, branch or none (section 4.6)"),
+    "similarity_bound": Parameter(bool, True, "bound by datasets solved before (section 4.5)"),
+    "incremental_counts": Parameter(bool, True, "update counts of pairs by the rows that changed (section 4.4.3)"),
+    "depth_two": Parameter(bool, True, "solve two levels from counts of pairs (section 4.3)"),
+    "children": Parameter(str, "dynamic", "which part first: dynamic (most errors) or post-order (section 4.7)"),
+    "features": Parameter(str, "in-order", "order of features: in-order, gini or random (section 4.8)"),
+    "refined_bound": Parameter(bool, True, "bounds from all splits, and from the other part (section 4.6.3)"),
+}
 
 
-class _Search:
-    """A search under way."""
-
-    def __init__(self, data: Columns, rules: Rules):
-        self.data, self.rules = data, rules
-        self.work, self.table = new_work(data, rules), tables.new_table(data.rows.shape[1])
-        self.general = None if data.classes == 2 else True
-
-    @property
-    def iterations(self) -> int:
-        return int(self.work.state[kernel.ITERATIONS])
-
-    def interval(self) -> tuple[int, int]:
-        """(cost of the best tree in hand, lower bound); of a search that has begun."""
-        level, top = self.work.state[kernel.LEVEL], self.rules.depth
-        if level > top:
-            entry = self.table.entry[0]
-            return int(entry["upper"]), int(entry["lower"])
-        frame = self.work.frame[top]
-        lower = self.work.lower[top][:, :, 1 : frame["columns"]]
-        least = int((lower[0, : frame["shares"]] + lower[1, : frame["shares"]][::-1]).min()) + self.rules.penalty
-        return int(frame["upper"]), min(int(frame["upper"]), max(least, int(frame["lower"])))
-
-    def run(self, clock: Clock, note) -> str:
-        """Search in slices until the problem is solved or a limit is reached; the status."""
-        pace, status = Pace(clock), None
-        try:
-            while status is None:
-                if status := clock.limit(self.iterations):
-                    break
-                size = pace.next(self.iterations)
-                code = kernel.search(self.data, self.work, self.table, self.rules, self.general, size)
-                if self.work.state[kernel.LEVEL] >= 0:
-                    note(*self.interval())
-                if code == kernel.COMPLETE:
-                    return "optimal"
-                if code == kernel.NO_ROOM:
-                    entries, slots = tables.grown(self.table)
-                    more = entries * tables.ENTRY.itemsize - self.table.entry.nbytes + 8 * slots
-                    if status := clock.limit(self.iterations, more / 2**20):
-                        break
-                    self.table = tables.grow(self.table)
-        except KeyboardInterrupt:
-            status = "interrupted"
-        kernel.close(self.data, self.work, self.table, self.rules, self.general)
-        return status
-
-    def tree(self, problem: Problem, most: int) -> Tree:
-        """The best tree in hand, of at most so many splits."""
-        depth, words = self.rules.depth, self.data.rows.shape[1]
-        keys, limits = np.empty((2 * depth + 2, words), np.uint64), np.empty((2 * depth + 2, 3), np.int64)
-        feature, child = np.empty(2 * most + 1, np.int64), np.empty((2 * most + 1, 2), np.int64)
-        read_tree(self.data, self.work, self.table, self.rules, self.general, keys, limits, feature, child)
-
-        def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
-            return (LEAF, []) if feature[node] < 0 else (int(feature[node]) - 1, child[node].tolist())
-
-        return Tree.grow(problem, choose, 0)
+def leaf_tree(task: Task) -> Tree:
+    return Tree.grow(task.problem, lambda rows, state: (LEAF, []))
 
 
-def run(task: Task, seed: int, fewest_splits: bool) -> Outcome:
-    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    problem, objective, scale = task.problem, task.objective, task.scale
-    if objective.max_depth is None:
-        raise OptreeError("solver murtree: max_depth = None is not accepted; give a whole number >= 0")
-    data, certain = columns(problem)
-    offset = scale.error * certain + (scale.penalty if objective.penalty == "leaf" else 0)
+def leaf_cost(task: Task) -> int:
+    """What a leaf costs, less the penalty of one leaf if leaves are what is paid for."""
+    problem = task.problem
     heaviest = np.bincount(problem.y, problem.weights, len(problem.classes)).max()
-    leaf = scale.error * (problem.total_weight - int(heaviest))
-    counters = {"iterations": 0, "supports": 0}
-    most = len(problem.y) - 1
-    if objective.max_splits is not None:
-        most = min(most, objective.max_splits)
-    depth = min(objective.max_depth, most)
+    return task.scale.error * (problem.total_weight - int(heaviest))
+
+
+def limits(task: Task) -> tuple[int, int]:
+    """The levels and splits that a tree may have: no more than the rows can use."""
+    most = len(task.problem.y) - 1
+    if task.objective.max_splits is not None:
+        most = min(most, task.objective.max_splits)
+    depth = min(task.objective.max_depth, most)
+    return depth, min(most, (1 << min(depth, 60)) - 1)
+
+
+def fast(task: Task, fewest_splits: bool) -> Outcome:
+    """Our search."""
+    scale, counters = task.scale, {"iterations": 0, "supports": 0}
+    per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
+    depth, most = limits(task)
+    data, certain = columns(task.problem)
     if data is None or depth == 0:
-        bound = leaf + (scale.penalty if objective.penalty == "leaf" else 0)
-        return Outcome(Tree.grow(problem, lambda rows, state: (LEAF, [])), bound, "optimal", counters)
-    full = (1 << min(depth, 60)) - 1
-    nodes = 0 if objective.max_splits is None or most >= min(full, len(problem.y) - 1) else most
-    most = min(most, full)
+        return Outcome(leaf_tree(task), leaf_cost(task) + per_leaf, "optimal", counters)
+    offset = scale.error * certain + per_leaf
+    limited = task.objective.max_splits is not None and most < min((1 << min(depth, 60)) - 1, len(task.problem.y) - 1)
     ties = fewest_splits and scale.penalty == 0
     unit = most + 1 if ties else 1
-    rules = Rules(scale.error * unit, 1 if ties else scale.penalty, depth, nodes)
-    search = _Search(data, rules)
+    search = Search(data, Rules(scale.error * unit, 1 if ties else scale.penalty, depth, most if limited else 0))
     status = search.run(task.clock, lambda upper, lower: task.trace.add(upper // unit + offset, lower // unit + offset))
-    if search.work.state[kernel.LEVEL] < 0:
-        return Outcome(Tree.grow(problem, lambda rows, state: (LEAF, [])), offset, status, counters)
+    if search.work.state[depth_search.LEVEL] < 0:
+        return Outcome(leaf_tree(task), offset, status, counters)
     _, lower = search.interval()
     counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}
-    return Outcome(search.tree(problem, most), lower // unit + offset, status, counters)
+    return Outcome(search.tree(task.problem, most), lower // unit + offset, status, counters)
+
+
+def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outcome:
+    """The paper's search: one call, or one for each number of splits (Algorithms 6 and 7)."""
+    error, penalty = task.scale.error, task.scale.penalty
+    per_leaf = penalty if task.objective.penalty == "leaf" else 0
+    depth, most = limits(task)
+    data = items(task.problem, depth)
+    counters = {"iterations": 0, "subproblems": 0, "entries": 0}
+    leaf = leaf_cost(task)
+    if data is None or depth == 0:
+        return Outcome(leaf_tree(task), leaf + per_leaf, "optimal", counters)
+    search = Subtrees(data, depth, options, seed)
+    best, nodes, cost, lower, status = Answer(leaf // error, 0, 0), most, leaf, 0, None
+
+    def note() -> None:
+        task.trace.add(min(cost, error * found.errors + penalty * n) + per_leaf, lower + per_leaf)
+
+    asked = range(1, most + 1) if penalty else range(most, -1, -1) if fewest_splits else [most]
+    for n in asked:
+        descending = not penalty and n < most
+        upper = best.errors if descending else (cost - penalty * n - 1) // error
+        lower = cost if descending else min(cost, penalty * n)
+        if upper < 0 and not descending:
+            break
+        found = best
+        search.ask(data.rows[0], [], depth, n, upper)
+        if status := search.run(task.clock, lambda: search.calls, note):
+            found = search.best()
+        else:
+            found = search.answer()
+        if found.errors is not None and (descending or error * found.errors + penalty * n < cost):
+            best, nodes, cost = found, n, error * found.errors + penalty * n
+        if status or (descending and found.errors is None):
+            break
+        lower = cost if not penalty else lower
+    if status is None:
+        status, lower = "optimal", cost
+    tree = search.tree(task.problem, best, depth, nodes, task.clock, status == "optimal")
+    counters = {
+        "iterations": search.calls,
+        "subproblems": search.subproblems,
+        "entries": int(search.cache.used[1]),
+    }
+    return Outcome(tree, lower + per_leaf, status, counters)
+
+
+def run(task: Task, seed: int, search: str, fewest_splits: bool, **switches) -> Outcome:
+    """Search; see the module's text."""
+    if task.objective.max_depth is None:
+        raise OptreeError("solver murtree: max_depth = None is not accepted; give a whole number >= 0")
+    accepted = {"cache": CACHES, "children": CHILDREN, "features": FEATURES, "search": SEARCHES}
+    for name, values in accepted.items():
+        if (value := switches.get(name, search)) not in values:
+            raise choice(f"solver murtree: {name}", value, values)
+    if search == "fast":
+        for name, value in switches.items():
+            if value != _SWITCHES[name].default:
+                raise OptreeError(f"solver murtree: {name} = {value!r} is not accepted; it needs search = 'paper'")
+        return fast(task, fewest_splits)
+    options = Options(
+        cache=CACHES[switches["cache"]],
+        similarity=switches["similarity_bound"],
+        incremental=switches["incremental_counts"],
+        depth_two=switches["depth_two"],
+        dynamic=switches["children"] == "dynamic",
+        order=FEATURES[switches["features"]],
+        refined=switches["refined_bound"],
+        least=1,
+    )
+    return paper(task, seed, fewest_splits, options)
 
 
 SOLVER = Solver(
     name="murtree",
     title="the best tree of a given depth and size",
-    paper="Demirovic, Lukina, Hebrard, Chan, Bailey, Leckie, Ramamohanarao, Stuckey: MurTree, JMLR 2022",
+    paper="Demirovic et al.: MurTree, JMLR 23, 2022",
     features=("binary",),
     penalties=("split", "leaf"),
     constraints=("max_depth", "max_splits"),
     exact=True,
     anytime=True,
-    iteration="the pairs of columns counted once: of a set of rows, or of both parts of a split with two levels left",
+    iteration="counts of all pairs of columns for a set of rows, or for both parts of a split; paper: a call",
     run=run,
-    parameters={"fewest_splits": Parameter(bool, True, "of trees with the fewest errors find one of fewest splits")},
+    parameters={
+        "search": Parameter(str, "fast", "fast: ours; paper: the printed search, to which the other switches belong"),
+        "fewest_splits": Parameter(bool, False, "of trees with the fewest errors find one of fewest splits"),
+        **_SWITCHES,
+    },
 )

@@ -20,6 +20,7 @@ class Columns(NamedTuple):
     rows: np.ndarray  # uint64[columns, words / 4, 2 or 1], the same, column after column
     runs: np.ndarray  # int64[digits * classes + 1], see `vectors`
     salt: np.ndarray  # uint64[words of `rows`], odd random numbers
+    group: np.ndarray  # int64[words, bits of a word], the row of each bit, -1 for none
     number: np.ndarray  # int64[columns], 0, 1, ...
     digits: int
     classes: int
@@ -82,8 +83,11 @@ def _merge(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return first, total.astype(np.int64).reshape(len(first), -1)
 
 
-def columns(problem: Problem) -> tuple[Columns | None, int]:
+def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | None, int]:
     """The columns of a problem, None if a leaf is as good as any tree; and the loss that no tree avoids.
+
+    ``merge`` : whether equal rows may be merged. ``kind`` : the type of words, by default the shortest that counts the
+    weight of all rows.
 
     Equal rows are merged if that at least halves the words, for digits of weights need runs of their own. Of merged
     rows of all classes each class loses the least weight, m: a leaf names one class, so it errs on m for every other
@@ -99,7 +103,7 @@ def columns(problem: Problem) -> tuple[Columns | None, int]:
     weights = np.zeros((len(codes), len(present)), np.int64)
     weights[np.arange(len(codes)), y] = size
     certain = 0
-    first, merged = _merge(codes, weights)
+    first, merged = _merge(codes, weights) if merge else (codes, weights)
     if len(first) < len(codes):
         least = merged.min(axis=1)
         rest = merged - least[:, None]
@@ -108,12 +112,14 @@ def columns(problem: Problem) -> tuple[Columns | None, int]:
             codes, weights, certain = codes[first[kept]], rest[kept], int(least.sum()) * (len(present) - 1)
     if np.count_nonzero(weights.any(axis=0)) < 2:
         return None, certain
-    return _pack(codes, weights), certain
+    return _pack(codes, weights, kind), certain
 
 
-def _pack(codes: np.ndarray, weights: np.ndarray) -> Columns:
+def _pack(codes: np.ndarray, weights: np.ndarray, kind=None) -> Columns:
     weight, digits = int(weights.sum()), int(weights.max()).bit_length()
-    kind = next(kind for kind in (np.uint16, np.uint32, np.uint64) if weight < 2 ** (8 * np.dtype(kind).itemsize - 1))
+    if kind is None:
+        kinds = (np.uint16, np.uint32, np.uint64)
+        kind = next(kind for kind in kinds if weight < 2 ** (8 * np.dtype(kind).itemsize - 1))
     size = 8 * np.dtype(kind).itemsize
     groups, runs = [], [0]
     for digit in range(digits - 1, -1, -1):
@@ -134,6 +140,7 @@ def _pack(codes: np.ndarray, weights: np.ndarray) -> Columns:
         rows=rows,
         runs=np.array(runs, np.int64),
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
+        group=group,
         number=np.arange(count),
         digits=digits,
         classes=weights.shape[1],

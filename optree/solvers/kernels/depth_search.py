@@ -12,7 +12,8 @@ Bounds, for costs T(A) of the best tree for rows A within given levels and split
   j = 0 by L - error * |f = 1, j = 1|, for every other column j, and part f = 0 likewise; the node's counts of pairs are
   these sizes (`spread`).
 - T for fewer splits is at least T for more, so a bound also holds for every smaller share of splits.
-- T(A) >= min(leaf, penalty): a tree that is not a leaf has a split.
+- A tree is a leaf, or has one split, or at least two: T(A) >= min(leaf, best with one split, 2 * penalty), and the
+  first two are known of all parts of a node from its counts of pairs.
 - A node is at least the least sum, over its splits and shares, of penalty and bounds of the parts, or a leaf.
 """
 
@@ -127,7 +128,10 @@ def enter(data, work, rules, d, general):
             work.leaf[d, side, j] = leaf
             work.guess[d, j] = min(leaf, split) + (penalty if side == 0 else work.guess[d, j])
             for a in range(frame["shares"]):
-                work.lower[d, side, a, j] = leaf if nodes and least + a == 0 else min(leaf, penalty)
+                share = least + a if nodes else 3
+                work.lower[d, side, a, j] = leaf if share == 0 else min(leaf, split)
+                if share > 1:
+                    work.lower[d, side, a, j] = min(work.lower[d, side, a, j], 2 * penalty)
     arrange(work, d)
     if columns > 1 and best[3] < best[0]:
         frame["upper"], frame["best"] = best[3], work.order[d, 0]
@@ -135,7 +139,7 @@ def enter(data, work, rules, d, general):
     return columns > 1 and frame["upper"] > frame["lower"]
 
 
-@njit(**INNER)
+@njit(inline="always")
 def bound(work, d, j, a):
     """A bound of the trees of level ``d`` with column ``j`` at the root, without its penalty."""
     return work.lower[d, 0, a, j] + work.lower[d, 1, work.frame[d]["shares"] - 1 - a, j]
@@ -170,7 +174,7 @@ def probe(data, work, table, d, column, side, depth, nodes):
     return find(table, data.rows, work.part, hashed, depth, nodes), hashed
 
 
-@njit(**INNER)
+@njit(inline="always")
 def evaluate(data, work, table, rules, j, general):
     """Solve both parts of column ``j`` of level 3."""
     frame, nodes = work.frame[3], 0
@@ -210,7 +214,7 @@ def evaluate(data, work, table, rules, j, general):
         improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
 
 
-@njit(**INNER)
+@njit(inline="always")
 def improve(frame, cost, column, share):
     """Note a tree if it is better than the best in hand."""
     if cost < frame["upper"]:
@@ -248,7 +252,7 @@ def learn(data, work, table, rules, d, side, general):
     improve(frame, total, j, frame["least"] + frame["portion"])
 
 
-@njit(**INNER)
+@njit(inline="always")
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
     frame = work.frame[d]
@@ -258,7 +262,7 @@ def nodes_of(work, d, side):
     return frame["nodes"] - 1 - share if side else share
 
 
-@njit(**INNER)
+@njit(inline="always")
 def begin(data, work, table, rules, d, general):
     """Look up both parts of a new candidate of level ``d``."""
     frame = work.frame[d]
@@ -292,7 +296,7 @@ def choose(work, rules, d):
     return 1 if open1 else 0 if open0 else -1
 
 
-@njit(**INNER)
+@njit(inline="always")
 def descend(data, work, table, rules, d, side, general):
     """Make level ``d - 1`` one part of the candidate of level ``d``; False if it is solved with that."""
     frame, below = work.frame[d], work.frame[d - 1]
@@ -315,7 +319,7 @@ def descend(data, work, table, rules, d, side, general):
     return enter(data, work, rules, d - 1, general)
 
 
-@njit(**INNER)
+@njit(inline="always")
 def start(data, work, table, rules, general):
     """Make the top level: the problem. False if it is solved with that."""
     d = rules.depth
@@ -332,7 +336,7 @@ def start(data, work, table, rules, general):
     return enter(data, work, rules, d, general)
 
 
-@njit(**INNER)
+@njit(inline="always")
 def advance(data, work, table, rules, d, general):
     """One step of the search at level ``d``; the level that is at work after it."""
     frame = work.frame[d]
@@ -356,9 +360,10 @@ def advance(data, work, table, rules, d, general):
 
 @njit(cache=True, nogil=True)
 def search(data, work, table, rules, general, iterations):
-    """Search on for so many iterations; COMPLETE, or what stopped it.
+    """Search on for so many iterations; COMPLETE, or what stopped it. Negative: end the search, leaving all levels.
 
-    ``general`` is None for two classes, and True for any number: numba compiles only what is needed.
+    ``general`` is None for two classes, and True for any number: numba compiles only what is needed. Left early, the
+    table's entry of the problem holds the interval that was reached.
     """
     data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
     last = work.state[ITERATIONS] + iterations
@@ -373,6 +378,11 @@ def search(data, work, table, rules, general, iterations):
                 work.state[LEVEL] = rules.depth + 1
         elif d > rules.depth:
             return COMPLETE
+        elif iterations < 0:
+            leave(work, table, rules, d)
+            if d < rules.depth:
+                learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
+            work.state[LEVEL] = d + 1
         elif work.state[ITERATIONS] >= last:
             return PAUSED
         elif not has_room(table, 2):
@@ -388,16 +398,3 @@ def search(data, work, table, rules, general, iterations):
                 if d < rules.depth:
                     learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
             work.state[LEVEL] = after
-
-
-@njit(cache=True, nogil=True)
-def close(data, work, table, rules, general):
-    """End the search early: leave all levels, so that the table's entry of the problem holds what was reached."""
-    data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
-    d = work.state[LEVEL]
-    while 0 <= d <= rules.depth:
-        leave(work, table, rules, d)
-        if d < rules.depth:
-            learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
-        d += 1
-    work.state[LEVEL] = d

@@ -37,7 +37,7 @@ def side_loss(pairs, i, j, side, width, stride, classes, general):
     return rows - here - there
 
 
-@njit(**INNER)
+@njit(inline="always")
 def small_tree(data, work, rules, splits, out, general):
     """The best tree of at most two levels and so many splits for the rows ``work.mask``: columns of root and sides.
 
@@ -75,7 +75,7 @@ def small_tree(data, work, rules, splits, out, general):
                     return
 
 
-@njit(**INNER)
+@njit(inline="always")
 def part_of(data, key, column, side, out):
     """The rows of ``key`` in one part of a column."""
     rows = data.rows[column]

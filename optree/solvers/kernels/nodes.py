@@ -188,7 +188,7 @@ def _alike(bits, width, words, i, j):
     return different == 0
 
 
-@njit(**INNER)
+@njit(inline="always")
 def build(work, d, bits, width, columns, runs, names):
     """Make level ``d`` of the rows ``work.mask`` of these columns, which the problem knows by ``names``."""
     frame, out = work.frame[d], work.bits[d]
@@ -205,7 +205,7 @@ def build(work, d, bits, width, columns, runs, names):
     frame["columns"], frame["width"] = kept, size
 
 
-@njit(**INNER)
+@njit(inline="always")
 def select(work, d, column, side):
     """Write to ``work.mask`` the rows of one part of a column of level ``d``, in that level's order."""
     bits, width, runs = work.bits[d], work.frame[d]["width"], work.runs[d]
@@ -226,7 +226,7 @@ def count_node(work, d, data, general):
     frame["rows"] = total_weight(pairs, stride, classes, general)[0]
 
 
-@njit(**INNER)
+@njit(inline="always")
 def tiled(columns):
     """Columns, rounded up to whole tiles."""
     return (columns + TILE - 1) // TILE * TILE
@@ -248,7 +248,7 @@ def add_up(counts, stride, size, classes, general):
                 counts[classes * stride + i] += counts[k * stride + i]
 
 
-@njit(**INNER)
+@njit(inline="always")
 def total_weight(counts, stride, classes, general):
     """The sums that `add_up` adds."""
     k = 1 if general is None else classes

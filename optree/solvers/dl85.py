@@ -1,0 +1,67 @@
+"""DL8.5: the best tree of a given depth, by branch and bound over itemsets.
+
+Source: G. Aglin, S. Nijssen, P. Schaus, "Learning Optimal Decision Trees Using Caching Branch-and-Bound Search", AAAI
+2020. Idea: depth first over features in their order, the part without the feature before the part with it; what a
+branch (an itemset) turned out to need is cached, and a search that fails within its bound leaves a lower bound. It is
+MurTree's search with every technique of its own off (``kernels/subtree_search.py``), as that paper compares them.
+``min_samples_leaf`` is its minimum support.
+
+Complexity: at most sum over k <= d of 2^k binomial(q, k) branches, each with q splits in O(words of its rows).
+"""
+
+from __future__ import annotations
+
+from optree.errors import OptreeError
+from optree.result import Outcome
+from optree.solvers.kernels import subtree_search as kernel
+from optree.solvers.kernels import subtrees as caches
+from optree.solvers.murtree import leaf_cost, leaf_tree, limits
+from optree.solvers.spec import Solver, Task
+from optree.solvers.subtrees import Answer, Options, Subtrees, items
+
+
+def run(task: Task, seed: int) -> Outcome:
+    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
+    if task.objective.max_depth is None:
+        raise OptreeError("solver dl85: max_depth = None is not accepted; give a whole number >= 0")
+    if task.scale.penalty:
+        raise OptreeError(
+            f"solver dl85: regularization = {task.objective.regularization} is not accepted; it minimises errors, give 0"
+        )
+    depth, most = limits(task)
+    data, error = items(task.problem, depth), task.scale.error
+    best, lower, status = Answer(leaf_cost(task) // error, 0, 0), 0, "optimal"
+    if data is None or depth == 0:
+        return Outcome(leaf_tree(task), leaf_cost(task), status, {"iterations": 0, "calls": 0})
+    least = task.objective.min_samples_leaf
+    off = dict.fromkeys(("similarity", "incremental", "depth_two", "dynamic", "refined"), False)
+    search = Subtrees(data, depth, Options(cache=caches.BRANCH, order=kernel.IN_ORDER, least=least, **off), 0)
+    search.ask(data.rows[0], [], depth, (1 << min(depth, 40)) - 1, best.errors)
+
+    def note() -> None:
+        errors = search.best().errors
+        task.trace.add(error * (best.errors if errors is None else errors), 0)
+
+    stopped = search.run(task.clock, lambda: search.subproblems, note)
+    found = search.best() if stopped else search.answer()
+    best = best if found.errors is None else found
+    if not stopped:
+        lower = error * best.errors
+    nodes = (1 << min(depth, 40)) - 1
+    tree = search.tree(task.problem, best, depth, nodes, task.clock, not stopped)
+    counters = {"iterations": search.subproblems, "calls": search.calls}
+    return Outcome(tree, lower, stopped or status, counters)
+
+
+SOLVER = Solver(
+    name="dl85",
+    title="branch and bound over itemsets with a cache: MurTree's comparison",
+    paper="Aglin, Nijssen, Schaus: Learning Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("max_depth", "min_samples_leaf"),
+    exact=True,
+    anytime=True,
+    iteration="one cache entry created: an itemset that was searched",
+    run=run,
+)
