@@ -19,10 +19,12 @@ tree.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optree.budget import Clock, Pace
-from optree.objective import Scale
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Trace
 from optree.solvers import engine_tables as tables
@@ -46,14 +48,15 @@ _SWITCHES = {
 }
 
 
-def _rules(scale: Scale, per_leaf: bool, on: dict[str, bool]) -> Rules:
+def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
     return Rules(
         error=scale.error,
         penalty=scale.penalty,
         margin=scale.penalty // scale.error if on["gain_bound"] else 0,
         step=min(max(2 * scale.penalty, scale.error), int(INFINITE) // 2),
+        least=objective.min_samples_leaf if data.n_totals > 1 else 0,
         most_parts=int(INFINITE) // 2 // max(1, scale.penalty),
-        per_leaf=per_leaf,
+        per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
         **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "peek", "duplicates")},
@@ -127,16 +130,18 @@ class _Search:
 
     def _stump(self, rows: np.ndarray) -> int:
         """The feature of the best stump of some rows, -1 if a leaf is as good."""
-        codes, y, weights = self.problem.codes[rows], self.problem.y[rows], self.problem.weights[rows]
-        classes, sizes = len(self.problem.classes), self.problem.n_parts
-        best, chosen = weights.sum() - np.bincount(y, weights, classes).max(), -1
-        best = int(best) * self.rules.error
+        rows = rows[self.problem.weights[rows] > 0]
+        if not len(rows):
+            return -1
+        codes, loss = self.problem.codes[rows], self.problem.losses(rows)
+        best, chosen = int(loss.sum(axis=0).min()) * self.rules.error, -1
         for f, j in enumerate(self.data.feature):
-            cell = codes[:, j] * classes + y
-            counts = np.bincount(cell, weights, sizes[j] * classes).astype(np.int64).reshape(-1, classes)
-            held = int(counts.any(axis=1).sum())
-            price = self.rules.penalty * (held - 1 if self.rules.per_leaf else 1)
-            cost = price + int((counts.sum(axis=1) - counts.max(axis=1)).sum()) * self.rules.error
+            order = np.argsort(codes[:, j], kind="stable")
+            first = np.flatnonzero(np.diff(codes[order, j], prepend=-1))
+            if np.diff(first, append=len(rows)).min() < self.rules.least:
+                continue
+            price = self.rules.penalty * (len(first) - 1 if self.rules.per_leaf else 1)
+            cost = price + int(np.add.reduceat(loss[order], first).min(axis=1).sum()) * self.rules.error
             if cost < best:
                 best, chosen = cost, f
         return chosen
@@ -145,18 +150,23 @@ class _Search:
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     problem, objective, scale = task.problem, task.objective, task.scale
-    per_leaf = objective.penalty == "leaf"
-    offset = scale.penalty if per_leaf else 0  # a leaf costs that, a split of p parts p - 1 times that
-    heaviest = max(int(problem.weights[problem.y == k].sum()) for k in range(len(problem.classes)))
-    leaf = scale.error * (problem.total_weight - heaviest)
-    data = layout(problem) if leaf > scale.penalty and objective.max_depth != 0 else None
+    losses = problem.losses(slice(None)).sum(axis=0)
+    constant = 0
+    if problem.costs is not None:  # what each class costs however it is predicted
+        least = problem.costs.min(axis=1)
+        constant = scale.error * int((problem.weights * least[problem.y]).sum())
+        problem = replace(problem, costs=problem.costs - least[:, None])
+    offset = constant + (scale.penalty if objective.penalty == "leaf" else 0)  # of p parts, p - 1 are paid by the split
+    leaf = scale.error * int(losses.min()) - constant
+    split = leaf > scale.penalty and objective.max_depth != 0
+    data = layout(problem, objective.min_samples_leaf > 1) if split else None
     counters = {"iterations": 0, "supports": 0}
     if data is None:
         tree = Tree.grow(problem, lambda rows, state: (LEAF, []))
         lower, status = leaf + offset, "optimal"
     else:
         left = -1 if objective.max_depth is None else objective.max_depth
-        search = _Search(problem, data, _rules(scale, per_leaf, switches), left, leaf)
+        search = _Search(problem, data, _rules(scale, objective, data, switches), left, leaf)
         status = search.run(task.clock, task.trace, offset)
         tree, lower = search.tree(), search.interval()[1] + offset
         counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])}
@@ -169,7 +179,7 @@ SOLVER = Solver(
     paper="optree's own engine; see the module's text for its sources",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
-    constraints=("max_depth",),
+    constraints=("max_depth", "min_samples_leaf", "costs"),
     exact=True,
     anytime=True,
     iteration="one visit to a set of rows: its splits bounded",

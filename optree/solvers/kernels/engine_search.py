@@ -29,11 +29,11 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     column, parts = 0, 2
     if t < 0:
         counts = stack.row[0]
-        count_column(stack, d, 0, counts)
+        count_column(data, stack, d, 0, counts)
     else:
         f, column = stack.feature[d, t], stack.column[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
-        counts = count_part(stack, d, column, parts, part)
+        counts = count_part(data, stack, d, column, parts, part)
     n, most, n_classes = np.int64(0), np.int64(0), 0
     for i in range(above["n_classes"]):
         weight = counts[stack.classes[d, i], 0]
@@ -42,8 +42,12 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
-    stack.classes[d + 1, n_classes] = len(counts) - 1
+    if rules.least:
+        n = counts[len(counts) - 3, 0]
+    for i in range(data.n_totals):
+        stack.classes[d + 1, n_classes + i] = data.n_classes + i
     frame["n_classes"] = n_classes
+    frame["n_counts"] = n_classes + data.n_totals
     frame["entry"] = entry
     frame["budget"] = budget
     frame["upper"] = rules.error * (n - most)
