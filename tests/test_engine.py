@@ -238,7 +238,7 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     objective = Objective.of("0.01")
     expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
     monkeypatch.setattr(engine_tables, "new_memo", small_memo)
-    monkeypatch.setattr(engine_tables, "new_stack", lambda data, left, step: roomy_stack(data, left, step, depth=2))
+    monkeypatch.setattr(engine_tables, "new_stack", lambda data, left: roomy_stack(data, left, depth=2))
     monkeypatch.setattr(engine_tables, "grow_memo", count)
     for seed, before in enumerate(expected):
         result = SOLVER.solve(harder_problem(seed), objective)

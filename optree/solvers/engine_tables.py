@@ -21,7 +21,7 @@ def new_memo(data: Layout) -> Memo:
     )
 
 
-def new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
+def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
     """A stack with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
     q, width = len(data.feature), len(data.bits) // words
@@ -46,12 +46,12 @@ def new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         source=np.empty(width, np.int64),
-        stride=np.full(q, step, np.int64),
+        stride=np.empty(q, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
         present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(3, np.int64),
     )
     root = stack.frame[0]
     root["left"], root["n_features"], root["n_binary"] = left, q, data.n_binary

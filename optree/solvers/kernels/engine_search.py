@@ -16,7 +16,7 @@ from optree.solvers.kernels.splits import expand, improve, look_up, refresh
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
 # Indices of `Stack.state`.
-DEPTH, ITERATIONS = range(2)
+DEPTH, ITERATIONS, STARTED = range(3)
 
 
 @njit(**INNER)
@@ -180,7 +180,7 @@ def descend(data, memo, stack, d, clause, rules):
 def search(data, memo, stack, rules, iterations):
     """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
 
-    The first call starts at frame 0, whose only part is the root.
+    The first call starts at frame 0, whose only part is the root; its budget is the root's.
     """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     last = stack.state[ITERATIONS] + iterations
@@ -192,15 +192,17 @@ def search(data, memo, stack, rules, iterations):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH
-        frame, clause, budget, t = stack.frame[d], -1, INFINITE, -1
+        frame, clause, t = stack.frame[d], -1, -1
+        budget = frame["budget"]
         if d > 0:
             clause, budget = choose(data, memo, stack, d, rules)
             t = frame["current"]
-        if clause < 0 and memo.used[0] > 0:
+        if clause < 0 and stack.state[STARTED]:
             if d > 0:
                 leave(memo, stack, d)
             stack.state[DEPTH] -= 1
             continue
+        stack.state[STARTED] = 1
         at, seen = descend(data, memo, stack, d, clause, rules)
         entry, part = memo.entry[at], 1
         if d > 0:

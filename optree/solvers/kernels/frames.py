@@ -93,7 +93,7 @@ class Stack(NamedTuple):
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    state: np.ndarray  # int64[2]: depth of the frame on top, iterations
+    state: np.ndarray  # int64[3]: depth of the frame on top, iterations, whether the root was visited
 
 
 @njit(**INNER)
