@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from refusal import refused
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
@@ -49,10 +50,11 @@ def test_what_a_fit_leaves_behind():
     assert len(set(model.apply(COLOURS))) == 3
 
 
-def test_limits_leave_a_tree_and_a_gap():
+def test_limits_leave_a_tree_a_gap_and_a_warning():
     random = np.random.RandomState(0)
     X, y = random.randint(3, size=(300, 10)), random.randint(3, size=300)
-    model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0"):
+        model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
     assert model.status_ == "iteration_limit"
     assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
     assert model.gap_ > 0
@@ -178,8 +180,8 @@ def test_costs_of_mistakes():
 def test_constraints_and_a_warm_start():
     X, y = noisy(4)
     free = OptimalTreeClassifier("0.001").fit(X, y)
-    small = OptimalTreeClassifier("0.001", max_splits=2, warm_start=True).fit(X, y)
-    assert small.tree_.n_splits == 2 < free.tree_.n_splits
+    small = OptimalTreeClassifier("0.001", max_splits=3, warm_start=True).fit(X, y)
+    assert small.tree_.n_splits == 3 < free.tree_.n_splits
     large = OptimalTreeClassifier("0.001", min_samples_leaf=15).fit(X, y)
     assert np.unique(large.apply(X), return_counts=True)[1].min() >= 15
     assert small.set_params(max_splits=None).fit(X, y).cost_ == free.cost_
