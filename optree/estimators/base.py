@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from numbers import Number
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -81,15 +83,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         seed = getattr(self, "random_state", None) or 0
         start = self._start(problem, objective)
         result = solvers.get(self._solver).solve(problem, objective, budget, seed, start, **self._parameters())
-        self._keep(
-            result.tree, result.status, result.cost_in_rows, result.lower_bound_in_rows, problem.total_weight, unit
-        )
+        cost, bound = result.cost_in_rows, result.lower_bound_in_rows
+        self._keep(result.tree, result.status, cost, bound, problem.total_weight, unit)
+        if result.status not in ("optimal", "heuristic"):
+            text = (
+                f"the search was ended by its {result.status} with a gap of {self.gap_:.4f}; the tree is the best found"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
         return self
 
-    def _keep(
-        self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction
-    ) -> None:
+    def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
         """Set what a fit leaves behind; cost, bound and total weight in ``unit``."""
         self.tree_, self.status_ = tree, status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit

@@ -44,8 +44,8 @@ class OptimalTreeClassifier(TreeClassifier):
         By default one for each wrong class.
     max_thresholds : int or None, default=None
         The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=None
-        Seconds of search.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
     memory_limit : float or None, default=None
         MiB of memory of the whole process.
     iteration_limit : int or None, default=None
@@ -88,7 +88,7 @@ class OptimalTreeClassifier(TreeClassifier):
         class_weight=None,
         costs=None,
         max_thresholds=None,
-        time_limit=None,
+        time_limit=30,
         memory_limit=None,
         iteration_limit=None,
         categorical_features="from_dtype",
