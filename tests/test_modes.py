@@ -10,8 +10,11 @@ import pytest
 from checkout import ROOT
 
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, ["test_exact.py", "test_branches.py", "test_engine.py"]),
-    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["test_exact.py"]),
+    "bounds-checked": (
+        {"NUMBA_BOUNDSCHECK": "1"},
+        ["test_exact.py", "test_branches.py", "test_engine.py", "test_murtree.py"],
+    ),
+    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["test_exact.py", "test_murtree.py"]),
 }
 
 

@@ -29,11 +29,13 @@ def test_every_solver_declares_itself():
     [
         (
             lambda: solvers.get("brnaches"),
-            "algorithm: 'brnaches' is not known; accepted: branches, cart, exhaustive, optree",
+            "algorithm: 'brnaches' is not known; accepted: branches, cart, dl85, exhaustive, murtree, optree",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),
         (lambda: solve("branches", "leaf"), "solver branches: penalty: 'leaf' is not known; accepted: split"),
+        (lambda: solve("murtree"), "solver murtree: max_depth = None is not accepted; give a whole number >= 0"),
+        (lambda: solve("dl85"), "solver dl85: regularization = 1/10 is not accepted; give 0"),
         (lambda: solve("cart", parts=3), "solver cart: features with 3 parts are not accepted; use a binary encoding"),
     ],
 )
@@ -47,7 +49,7 @@ def test_training_rows_of_an_unknown_category_are_refused():
     problem = make([[0], [-1]], [0, 1], [2], 2)
     for name in solvers.names():
         with pytest.raises(OptreeError, match=f"solver {name}: training rows have code -1"):
-            solvers.get(name).solve(problem, Objective.of("0.1"))
+            solvers.get(name).solve(problem, Objective.of("0", max_depth=2))
 
 
 def solve(name, penalty="split", parts=2, **parameters):

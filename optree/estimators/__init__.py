@@ -2,6 +2,13 @@
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.branches import BranchesClassifier
+from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.optimal import OptimalTreeClassifier
 
-__all__ = ["BranchesClassifier", "OptimalTreeClassifier", "TreeClassifier"]
+__all__ = [
+    "BranchesClassifier",
+    "DL85Classifier",
+    "MurTreeClassifier",
+    "OptimalTreeClassifier",
+    "TreeClassifier",
+]

@@ -15,7 +15,6 @@ from optree.problem import Problem
 from optree.solvers.kernels import depth_search as kernel
 from optree.solvers.kernels import table as tables
 from optree.solvers.kernels.columns import LANES, Columns
-from optree.solvers.kernels.depth_tree import read_tree
 from optree.solvers.kernels.nodes import FRAME, Rules, Work
 from optree.tree import LEAF, Tree
 
@@ -52,7 +51,7 @@ def new_work(data: Columns, rules: Rules) -> Work:
         digest=np.zeros(width, np.uint64),
         seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
         kept=np.zeros(width, np.int64),
-        state=np.array([-1, 0]),
+        state=np.array([-1, 0, 0, 0]),
         stride=width * width,
     )
 
@@ -64,6 +63,14 @@ class Search:
         self.data, self.rules = data, rules
         self.work, self.table = new_work(data, rules), tables.new_table(data.rows.shape[1])
         self.general = None if data.classes == 2 else True
+        top, width = rules.depth + 1, len(self.work.kept)
+        self.work.bits[top], self.work.runs[top] = data.bits, data.runs
+        self.work.column[top, : len(data.rows)] = np.arange(len(data.rows))
+        self.work.frame[top]["columns"], self.work.frame[top]["width"] = len(data.rows), width
+
+    def step(self, iterations: int) -> int:
+        """Call the kernel."""
+        return kernel.search(self.data, self.work, self.table, self.rules, self.general, iterations)
 
     @property
     def iterations(self) -> int:
@@ -88,7 +95,7 @@ class Search:
                 if status := clock.limit(self.iterations):
                     break
                 size = pace.next(self.iterations)
-                code = kernel.search(self.data, self.work, self.table, self.rules, self.general, size)
+                code = self.step(size)
                 if self.work.state[kernel.LEVEL] >= 0:
                     note(*self.interval())
                 if code == kernel.COMPLETE:
@@ -102,17 +109,64 @@ class Search:
         except KeyboardInterrupt:
             status = "interrupted"
         if self.work.state[kernel.LEVEL] >= 0:
-            kernel.search(self.data, self.work, self.table, self.rules, self.general, -1)
+            self.step(kernel.CLOSE)
         return status
 
-    def tree(self, problem: Problem, most: int) -> Tree:
-        """The best tree in hand, of at most so many splits."""
-        depth, words = self.rules.depth, self.data.rows.shape[1]
-        keys, limits = np.empty((2 * depth + 2, words), np.uint64), np.empty((2 * depth + 2, 3), np.int64)
-        feature, child = np.empty(2 * most + 1, np.int64), np.empty((2 * most + 1, 2), np.int64)
-        read_tree(self.data, self.work, self.table, self.rules, self.general, keys, limits, feature, child)
+    def tree(self, problem: Problem) -> Tree:
+        """The best tree in hand; of a search that is over.
 
-        def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
-            return (LEAF, []) if feature[node] < 0 else (int(feature[node]) - 1, child[node].tolist())
+        A set of rows has its split in the table, or is a leaf. Subtrees of at most two levels or splits are found again
+        from counts of pairs, which is much less than storing them; so are sets of rows that were never searched.
+        """
+        table, work, limited = self.table, self.work, self.rules.nodes > 0
 
-        return Tree.grow(problem, choose, 0)
+        def choose(rows: np.ndarray, state) -> tuple[int, list]:
+            if isinstance(state, int):
+                return (LEAF, []) if state < 1 else (state - 1, [0, 0])
+            key, depth, nodes = state
+            if depth == 0 or (limited and nodes == 0):
+                return LEAF, []
+            frame = work.frame[0]
+            frame["depth"], frame["nodes"] = depth, nodes if depth > 2 and (nodes > 2 or not limited) else -1
+            work.part[:], work.mask[:] = key, key.view(work.mask.dtype)
+            self.step(kernel.READ)
+            at = int(work.state[kernel.FOUND])
+            if at < 0:
+                most = 3 if depth > 1 else 1
+                root, *sides = self._small(min(most, nodes) if limited else most)
+                return (LEAF, []) if root < 1 else (root - 1, sides)
+            column, share = int(table.entry[at]["feature"]), int(table.entry[at]["share"])
+            if column < 0:
+                return LEAF, []
+            inside, rest = key & self.data.rows[column], key & ~self.data.rows[column]
+            shares = (share, nodes - 1 - share) if limited else (0, 0)
+            return column - 1, [(rest, depth - 1, shares[0]), (inside, depth - 1, shares[1])]
+
+        return Tree.grow(problem, choose, (self.data.rows[0], self.rules.depth, self.rules.nodes))
+
+    def _small(self, most: int) -> list[int]:
+        """Of the rows of level 0 the best tree of two levels: columns of the root and of its parts, 0 for a leaf.
+
+        Of equal trees one of fewest splits, at most ``most``.
+        """
+        work, rules, classes = self.work, self.rules, self.data.classes
+        columns, width = (int(work.frame[0][name]) for name in ("columns", "width"))
+        loss, costs = work.loss[1][:, :, :columns], work.curve[1][: most + 1]
+        used = int(costs.argmin())
+        if used == 0:
+            return [0, 0, 0]
+        patterns = [pattern for pattern in ((0, 0), (1, 0), (0, 1), (1, 1)) if 1 + sum(pattern) == used]
+        for pattern in patterns:
+            cost = rules.error * (loss[0, pattern[0]] + loss[1, pattern[1]]) + rules.penalty * used
+            j = int(cost[1:].argmin()) + 1
+            if cost[j] == costs[used]:
+                break
+        names, pairs = work.column[0], work.pairs[0].reshape(-1, work.stride)[:, : columns * width]
+        pairs = pairs.reshape(-1, columns, width)[:, :, :columns].astype(np.int64)
+        counts = np.stack([pairs[1] + pairs[0], pairs[1] - pairs[0]]) // 2 if classes == 2 else pairs[:classes]
+        found = [int(names[j])]
+        for side in range(2):
+            with_i = counts[:, :, j] if side else counts[:, 0] - counts[:, :, j]  # by class and i
+            kept = with_i.max(axis=0) + (with_i[:, :1] - with_i).max(axis=0)
+            found.append(int(names[kept[1:].argmax() + 1]) if pattern[side] else 0)
+        return found

@@ -11,7 +11,6 @@ Complexity: at most sum over k <= d of 2^k binomial(q, k) branches, each with q 
 
 from __future__ import annotations
 
-from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers.kernels import subtree_search as kernel
 from optree.solvers.kernels import subtrees as caches
@@ -22,13 +21,7 @@ from optree.solvers.subtrees import Answer, Options, Subtrees, items
 
 def run(task: Task, seed: int) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    if task.objective.max_depth is None:
-        raise OptreeError("solver dl85: max_depth = None is not accepted; give a whole number >= 0")
-    if task.scale.penalty:
-        raise OptreeError(
-            f"solver dl85: regularization = {task.objective.regularization} is not accepted; it minimises errors, give 0"
-        )
-    depth, most = limits(task)
+    depth, nodes = limits(task)
     data, error = items(task.problem, depth), task.scale.error
     best, lower, status = Answer(leaf_cost(task) // error, 0, 0), 0, "optimal"
     if data is None or depth == 0:
@@ -36,7 +29,7 @@ def run(task: Task, seed: int) -> Outcome:
     least = task.objective.min_samples_leaf
     off = dict.fromkeys(("similarity", "incremental", "depth_two", "dynamic", "refined"), False)
     search = Subtrees(data, depth, Options(cache=caches.BRANCH, order=kernel.IN_ORDER, least=least, **off), 0)
-    search.ask(data.rows[0], [], depth, (1 << min(depth, 40)) - 1, best.errors)
+    search.ask(data.rows[0], [], depth, nodes, best.errors)
 
     def note() -> None:
         errors = search.best().errors
@@ -47,7 +40,6 @@ def run(task: Task, seed: int) -> Outcome:
     best = best if found.errors is None else found
     if not stopped:
         lower = error * best.errors
-    nodes = (1 << min(depth, 40)) - 1
     tree = search.tree(task.problem, best, depth, nodes, task.clock, not stopped)
     counters = {"iterations": search.subproblems, "calls": search.calls}
     return Outcome(tree, lower, stopped or status, counters)
@@ -58,8 +50,9 @@ SOLVER = Solver(
     title="branch and bound over itemsets with a cache: MurTree's comparison",
     paper="Aglin, Nijssen, Schaus: Learning Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020",
     features=("binary",),
-    penalties=("split", "leaf"),
+    penalties=(),
     constraints=("max_depth", "min_samples_leaf"),
+    needs=("max_depth",),
     exact=True,
     anytime=True,
     iteration="one cache entry created: an itemset that was searched",

@@ -87,7 +87,7 @@ def fast(task: Task, fewest_splits: bool) -> Outcome:
         return Outcome(leaf_tree(task), offset, status, counters)
     _, lower = search.interval()
     counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}
-    return Outcome(search.tree(task.problem, most), lower // unit + offset, status, counters)
+    return Outcome(search.tree(task.problem), lower // unit + offset, status, counters)
 
 
 def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outcome:
@@ -137,8 +137,6 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
 
 def run(task: Task, seed: int, search: str, fewest_splits: bool, **switches) -> Outcome:
     """Search; see the module's text."""
-    if task.objective.max_depth is None:
-        raise OptreeError("solver murtree: max_depth = None is not accepted; give a whole number >= 0")
     accepted = {"cache": CACHES, "children": CHILDREN, "features": FEATURES, "search": SEARCHES}
     for name, values in accepted.items():
         if (value := switches.get(name, search)) not in values:
@@ -168,6 +166,7 @@ SOLVER = Solver(
     features=("binary",),
     penalties=("split", "leaf"),
     constraints=("max_depth", "max_splits"),
+    needs=("max_depth",),
     exact=True,
     anytime=True,
     iteration="counts of all pairs of columns for a set of rows, or for both parts of a split; paper: a call",

@@ -71,8 +71,11 @@ class Solver:
     features : tuple of str
         The features it splits: "binary" (two parts), "multiway" (more).
     penalties : tuple of str
+        "split", "leaf"; none for a solver that minimises the loss alone.
     constraints : tuple of str
         What it obeys: "max_depth", "max_splits", "min_samples_leaf"; and "costs" if it takes problems with costs.
+    needs : tuple of str
+        Those of them that must be set.
     exact, anytime : bool
         Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
     warm_start : bool
@@ -96,6 +99,7 @@ class Solver:
     run: Callable[..., Outcome]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     warm_start: bool = False
+    needs: tuple[str, ...] = ()
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters with defaults filled in; raises OptreeError naming solver and parameter otherwise."""
@@ -108,9 +112,16 @@ class Solver:
         return {name: parameters.get(name, parameter.default) for name, parameter in self.parameters.items()}
 
     def check_objective(self, objective: Objective) -> None:
-        """Refuse a penalty or a constraint that the solver does not have."""
-        if objective.penalty not in self.penalties:
+        """Refuse a penalty or a constraint that the solver does not have, and the lack of one that it needs."""
+        if self.penalties and objective.penalty not in self.penalties:
             raise choice(f"solver {self.name}: penalty", objective.penalty, self.penalties)
+        if objective.regularization and not self.penalties:
+            raise OptreeError(
+                f"solver {self.name}: regularization = {objective.regularization} is not accepted; give 0"
+            )
+        for name in self.needs:
+            if getattr(objective, name) is None:
+                raise OptreeError(f"solver {self.name}: {name} = None is not accepted; give a whole number >= 0")
         for name, value in objective.constraints.items():
             if name not in self.constraints:
                 raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted; leave it out")

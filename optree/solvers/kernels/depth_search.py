@@ -38,8 +38,12 @@ from optree.solvers.kernels.table import find, has_room, insert
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM = range(3)
 
-# Indices of `Work.state`.
-LEVEL, ITERATIONS = range(2)
+# What it does in place of so many iterations.
+CLOSE, READ = -1, -2
+
+# Indices of `Work.state`: the level at work (-1 before the start), whether it is still to be made from the level above
+# and ``mask``, iterations, and what READ found.
+LEVEL, FRESH, ITERATIONS, FOUND = range(4)
 
 
 @njit(**INNER)
@@ -116,7 +120,7 @@ def enter(data, work, rules, d, general):
     if depth <= 2 or 0 < nodes <= 2:
         splits = 3 if depth > 1 else depth
         frame["lower"] = frame["upper"] = best[min(splits, nodes) if nodes else splits]
-        frame["columns"] = 0
+        frame["shares"] = 0
         return False
     most = (1 << min(depth - 1, 40)) - 1
     most = min(most, nodes - 1) if nodes else most
@@ -297,8 +301,8 @@ def choose(work, rules, d):
 
 
 @njit(inline="always")
-def descend(data, work, table, rules, d, side, general):
-    """Make level ``d - 1`` one part of the candidate of level ``d``; False if it is solved with that."""
+def descend(data, work, table, rules, d, side):
+    """Prepare level ``d - 1`` for one part of the candidate of level ``d``."""
     frame, below = work.frame[d], work.frame[d - 1]
     j, a = frame["column"], frame["portion"]
     b = frame["shares"] - 1 - a
@@ -315,86 +319,91 @@ def descend(data, work, table, rules, d, side, general):
     for w in range(len(work.part)):
         work.key[d - 1, w] = work.part[w]
     select(work, d, j, side)
-    build(work, d - 1, work.bits[d], frame["width"], frame["columns"], work.runs[d], work.column[d])
-    return enter(data, work, rules, d - 1, general)
 
 
 @njit(inline="always")
-def start(data, work, table, rules, general):
-    """Make the top level: the problem. False if it is solved with that."""
+def start(data, work, table, rules):
+    """Prepare the top level: the problem, which is a part (all rows) of the level above."""
     d = rules.depth
     frame = work.frame[d]
     frame["depth"], frame["nodes"] = d, rules.nodes
     frame["lower"], frame["budget"] = 0, INFINITE
-    for w in range(len(work.mask)):
-        work.mask[w] = data.bits[w * (len(data.bits) // len(work.mask))]
     for w in range(len(work.part)):
         work.key[d, w] = data.rows[0, w]
     frame["entry"] = insert(table, hash_words(work.key[d], data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
-    columns = len(data.rows)
-    build(work, d, data.bits, len(data.bits) // len(work.mask), columns, data.runs, data.number)
-    return enter(data, work, rules, d, general)
+    select(work, d + 1, 0, 1)
 
 
 @njit(inline="always")
 def advance(data, work, table, rules, d, general):
-    """One step of the search at level ``d``; the level that is at work after it."""
-    frame = work.frame[d]
+    """One step of the search at level ``d``; False if that has nothing more to try."""
+    frame, state = work.frame[d], work.state
     if d == 3:
         if not pick(work, rules, d):
-            return d + 1
+            return False
         evaluate(data, work, table, rules, frame["column"], general)
         frame["column"] = -1
-        return d
+        return True
     if frame["column"] < 0:
         if not pick(work, rules, d):
-            return d + 1
+            return False
         begin(data, work, table, rules, d, general)
     side = choose(work, rules, d)
     if side < 0:
         frame["column"] = -1
-        return d
-    frame["side"] = side
-    return d - 1 if descend(data, work, table, rules, d, side, general) else d - 2
+    else:
+        frame["side"] = side
+        descend(data, work, table, rules, d, side)
+        state[LEVEL], state[FRESH] = d - 1, 1
+    return True
 
 
 @njit(cache=True, nogil=True)
 def search(data, work, table, rules, general, iterations):
-    """Search on for so many iterations; COMPLETE, or what stopped it. Negative: end the search, leaving all levels.
+    """Search on for so many iterations; COMPLETE, or what stopped it.
 
-    ``general`` is None for two classes, and True for any number: numba compiles only what is needed. Left early, the
-    table's entry of the problem holds the interval that was reached.
+    ``general`` is None for two classes, and True for any number: numba compiles only what is needed. With CLOSE for
+    ``iterations`` the search is ended early, so that the table's entry of the problem holds the interval that was
+    reached. With READ ``work.state[FOUND]`` becomes the entry of the rows ``work.part`` with the limits of the frame of
+    level 0; if there is none, that level is made of the rows ``work.mask``, for a tree of two levels. (One function
+    for all, because each would be compiled with all that it calls.)
     """
     data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
-    last = work.state[ITERATIONS] + iterations
-    while True:
-        d = work.state[LEVEL]
-        if d < 0:  # not started
-            if not has_room(table, 1):
-                return NO_ROOM
-            work.state[LEVEL] = rules.depth
-            if not start(data, work, table, rules, general):
-                leave(work, table, rules, rules.depth)
-                work.state[LEVEL] = rules.depth + 1
-        elif d > rules.depth:
+    state, top = work.state, rules.depth
+    last = state[ITERATIONS] + iterations
+    if iterations == READ:
+        frame = work.frame[0]
+        hashed = hash_words(work.part, data.salt)
+        state[FOUND] = find(table, data.rows, work.part, hashed, frame["depth"], frame["nodes"])
+        if state[FOUND] >= 0:
             return COMPLETE
-        elif iterations < 0:
-            leave(work, table, rules, d)
-            if d < rules.depth:
-                learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
-            work.state[LEVEL] = d + 1
-        elif work.state[ITERATIONS] >= last:
+        frame["depth"] = min(2, frame["depth"])
+        state[LEVEL], state[FRESH] = 0, 1
+    while state[LEVEL] <= top:
+        d = state[LEVEL]
+        finished = False
+        if d < 0:
+            start(data, work, table, rules)
+            state[LEVEL], state[FRESH] = top, 1
+        elif state[FRESH]:
+            source = top + 1 if d == 0 else d + 1
+            above = work.frame[source]
+            build(work, d, work.bits[source], above["width"], above["columns"], work.runs[source], work.column[source])
+            state[FRESH] = 0
+            finished = not enter(data, work, rules, d, general)
+            if d == 0:
+                return COMPLETE
+        elif iterations == CLOSE:
+            finished = True
+        elif state[ITERATIONS] >= last:
             return PAUSED
         elif not has_room(table, 2):
             return NO_ROOM
         else:
-            after = advance(data, work, table, rules, d, general)
-            if after == d - 2:  # the part was solved as soon as it was made
-                leave(work, table, rules, d - 1)
-                learn(data, work, table, rules, d, work.frame[d]["side"], general)
-                after = d
-            elif after == d + 1:
-                leave(work, table, rules, d)
-                if d < rules.depth:
-                    learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
-            work.state[LEVEL] = after
+            finished = not advance(data, work, table, rules, d, general)
+        if finished:
+            leave(work, table, rules, d)
+            if d < top:
+                learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
+            state[LEVEL] = d + 1
+    return COMPLETE

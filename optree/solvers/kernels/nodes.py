@@ -86,7 +86,7 @@ class Work(NamedTuple):
     digest: np.ndarray  # uint64[width], hashes of columns
     seen: np.ndarray  # int64[a power of two >= 2 * width], their hash table
     kept: np.ndarray  # int64[width]
-    state: np.ndarray  # int64[2], level at work and iterations
+    state: np.ndarray  # int64[4], see `depth_search`
     stride: int  # width * width
 
 

@@ -1,0 +1,166 @@
+"""Optimal trees of a given depth: MurTree, and DL8.5 to compare with."""
+
+from __future__ import annotations
+
+from optree.encoding import EncodingSpec
+from optree.estimators.base import TreeClassifier
+
+
+class _BinaryTreeClassifier(TreeClassifier):
+    """What both have in common: every column becomes yes/no questions."""
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        return EncodingSpec(
+            categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
+        )
+
+
+class MurTreeClassifier(_BinaryTreeClassifier):
+    """The best tree of a given depth and number of splits, with a proof.
+
+    Minimises the misclassified rows, or with ``regularization`` their share plus that much for each split. Every split
+    has two parts: categories are split one against the rest, numbers at thresholds.
+
+    Parameters
+    ----------
+    max_depth : int, default=4
+        The greatest number of splits on a path. Each level more takes about as many times longer as there are splits
+        to choose from.
+    max_splits : int or None, default=None
+        The greatest number of splits of the tree.
+    regularization : float or str, default=0
+        lambda in [0, 1], the accuracy that a split must gain. A float is read as the decimal it prints as, a string as
+        written: ``"3/150"`` is three rows of 150.
+    fewest_splits : bool, default=False
+        Of the trees with the fewest errors find one with the fewest splits; for ``regularization=0``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
+    max_thresholds : int or None, default=10
+        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
+    memory_limit : float or None, default=None
+        MiB of memory of the whole process.
+    iteration_limit : int or None, default=None
+        Sets of rows, and splits of them, whose pairs of features are counted.
+    categorical_features : "from_dtype", mask or names, default="from_dtype"
+        Which columns hold categories.
+    unseen : {"error", "ignore"}, default="error"
+        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
+        those that were.
+
+    References
+    ----------
+    Demirovic et al.: MurTree: Optimal Decision Trees via Dynamic Programming and Search, JMLR 23, 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from optree import MurTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = MurTreeClassifier(max_depth=2, max_thresholds=None).fit(X, y)
+    >>> model.status_, int(model.cost_)
+    ('optimal', 6)
+    """
+
+    _solver = "murtree"
+
+    def __init__(
+        self,
+        max_depth=4,
+        *,
+        max_splits=None,
+        regularization=0,
+        fewest_splits=False,
+        class_weight=None,
+        max_thresholds=10,
+        time_limit=30,
+        memory_limit=None,
+        iteration_limit=None,
+        categorical_features="from_dtype",
+        unseen="error",
+    ):
+        self.max_depth = max_depth
+        self.max_splits = max_splits
+        self.regularization = regularization
+        self.fewest_splits = fewest_splits
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.iteration_limit = iteration_limit
+        self.categorical_features = categorical_features
+        self.unseen = unseen
+
+    def _parameters(self) -> dict:
+        return {"fewest_splits": self.fewest_splits}
+
+
+class DL85Classifier(_BinaryTreeClassifier):
+    """The tree of a given depth with the fewest errors, by DL8.5. For comparison: `MurTreeClassifier` is faster.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        The greatest number of splits on a path.
+    min_samples_leaf : int, default=1
+        The least number of rows in a leaf (the minimum support).
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
+    max_thresholds : int or None, default=10
+        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
+    memory_limit : float or None, default=None
+        MiB of memory of the whole process.
+    iteration_limit : int or None, default=None
+        Entries of the cache.
+    categorical_features : "from_dtype", mask or names, default="from_dtype"
+        Which columns hold categories.
+    unseen : {"error", "ignore"}, default="error"
+        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
+        those that were.
+
+    References
+    ----------
+    Aglin, Nijssen, Schaus: Learning Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020.
+
+    Examples
+    --------
+    >>> from optree import DL85Classifier
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    >>> print(DL85Classifier(max_depth=2).fit(X, [0, 1, 1, 0] * 5).export_text())
+    x0 > 0.5
+    |   x1 > 0.5: 0 (5)
+    |   x1 <= 0.5: 1 (5)
+    x0 <= 0.5
+    |   x1 > 0.5: 1 (5)
+    |   x1 <= 0.5: 0 (5)
+    """
+
+    _solver = "dl85"
+    regularization = 0  # the fewest errors are all it looks for
+
+    def __init__(
+        self,
+        max_depth=3,
+        *,
+        min_samples_leaf=1,
+        class_weight=None,
+        max_thresholds=10,
+        time_limit=30,
+        memory_limit=None,
+        iteration_limit=None,
+        categorical_features="from_dtype",
+        unseen="error",
+    ):
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.iteration_limit = iteration_limit
+        self.categorical_features = categorical_features
+        self.unseen = unseen
