@@ -50,6 +50,7 @@ _SWITCHES = {
 
 
 def leaf_tree(task: Task) -> Tree:
+    """A leaf."""
     return Tree.grow(task.problem, lambda rows, state: (LEAF, []))
 
 
@@ -104,7 +105,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
     best, nodes, cost, lower, status = Answer(leaf // error, 0, 0), most, leaf, 0, None
 
     def note() -> None:
-        task.trace.add(min(cost, error * found.errors + penalty * n) + per_leaf, lower + per_leaf)
+        task.trace.add(cost + per_leaf, lower + per_leaf)
 
     asked = range(1, most + 1) if penalty else range(most, -1, -1) if fewest_splits else [most]
     for n in asked:
@@ -113,12 +114,9 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
         lower = cost if descending else min(cost, penalty * n)
         if upper < 0 and not descending:
             break
-        found = best
         search.ask(data.rows[0], [], depth, n, upper)
-        if status := search.run(task.clock, lambda: search.calls, note):
-            found = search.best()
-        else:
-            found = search.answer()
+        status = search.run(task.clock, lambda: search.calls, note)
+        found = search.best() if status else search.answer()
         if found.errors is not None and (descending or error * found.errors + penalty * n < cost):
             best, nodes, cost = found, n, error * found.errors + penalty * n
         if status or (descending and found.errors is None):

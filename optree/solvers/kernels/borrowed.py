@@ -17,6 +17,10 @@ from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, mod
 # Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
 INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+# Options of those that become a part of the kernel that calls them: what a kernel calls is optimised for itself and
+# again in every kernel above it, so that deep nests of calls compile for long.
+FLAT = {"nogil": True, "inline": "always"}
+
 
 class Borrowed(types.Type):
     """The type of a borrowed NamedTuple of type ``kind``."""
@@ -66,11 +70,23 @@ def _borrow(typing_context, arrays):
     return Borrowed(arrays)(arrays), codegen
 
 
+@intrinsic
+def _apart(typing_context):
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
 if config.DISABLE_JIT:
+
+    def apart():
+        """Keep the function that calls this out of its callers: large ones, called at several places."""
 
     def borrow(arrays):
         """The NamedTuple itself: in Python it is a reference anyway."""
         return arrays
 
 else:
-    borrow = _borrow
+    borrow, apart = _borrow, _apart

@@ -50,7 +50,7 @@ def merged_rightly(codes, first, group):
 
 @njit(cache=True, nogil=True)
 def pack_columns(codes, group, bits, width):
-    """Fill ``bits`` (zeros) with columns of codes (int32[n, q]); bit b of word w is row ``group[w, b]``, -1 for none."""
+    """Fill ``bits`` (zeros) with columns of codes (int32[n, q]); bit b of word w is row ``group[w, b]``, if >= 0."""
     for w in range(len(group)):
         for b in range(group.shape[1]):
             r, shift = group[w, b], np.uint64(b)

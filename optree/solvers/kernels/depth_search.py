@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import INNER, borrow
+from optree.solvers.kernels.borrowed import FLAT, INNER, apart, borrow
 from optree.solvers.kernels.nodes import (
     INFINITE,
     build,
@@ -49,6 +49,7 @@ LEVEL, FRESH, ITERATIONS, FOUND = range(4)
 @njit(**INNER)
 def curve(loss, columns, rules, out):
     """The least cost of a tree of at most two levels, with at most 0, 1, 2 and 3 splits: ``out[:4]``."""
+    apart()
     error, penalty = rules.error, rules.penalty
     one = two = three = INFINITE
     for j in range(columns):
@@ -66,6 +67,7 @@ def curve(loss, columns, rules, out):
 @njit(**INNER)
 def spread(work, d, data, rules, f, side, a, value, general):
     """Bound all parts of level ``d`` by a bound of one part of column ``f`` with share ``a``; see the module's text."""
+    apart()
     if value <= 0:
         return
     frame, error = work.frame[d], rules.error
@@ -90,6 +92,7 @@ def spread(work, d, data, rules, f, side, a, value, general):
 @njit(**INNER)
 def arrange(work, d):
     """Order the columns of level ``d`` by ``guess`` (Shell sort: short, and fast on short lists)."""
+    apart()
     order, guess = work.order[d], work.guess[d]
     n = work.frame[d]["columns"] - 1
     for i in range(n):
@@ -108,6 +111,7 @@ def arrange(work, d):
 @njit(**INNER)
 def enter(data, work, rules, d, general):
     """Count the node that `build` made at level ``d``; False if it is solved with that."""
+    apart()
     frame, loss = work.frame[d], work.loss[1]
     work.state[ITERATIONS] += 1
     count_node(work, d, data, general)
@@ -143,7 +147,7 @@ def enter(data, work, rules, d, general):
     return columns > 1 and frame["upper"] > frame["lower"]
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def bound(work, d, j, a):
     """A bound of the trees of level ``d`` with column ``j`` at the root, without its penalty."""
     return work.lower[d, 0, a, j] + work.lower[d, 1, work.frame[d]["shares"] - 1 - a, j]
@@ -152,6 +156,7 @@ def bound(work, d, j, a):
 @njit(**INNER)
 def leave(work, table, rules, d):
     """Write to the table what level ``d`` found."""
+    apart()
     frame = work.frame[d]
     entry = table.entry[frame["entry"]]
     if frame["upper"] < entry["upper"]:
@@ -167,6 +172,7 @@ def leave(work, table, rules, d):
 @njit(**INNER)
 def probe(data, work, table, d, column, side, depth, nodes):
     """Write the rows of a part to ``work.part``; its entry with these limits or -1, and its hash."""
+    apart()
     key, rows = work.key[d], data.rows[work.column[d, column]]
     if side:
         for w in range(len(key)):
@@ -178,7 +184,7 @@ def probe(data, work, table, d, column, side, depth, nodes):
     return find(table, data.rows, work.part, hashed, depth, nodes), hashed
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def evaluate(data, work, table, rules, j, general):
     """Solve both parts of column ``j`` of level 3."""
     frame, nodes = work.frame[3], 0
@@ -218,7 +224,7 @@ def evaluate(data, work, table, rules, j, general):
         improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def improve(frame, cost, column, share):
     """Note a tree if it is better than the best in hand."""
     if cost < frame["upper"]:
@@ -245,6 +251,7 @@ def pick(work, rules, d):
 @njit(**INNER)
 def learn(data, work, table, rules, d, side, general):
     """Take over from the table what is known of a part of the candidate of level ``d``."""
+    apart()
     frame, at = work.frame[d], work.child[d, side]
     j, a = frame["column"], frame["portion"]
     a = frame["shares"] - 1 - a if side else a
@@ -256,7 +263,7 @@ def learn(data, work, table, rules, d, side, general):
     improve(frame, total, j, frame["least"] + frame["portion"])
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
     frame = work.frame[d]
@@ -266,7 +273,7 @@ def nodes_of(work, d, side):
     return frame["nodes"] - 1 - share if side else share
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def begin(data, work, table, rules, d, general):
     """Look up both parts of a new candidate of level ``d``."""
     frame = work.frame[d]
@@ -300,7 +307,7 @@ def choose(work, rules, d):
     return 1 if open1 else 0 if open0 else -1
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def descend(data, work, table, rules, d, side):
     """Prepare level ``d - 1`` for one part of the candidate of level ``d``."""
     frame, below = work.frame[d], work.frame[d - 1]
@@ -321,7 +328,7 @@ def descend(data, work, table, rules, d, side):
     select(work, d, j, side)
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def start(data, work, table, rules):
     """Prepare the top level: the problem, which is a part (all rows) of the level above."""
     d = rules.depth
@@ -334,7 +341,7 @@ def start(data, work, table, rules):
     select(work, d + 1, 0, 1)
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def advance(data, work, table, rules, d, general):
     """One step of the search at level ``d``; False if that has nothing more to try."""
     frame, state = work.frame[d], work.state

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import ONE
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.borrowed import FLAT, INNER, apart
 from optree.solvers.kernels.columns import LANES
 from optree.solvers.kernels.vectors import (
     TILE,
@@ -97,6 +97,7 @@ def squeeze(bits, width, runs, mask, moves, out, out_runs):
     Each word is compressed with moves that all columns share, computed once per word (H. Warren, "Hacker's Delight",
     2nd edition, section 7-4).
     """
+    apart()
     place, size = np.int64(0), 8 * bits.itemsize
     out_runs[0] = 0
     for run in range(len(runs) - 1):
@@ -147,6 +148,7 @@ def distinct(work, bits, width, columns, words):
     enough; one that is constant splits nothing. Columns are made canonical (the first row is not in them), hashed and
     compared.
     """
+    apart()
     digest, seen, mask = work.digest, work.seen, len(work.seen) - 1
     for j in range(columns):
         digest[j] = 0
@@ -188,7 +190,7 @@ def _alike(bits, width, words, i, j):
     return different == 0
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def build(work, d, bits, width, columns, runs, names):
     """Make level ``d`` of the rows ``work.mask`` of these columns, which the problem knows by ``names``."""
     frame, out = work.frame[d], work.bits[d]
@@ -205,7 +207,7 @@ def build(work, d, bits, width, columns, runs, names):
     frame["columns"], frame["width"] = kept, size
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def select(work, d, column, side):
     """Write to ``work.mask`` the rows of one part of a column of level ``d``, in that level's order."""
     bits, width, runs = work.bits[d], work.frame[d]["width"], work.runs[d]
@@ -217,6 +219,7 @@ def select(work, d, column, side):
 @njit(**INNER)
 def count_node(work, d, data, general):
     """Count the pairs of level ``d``."""
+    apart()
     frame, pairs, classes, stride = work.frame[d], work.pairs[d], data.classes, work.stride
     columns, width = tiled(frame["columns"]), frame["width"]
     for k in range(classes):
@@ -226,7 +229,7 @@ def count_node(work, d, data, general):
     frame["rows"] = total_weight(pairs, stride, classes, general)[0]
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def tiled(columns):
     """Columns, rounded up to whole tiles."""
     return (columns + TILE - 1) // TILE * TILE
@@ -248,7 +251,7 @@ def add_up(counts, stride, size, classes, general):
                 counts[classes * stride + i] += counts[k * stride + i]
 
 
-@njit(inline="always")
+@njit(**FLAT)
 def total_weight(counts, stride, classes, general):
     """The sums that `add_up` adds."""
     k = 1 if general is None else classes
@@ -258,6 +261,7 @@ def total_weight(counts, stride, classes, general):
 @njit(**INNER)
 def count_sides(work, d, data, bits, runs, empty, general):
     """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest."""
+    apart()
     frame, pairs, single, stride = work.frame[d], work.pairs[d], work.single, work.stride
     columns, width, classes = tiled(frame["columns"]), frame["width"], data.classes
     digits = 0 if empty else data.digits

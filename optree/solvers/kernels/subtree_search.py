@@ -5,9 +5,9 @@ splits. A call asks for a tree with at most ``upper`` errors, and ends with one 
 all techniques off, branches stored and parts in order, it is DL8.5 (Aglin, Nijssen, Schaus: Learning Optimal Decision
 Trees Using Caching Branch-and-Bound Search, AAAI 2020), which needs no more than the least rows of a leaf.
 
-Bounds. Similarity (Proposition 9): the best tree for rows A errs on at most |B \\ A| more rows when it is used for B, so
-T(A) >= T(B) - |B \\ A|. A call that finds no tree within ``upper`` proves ``upper + 1`` (DL8.5), and the least sum of
-the parts' bounds over all splits and shares (the refined bound, equations 15 to 17).
+Bounds. Similarity (Proposition 9): the best tree for rows A errs on at most |B \\ A| more rows when it is used for B,
+so T(A) >= T(B) - |B \\ A|. A call that finds no tree within ``upper`` proves ``upper + 1`` (DL8.5), and the least sum
+of the parts' bounds over all splits and shares (the refined bound, equations 15 to 17).
 """
 
 from __future__ import annotations

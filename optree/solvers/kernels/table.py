@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.borrowed import INNER, apart
 
 LOW = np.int64(2**32 - 1)
 
@@ -83,6 +83,7 @@ def _same_rows(table, rows, at, key):
 @njit(**INNER)
 def find(table, rows, key, hashed, depth, nodes):
     """The entry of a set of rows with these limits, -1 if there is none."""
+    apart()
     mask = len(table.slot) - 1
     slot = hashed & mask
     while True:
@@ -109,6 +110,7 @@ def _place(table, hashed, number):
 @njit(**INNER)
 def insert(table, hashed, depth, nodes, parent, clause, lower, upper):
     """Add an entry that is not there; its number."""
+    apart()
     number = table.used[0]
     entry = table.entry[number]
     entry["hash"] = hashed

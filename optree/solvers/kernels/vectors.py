@@ -1,10 +1,10 @@
 """Counting pairs of binary columns, in vectors whose sums stay in registers.
 
-Columns are bits, word after word (``bits[word * width + column]``); column 0 holds all rows, so that a pair with it is a
-single count. A word has as many bits as a count, 16, 32 or 64 by the weight of all rows, so that nothing is converted:
-sums of population counts are added where they are. ``width`` is a multiple of the columns in a vector (`lanes`), and
-columns up to a multiple of TILE beyond the last are empty: an empty column splits nothing, so that it may be counted
-among the rest.
+Columns are bits, word after word (``bits[word * width + column]``); column 0 holds all rows, so that a pair with it is
+a single count. A word has as many bits as a count, 16, 32 or 64 by the weight of all rows, so that nothing is
+converted: population counts are added where they are. ``width`` is a multiple of the columns in a vector of 512 bits,
+and columns up to a multiple of TILE beyond the last are empty: an empty column splits nothing, so that it may be
+counted among the rest.
 
 Words are ordered in *runs*: of the digits of a row's weight the highest first, and within a digit by class;
 ``runs[digit * classes + k]`` is the first word of a run and the next entry its end. Doubling the sum between digits
@@ -26,11 +26,6 @@ from optree.solvers.kernels.borrowed import INNER
 
 TILE = 4  # columns counted at once against a vector of others
 _WORD = ir.IntType(64)
-
-
-def lanes(kind) -> int:
-    """How many columns a vector of 512 bits has, for counts of this type."""
-    return 64 // np.dtype(kind).itemsize
 
 
 class _Code:
@@ -208,7 +203,7 @@ def _many_class(typing_context, kind, bits, width, columns, runs, digits, classe
 
 @intrinsic
 def _move(typing_context, kind, source, width, moves, target, up, down, first, spill):
-    """See `squeeze`: compress a word of all columns and add it to ``target`` at bit ``up``, the rest to what follows."""
+    """See `move_word`: ``up`` is the bit to begin at, ``down`` what does not fit; ``first``: overwrite."""
 
     def codegen(context, builder, signature, args):
         _, source, width, moves, target, up, down, first, spill = args
@@ -290,8 +285,9 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         """Extremes over i of the signed difference z (class 0 less class 1) in the parts of j, for two sets of rows.
 
         The first set is ``bits``, whose differences in each column are ``single``; the second is what it leaves of a
-        larger set, whose differences in pairs of columns are ``above[i * width + j]``. Written to ``out[n * width + j]``
-        for n = 0..7: max and min of z(i and j) and of z(i and not j) in the first set, and the same in the second.
+        larger set, whose differences in pairs of columns are ``above[i * width + j]``. Written to
+        ``out[n * width + j]`` for n = 0..7: max and min of z(i and j) and of z(i and not j) in the first set, and the
+        same in the second.
         """
         z = _count(bits, width, columns, runs, digits, 2, 0) - _count(bits, width, columns, runs, digits, 2, 1)
         own = single[:columns, None].astype(np.int64)
