@@ -34,8 +34,6 @@ class MurTreeClassifier(_BinaryTreeClassifier):
         written: ``"3/150"`` is three rows of 150.
     fewest_splits : bool, default=False
         Of the trees with the fewest errors find one with the fewest splits; for ``regularization=0``.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
     max_thresholds : int or None, default=10
         The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
     time_limit : float or None, default=30
@@ -73,7 +71,6 @@ class MurTreeClassifier(_BinaryTreeClassifier):
         max_splits=None,
         regularization=0,
         fewest_splits=False,
-        class_weight=None,
         max_thresholds=10,
         time_limit=30,
         memory_limit=None,
@@ -85,7 +82,6 @@ class MurTreeClassifier(_BinaryTreeClassifier):
         self.max_splits = max_splits
         self.regularization = regularization
         self.fewest_splits = fewest_splits
-        self.class_weight = class_weight
         self.max_thresholds = max_thresholds
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -106,8 +102,6 @@ class DL85Classifier(_BinaryTreeClassifier):
         The greatest number of splits on a path.
     min_samples_leaf : int, default=1
         The least number of rows in a leaf (the minimum support).
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
     max_thresholds : int or None, default=10
         The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
     time_limit : float or None, default=30
@@ -147,7 +141,6 @@ class DL85Classifier(_BinaryTreeClassifier):
         max_depth=3,
         *,
         min_samples_leaf=1,
-        class_weight=None,
         max_thresholds=10,
         time_limit=30,
         memory_limit=None,
@@ -157,7 +150,6 @@ class DL85Classifier(_BinaryTreeClassifier):
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
         self.max_thresholds = max_thresholds
         self.time_limit = time_limit
         self.memory_limit = memory_limit

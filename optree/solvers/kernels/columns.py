@@ -10,7 +10,6 @@ from numba import njit
 from optree.problem import Problem
 
 LANES = 32  # columns are padded to a multiple, which suits vectors of all types of counts
-_SALT = 0x9E3779B97F4A7C15
 
 
 class Columns(NamedTuple):
@@ -74,7 +73,8 @@ def _merge(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Rows are told apart by a random hash, which is then checked; nothing is merged if two rows collide.
     """
     keys = np.empty(len(codes), np.int64)
-    hash_rows(codes, np.random.RandomState(0).randint(0, 2**63 - 1, codes.shape[1], np.int64), keys)
+    count = codes.shape[1]
+    hash_rows(codes, np.random.RandomState(0).randint(0, 2**62 // count, count, np.int64), keys)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     if len(first) == len(codes) or not merged_rightly(codes, first, group):
         return np.arange(len(codes)), weights
