@@ -1,0 +1,175 @@
+"""Search time of the solver ``murtree`` against pystreed, for the fewest errors of a tree of given depth.
+
+Both get the same 0/1 columns and must find the same number of errors. Runs alternate, each in a process of its own, on
+one thread. What counts is the processor time of the search, with the data made ready for it and the tree read off.
+
+    python benchmarks/depth_limited.py --python VENV/bin/python --data DIR --out runs.csv
+
+VENV has pystreed; DIR has the binarised sets as text, class first (``anneal.txt``, may be compressed: ``.txt.gz``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import math
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from branches_authors import number, output
+from drivers import call
+
+from optree.bench.cli import reporting
+from optree.errors import OptreeError
+from optree.problem import Feature, Problem
+
+PYSTREED = """
+import numpy as np
+from pystreed import STreeDClassifier
+
+table, depth, seconds = sys.argv[1:]
+rows = np.load(table)
+
+def fit(depth):
+    model = STreeDClassifier(optimization_task="accuracy", max_depth=depth, time_limit=float(seconds))
+    return model.fit(rows[:, 1:], rows[:, 0])
+
+fit(1)
+model, seconds = timed(lambda: fit(int(depth)))
+errors = int((model.predict(rows[:, 1:]) != rows[:, 0]).sum())
+report(complete=bool(model.fit_result.is_optimal()), errors=errors, **seconds)
+"""
+
+OPTREE = """
+from optree import solvers
+from optree.budget import Budget
+from optree.objective import Objective
+from optree.problem import Problem
+
+data, depth, seconds = sys.argv[1:]
+problem, _ = Problem.load(data)
+solver, objective, budget = solvers.get("murtree"), Objective.of(0, max_depth=int(depth)), Budget(float(seconds))
+solver.solve(problem, Objective.of(0, max_depth=min(4, int(depth))), budget)  # compiles, or loads what was compiled
+result, seconds = timed(lambda: solver.solve(problem, objective, budget))
+report(complete=result.status == "optimal", errors=int(result.cost_in_rows), **seconds)
+"""
+
+
+class Run(NamedTuple):
+    """A search. ``complete``: it ended with a proof, before the limit."""
+
+    dataset: str
+    depth: int
+    program: str
+    repeat: int
+    complete: bool
+    errors: int
+    cpu_seconds: float
+    wall_seconds: float
+    peak_rss_mib: float
+
+
+def read(path: Path) -> np.ndarray:
+    """The rows of a file of whole numbers, class first."""
+    try:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
+            rows = np.loadtxt(lines, np.int64, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not rows of whole numbers ({error})") from error
+    if rows.shape[1] < 2 or rows[:, 1:].min() < 0 or rows[:, 1:].max() > 1:
+        raise OptreeError(f"{path}: columns after the first must be 0 or 1")
+    rows[:, 0] = np.unique(rows[:, 0], return_inverse=True)[1]
+    return rows
+
+
+def problem_of(rows: np.ndarray) -> Problem:
+    features = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(rows.shape[1] - 1))
+    return Problem(rows[:, 1:], rows[:, 0], features, tuple(map(str, range(rows[:, 0].max() + 1))))
+
+
+def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tuple[Run, Run]]:
+    """Runs of a case, alternated. A case that pystreed does not finish is run once."""
+    name, rows = path.name.split(".")[0], read(path)
+    with tempfile.TemporaryDirectory() as folder:
+        table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")
+        np.save(table, rows)
+        problem_of(rows).save(encoded)
+        commands = {
+            "pystreed": (options.python, PYSTREED, [table, depth, options.time_limit]),
+            "optree": (sys.executable, OPTREE, [encoded, depth, options.time_limit]),
+        }
+        for repeat in range(options.repeats):
+            pair = []
+            for program, command in commands.items():
+                report = call(f"{name}, depth {depth}: {program}", *command, options.time_limit)
+                pair.append(Run(name, depth, program, repeat, **report))
+                print(f"{name}, depth {depth}: {program} {pair[-1].cpu_seconds:.4f} s", file=sys.stderr)
+            theirs, ours = pair
+            if theirs.complete and ours.complete and theirs.errors != ours.errors:
+                raise OptreeError(f"{name}, depth {depth}: pystreed has {theirs.errors} errors, optree {ours.errors}")
+            yield theirs, ours
+            if not theirs.complete:
+                return
+
+
+def ratio(pairs: list[tuple[Run, Run]]) -> float:
+    """How many times longer theirs takes: the median of neighbouring runs."""
+    return statistics.median(theirs.cpu_seconds / ours.cpu_seconds for theirs, ours in pairs)
+
+
+def line(pairs: list[tuple[Run, Run]]) -> str:
+    """A case as a row of the table."""
+    theirs, ours = pairs[0]
+    mark = "" if theirs.complete else ">"
+    seconds = [number(statistics.median(run.cpu_seconds for run in runs)) for runs in zip(*pairs, strict=True)]
+    cells = [ours.dataset, ours.depth, ours.errors, mark + seconds[0], seconds[1], mark + number(ratio(pairs))]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def benchmark(options: argparse.Namespace) -> None:
+    """Measure all cases; every run goes to the CSV file as soon as it is done, the table to the screen at the end."""
+    paths = sorted(path for path in Path(options.data).glob("*.txt*") if path.name[0].islower())
+    chosen = [path for path in paths if not options.datasets or path.name.split(".")[0] in options.datasets]
+    if not chosen or options.repeats < 1:
+        raise OptreeError(f"--data {options.data}: no such datasets, or --repeats {options.repeats} is below 1")
+    print("| dataset | depth | errors | pystreed s | our s | ratio |\n| :-- | --: | --: | --: | --: | --: |")
+    with output(options.out) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Run._fields)
+        for depth in options.depths:
+            ratios = []
+            for path in chosen:
+                pairs = []
+                for pair in measure(path, depth, options):
+                    pairs.append(pair)
+                    writer.writerows(pair)
+                    file.flush()
+                ratios.append(ratio(pairs))
+                print(line(pairs), flush=True)
+            mean = math.exp(statistics.fmean(map(math.log, ratios)))
+            print(f"| geometric mean of {len(ratios)} | {depth} | | | | {number(mean)} (least {number(min(ratios))}) |")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", required=True, help="a Python that has pystreed")
+    parser.add_argument("--data", required=True, metavar="DIR", help="binarised sets, class first")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of them (all)")
+    parser.add_argument("--depths", nargs="+", type=int, default=[4, 5], metavar="D", help="(4 5)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each program per case (3)")
+    parser.add_argument("--time-limit", type=float, default=60, metavar="S", help="seconds a search may take (60)")
+    parser.add_argument("--out", required=True, metavar="CSV", help="one line per run")
+    with reporting(os.devnull):
+        benchmark(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    main()
