@@ -26,6 +26,7 @@ from optree.solvers.kernels.columns import columns
 
 SOLVER = solvers.get("murtree")
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+FULL = COMPILED and os.environ.get("NUMBA_BOUNDSCHECK") != "1"  # with bounds checks all is much slower
 compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 
 
@@ -78,13 +79,13 @@ def solved(result, problem, objective):
 
 
 def test_the_fast_search_finds_the_optimum():
-    for seed in range(2500 if COMPILED else 25):
+    for seed in range(2000 if FULL else 25):
         problem = binary_problem(seed)
         check("murtree", problem, limited_objective(seed))
 
 
 def test_every_combination_of_the_papers_switches_finds_the_optimum():
-    for seed in range(1500 if COMPILED else 20):
+    for seed in range(1200 if FULL else 20):
         problem, objective = binary_problem(seed), limited_objective(seed, 5)
         result = SOLVER.solve(problem, objective, seed=seed, search="paper", **random_switches(seed))
         solved(result, problem, objective)
@@ -92,7 +93,7 @@ def test_every_combination_of_the_papers_switches_finds_the_optimum():
 
 @pytest.mark.parametrize("search", murtree.SEARCHES)
 def test_fewest_splits_among_fewest_errors(search):
-    for seed in range(400 if COMPILED else 5):
+    for seed in range(300 if FULL else 5):
         problem, objective = binary_problem(seed), replace(limited_objective(seed), regularization=Fraction(0))
         result = SOLVER.solve(problem, objective, search=search, fewest_splits=True)
         solved(result, problem, objective)
@@ -101,7 +102,7 @@ def test_fewest_splits_among_fewest_errors(search):
 
 
 def test_dl85_keeps_its_minimum_support():
-    for seed in range(400 if COMPILED else 10):
+    for seed in range(400 if FULL else 10):
         objective = Objective.of(0, max_depth=seed % 5, min_samples_leaf=1 + seed % 4)
         problem = binary_problem(seed)
         solved(solvers.get("dl85").solve(problem, objective), problem, objective)
@@ -109,7 +110,7 @@ def test_dl85_keeps_its_minimum_support():
 
 @pytest.mark.parametrize("parameters", [{}, {"search": "paper"}, {"search": "paper", "cache": "none"}])
 def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
-    for seed in range(100 if COMPILED else 2):
+    for seed in range(100 if FULL else 2):
         problem, objective = binary_problem(seed), limited_objective(seed)
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (0, 1, 2, 3, 5, 8, 20):
@@ -165,7 +166,7 @@ def test_switches_are_checked():
 @pytest.mark.parametrize("factor", [1, 1000, 10**11])
 def test_counts_of_all_sizes(factor):
     """Words and counts of 16, 32 and 64 bits; a weight is so many equal rows."""
-    for seed in range(60 if COMPILED else 3):
+    for seed in range(60 if FULL else 3):
         problem = binary_problem(2 * seed)
         heavy = make(
             problem.codes, problem.y, problem.n_parts, len(problem.classes), problem.weights * factor + (seed & 1)
@@ -188,7 +189,7 @@ def test_equal_rows_are_merged_when_that_is_less_to_count():
 
 
 def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
-    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if COMPILED else 3)]
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
     for parameters in ({}, {"search": "paper"}):
         before = [SOLVER.solve(*case, **parameters) for case in cases]
         with monkeypatch.context() as patch:
@@ -200,7 +201,7 @@ def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
 
 
 def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
-    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if COMPILED else 3)]
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
     new_table, new_cache, grown = table.new_table, caches.new_cache, []
     grow_table, grow_cache = table.grow, caches.grow
     monkeypatch.setattr(table, "grow", lambda *table: grown.append(1) or grow_table(*table))
@@ -213,7 +214,7 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
             for case, expected in zip(cases, before, strict=True):
                 result = SOLVER.solve(*case, **parameters)
                 assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
-    assert len(grown) > (60 if COMPILED else 3)
+    assert len(grown) > (60 if FULL else 3)
 
 
 def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
@@ -225,7 +226,7 @@ def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
         return data and data._replace(salt=data.salt * 0), certain
 
     monkeypatch.setattr(murtree, "columns", unsalted)
-    for seed in range(100 if COMPILED else 3):
+    for seed in range(100 if FULL else 3):
         check("murtree", binary_problem(seed), limited_objective(seed))
 
 

@@ -184,23 +184,35 @@ def probe(data, work, table, d, column, side, depth, nodes):
     return find(table, data.rows, work.part, hashed, depth, nodes), hashed
 
 
+@njit(**INNER)
+def solved(data, work, rules, j, side, general):
+    """Bound all parts of level 3 by the costs of one, ``work.curve[side]``."""
+    frame = work.frame[3]
+    for a in range(frame["shares"] - 1, -1, -1):
+        value = work.curve[side, frame["least"] + a if frame["nodes"] else 3]
+        spread(work, 3, data, rules, j, side, a, value, general)
+        work.lower[3, side, a, j] = value
+
+
 @njit(**FLAT)
 def evaluate(data, work, table, rules, j, general):
-    """Solve both parts of column ``j`` of level 3."""
-    frame, nodes = work.frame[3], 0
-    first = work.column[3, j] * 2
+    """Solve both parts of column ``j`` of level 3, unless what is known of one settles the split."""
+    frame = work.frame[3]
     known, hashes = work.child[3], work.above[3]
-    if rules.depth > 3:  # with three levels in all no part is met twice
-        for side in range(2):
-            known[side], hashes[side] = probe(data, work, table, 3, j, side, 2, nodes)
-    else:
-        known[0] = known[1] = -1
-    if known[0] >= 0 and known[1] >= 0:
-        for side in range(2):
+    known[0] = known[1] = -1
+    for side in range(2 if rules.depth > 3 else 0):  # with three levels in all no part is met twice
+        known[side], hashes[side] = probe(data, work, table, 3, j, side, 2, 0)
+        if known[side] >= 0:
             entry, out = table.entry[known[side]], work.curve[side]
             out[0] = work.leaf[3, side, j]
             out[1], out[2], out[3] = entry["third"], entry["upper"], entry["lower"]
-    else:
+            solved(data, work, rules, j, side, general)
+    least = INFINITE
+    for a in range(frame["shares"]):
+        least = min(least, bound(work, 3, j, a))
+    if least >= min(frame["budget"], frame["upper"]) - rules.penalty:
+        return
+    if known[0] < 0 or known[1] < 0:
         work.state[ITERATIONS] += 1
         weight = total_weight(work.pairs[3], work.stride, data.classes, general)
         small = 1 if 2 * np.int64(weight[j]) <= frame["rows"] else 0
@@ -211,15 +223,12 @@ def evaluate(data, work, table, rules, j, general):
         curve(work.loss[0], columns, rules, work.curve[small])
         curve(work.loss[1], columns, rules, work.curve[1 - small])
         for side in range(2):
-            if known[side] < 0 and rules.depth > 3:
-                out = work.curve[side]
-                at = insert(table, hashes[side], 2, nodes, frame["entry"], first + side, out[3], out[2])
-                table.entry[at]["third"] = out[1]
-    for side in range(2):
-        for a in range(frame["shares"] - 1, -1, -1):
-            value = work.curve[side, frame["least"] + a if frame["nodes"] else 3]
-            spread(work, 3, data, rules, j, side, a, value, general)
-            work.lower[3, side, a, j] = value
+            if known[side] < 0:
+                solved(data, work, rules, j, side, general)
+                if rules.depth > 3:
+                    out, clause = work.curve[side], work.column[3, j] * 2 + side
+                    at = insert(table, hashes[side], 2, 0, frame["entry"], clause, out[3], out[2])
+                    table.entry[at]["third"] = out[1]
     for a in range(frame["shares"]):
         improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
 
