@@ -46,6 +46,7 @@ _SWITCHES = {
     "lazy": "count the pairs of a split only if its own bound can win",
     "best_first": "best first over the splits of the root; else depth first there too",
     "peek": "on a second visit, ask the memo before pairs are counted",
+    "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
     "duplicates": "drop splits that are the same partition of the rows as another",
 }
 
@@ -61,7 +62,10 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
-        **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "peek", "duplicates")},
+        **{
+            name: on[name]
+            for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "peek", "duplicates")
+        },
     )
 
 

@@ -36,6 +36,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
         counts=np.empty((depth, counts, width), np.int64),
+        gain=np.empty((depth, width), np.int64),
         classes=np.empty((depth, counts), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
         blocks=np.empty((depth, *data.blocks.shape), np.int64),
@@ -43,6 +44,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         lower=np.empty((depth, clauses), np.int64),
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
+        gain_row=np.empty(width, np.int64),
         row=np.empty((2, counts, width), np.int64),
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
@@ -120,7 +122,7 @@ def grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | No
     return memo, None
 
 
-_BY_DEPTH = Stack._fields[: Stack._fields.index("row")]
+_BY_DEPTH = Stack._fields[: Stack._fields.index("gain_row")]
 
 
 _SHARES_BY_DEPTH = Shares._fields[: Shares._fields.index("low")]

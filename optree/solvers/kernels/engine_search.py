@@ -10,7 +10,7 @@ from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import count_column, count_part, gather_bits, gather_counts, inherit
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
-from optree.solvers.kernels.splits import expand, improve, look_up, refresh
+from optree.solvers.kernels.splits import expand, improve, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -148,6 +148,8 @@ def choose(data, memo, stack, d, rules):
         lower, clause = settle(data, memo, stack, d, rules)
         target = min(frame["budget"], frame["upper"])
         if lower >= target or lower > frame["cap"]:
+            if lower >= target and frame["n_candidates"] > 1:
+                spread_to_candidates(data, stack, d, frame["current"], lower, rules)
             frame["current"] = -1
             continue
         own, step = stack.lower[d, clause], rules.step

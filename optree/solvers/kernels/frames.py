@@ -63,6 +63,7 @@ class Rules(NamedTuple):
     deepening: bool
     lazy: bool
     best_first: bool
+    similar: bool
     peek: bool
     duplicates: bool
 
@@ -78,6 +79,7 @@ class Stack(NamedTuple):
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
     counts: np.ndarray  # int64[depth, K + totals, width], what is counted (see Layout) in each column
+    gain: np.ndarray  # int64[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
@@ -85,6 +87,7 @@ class Stack(NamedTuple):
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
+    gain_row: np.ndarray  # int64[width], scratch: gains of a part
     row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
