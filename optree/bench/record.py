@@ -38,6 +38,11 @@ class Run:
         Share of rows held out by a seed, a decimal.
     limits : dict
         Fields of :class:`~optree.budget.Budget`.
+    repeats : int
+        How many searches are done at most; see :data:`optree.bench.entries.REPEAT_SECONDS`.
+    depth_of : str or None
+        The algorithm of the configuration whose tree's depth is told to this one as its limit, in place of
+        ``max_depth``.
     """
 
     dataset: str
@@ -51,6 +56,8 @@ class Run:
     test_size: str = "0.2"
     parameters: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, float | None] = field(default_factory=dict)
+    repeats: int = 1
+    depth_of: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -22,9 +22,9 @@ class Parameter:
     doc: str
 
 
-@dataclass(frozen=True)
-class Solver:
-    """A registry entry.
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What a solver can do, so that what it cannot do is refused before any work.
 
     Attributes
     ----------
@@ -42,8 +42,6 @@ class Solver:
         Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
     iteration : str
         What one iteration is.
-    run : callable
-        ``run(problem, objective, budget, seed=..., **parameters) -> Result``.
     parameters : mapping of str to Parameter
     """
 
@@ -56,7 +54,6 @@ class Solver:
     exact: bool
     anytime: bool
     iteration: str
-    run: Callable[..., Result]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,6 +80,19 @@ class Solver:
             raise OptreeError(f"solver {self.name}: features with {most} parts are not accepted; use a binary encoding")
         if problem.codes.min() < 0:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(Declaration):
+    """A registry entry: a declaration, and the search itself.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(problem, objective, budget, seed=..., **parameters) -> Result``.
+    """
+
+    run: Callable[..., Result]
 
     def solve(self, problem: Problem, objective: Objective, budget: Budget | None = None, seed: int = 0, **parameters):
         """Check everything, then search.
