@@ -1,8 +1,8 @@
-"""What is minimised: misclassified weight plus a penalty, in exact integers.
+"""What is minimised: loss plus a penalty, in exact integers.
 
 lambda is a decimal such as "0.005" and becomes a fraction. With W the total weight (the number of rows when all
-weights are one) the cost of a tree, in rows, is ``errors + lambda * W * splits``. Multiplied by the common
-denominator it is a whole number, ``errors * scale.error + splits * scale.penalty``: proofs compare integers.
+weights are one) the cost of a tree, in rows, is ``loss + lambda * W * splits``. Multiplied by the common denominator
+it is a whole number, ``loss * scale.error + splits * scale.penalty``: proofs compare integers.
 """
 
 from __future__ import annotations
@@ -12,26 +12,33 @@ from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple
 
+import numpy as np
+
 from optree.errors import OptreeError, choice
+from optree.problem import Problem
 
 PENALTIES = ("split", "leaf")
 _ROOM = 2**61  # a cost and a penalty added up must fit into int64
 
 
 class Scale(NamedTuple):
-    """Units of cost: one misclassified unit of weight costs ``error``, one split (or leaf) ``penalty``."""
+    """Units of cost: one unit of loss costs ``error``, one split (or leaf) ``penalty``, one misclassified row ``row``.
+
+    ``row`` is ``error`` unless a problem has costs of its own, in fractions of a row.
+    """
 
     error: int
     penalty: int
+    row: int
 
     def in_rows(self, cost: int) -> Fraction:
         """A cost in misclassified rows, exactly."""
-        return Fraction(cost, self.error)
+        return Fraction(cost, self.row)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Misclassification + penalty, under constraints.
+    """Misclassification (or what a problem's costs say) + penalty, under constraints.
 
     Parameters
     ----------
@@ -41,20 +48,34 @@ class Objective:
         What is counted: splits (BRANCHES) or non-empty leaves (GOSDT). Equivalent for binary splits only.
     max_depth : int, optional
         The greatest number of splits on a path; no limit by default.
+    max_splits : int, optional
+        The greatest number of splits of the tree; no limit by default.
+    min_samples_leaf : int, default 1
+        The least number of rows (of any positive weight, each counted once) in a leaf that holds rows.
     """
 
     regularization: Fraction
     penalty: str = "split"
     max_depth: int | None = None
+    max_splits: int | None = None
+    min_samples_leaf: int = 1
 
     @classmethod
-    def of(cls, regularization, penalty: str = "split", max_depth: int | None = None) -> Objective:
+    def of(
+        cls,
+        regularization,
+        penalty: str = "split",
+        max_depth: int | None = None,
+        max_splits: int | None = None,
+        min_samples_leaf: int = 1,
+    ) -> Objective:
         """The objective of a user's values; a float is read as the decimal it prints as, a string as written.
 
         Raises
         ------
         OptreeError
-            If lambda is not a number in [0, 1], the penalty is unknown or the depth is not a whole number >= 0.
+            If lambda is not a number in [0, 1], the penalty is unknown, or a constraint is not a whole number >= 0
+            (``min_samples_leaf``: >= 1).
         """
         try:
             exact = Fraction(str(regularization))
@@ -64,23 +85,47 @@ class Objective:
             raise OptreeError(f"regularization: {regularization!r} is not accepted; give a number from 0 to 1")
         if penalty not in PENALTIES:
             raise choice("penalty", penalty, PENALTIES)
-        whole = isinstance(max_depth, Integral) and not isinstance(max_depth, bool)
-        if max_depth is not None and not (whole and max_depth >= 0):
-            raise OptreeError(f"max_depth: {max_depth!r} is not accepted; give a whole number >= 0 or None")
-        return cls(exact, penalty, None if max_depth is None else int(max_depth))
+        depth = None if max_depth is None else _whole("max_depth", max_depth, 0, " or None")
+        splits = None if max_splits is None else _whole("max_splits", max_splits, 0, " or None")
+        return cls(exact, penalty, depth, splits, _whole("min_samples_leaf", min_samples_leaf, 1))
 
-    def scale(self, total_weight: int) -> Scale:
-        """The integer units of cost for data of this total weight."""
-        rows = self.regularization * total_weight
-        scale = Scale(rows.denominator, rows.numerator)
-        if scale.error * total_weight > _ROOM:
+    @property
+    def constraints(self) -> dict[str, int]:
+        """The constraints that are set, by name."""
+        unset = {"max_depth": None, "max_splits": None, "min_samples_leaf": 1}
+        return {name: getattr(self, name) for name, value in unset.items() if getattr(self, name) != value}
+
+    def scale(self, problem: Problem) -> Scale:
+        """The integer units of cost for a problem."""
+        price = self.regularization * problem.total_weight * problem.unit
+        scale = Scale(price.denominator, price.numerator, price.denominator * problem.unit)
+        if max(scale.error * problem.greatest_loss, scale.penalty) > _ROOM:
             raise OptreeError(
-                f"regularization: {self.regularization} times {total_weight} rows does not fit into 64-bit costs; "
-                "give fewer decimals"
+                f"regularization: {self.regularization} times {problem.total_weight} rows does not fit into 64-bit "
+                "costs; give fewer decimals"
             )
         return scale
 
-    def cost(self, tree, scale: Scale, errors: int) -> int:
-        """The cost of a tree that misclassifies a weight of ``errors``."""
+    def cost(self, tree, scale: Scale, loss: int) -> int:
+        """The cost of a tree with this loss: :meth:`Tree.loss <optree.tree.Tree.loss>`."""
         paid = tree.n_splits if self.penalty == "split" else tree.n_leaves
-        return errors * scale.error + paid * scale.penalty
+        return loss * scale.error + paid * scale.penalty
+
+    def broken(self, tree, problem: Problem) -> dict[str, int]:
+        """The constraints that a tree breaks, with the values it has."""
+        leaf = tree.apply(problem.codes)[problem.weights > 0]
+        found = {
+            "max_depth": tree.depth,
+            "max_splits": tree.n_splits,
+            "min_samples_leaf": int(np.unique(leaf, return_counts=True)[1].min()),
+        }
+        limits = self.constraints.items()
+        return {
+            n: found[n] for n, limit in limits if (found[n] < limit if n == "min_samples_leaf" else found[n] > limit)
+        }
+
+
+def _whole(name: str, value, least: int, otherwise: str = "") -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}{otherwise}")
+    return int(value)

@@ -7,7 +7,7 @@ column one part per category, a threshold ``x <= 2.45`` two again: so binary and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -56,6 +56,10 @@ class Problem:
     classes : tuple of str
     weights : int64[n], optional
         Non-negative whole weights, one by default. Costs are counted in units of weight ("rows").
+    costs : int64[K, K], optional
+        ``costs[k, c] >= 0``: what it costs, for a row of class k and weight 1, to predict class c, in 1/``unit`` rows.
+        By default misclassification: one for each wrong class.
+    unit : int, default 1
     """
 
     codes: np.ndarray
@@ -63,6 +67,8 @@ class Problem:
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     weights: np.ndarray | None = None
+    costs: np.ndarray | None = None
+    unit: int = 1
 
     def __post_init__(self):
         n = len(self.y)
@@ -70,6 +76,8 @@ class Problem:
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, np.int32))
         object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
         object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
+        if self.costs is not None:
+            object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, np.int64))
         self._check()
 
     def _check(self):
@@ -89,6 +97,11 @@ class Problem:
             raise OptreeError(f"problem: classes outside 0..{len(self.classes) - 1}")
         if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
             raise OptreeError("problem: weights must be whole numbers >= 0, not all zero, with a sum below 2^53")
+        if self.costs is not None and (self.costs.shape != (len(self.classes),) * 2 or self.costs.min() < 0):
+            raise OptreeError(
+                f"problem: costs of shape {self.costs.shape}, least {self.costs.min()}; a table of "
+                f"{len(self.classes)} x {len(self.classes)} costs >= 0 is needed"
+            )
 
     @property
     def n_parts(self) -> np.ndarray:
@@ -98,6 +111,11 @@ class Problem:
     @property
     def total_weight(self) -> int:
         return int(self.weights.sum())
+
+    @property
+    def greatest_loss(self) -> int:
+        """No tree has more."""
+        return self.total_weight * (1 if self.costs is None else int(self.costs.max()))
 
     @cached_property
     def groups(self) -> Groups:
@@ -118,11 +136,17 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> Problem:
         """The problem of some of the rows, with the same features and classes."""
-        return Problem(self.codes[rows], self.y[rows], self.features, self.classes, self.weights[rows])
+        return replace(self, codes=self.codes[rows], y=self.y[rows], weights=self.weights[rows])
 
     def save(self, path: str | Path, **notes) -> None:
         """Write one ``.npz`` file: arrays, names, and ``notes`` (anything JSON can hold) beside them."""
-        names = {"features": [[f.name, f.labels] for f in self.features], "classes": self.classes, "notes": notes}
+        names = {
+            "features": [[f.name, f.labels] for f in self.features],
+            "classes": self.classes,
+            "costs": None if self.costs is None else self.costs.tolist(),
+            "unit": self.unit,
+            "notes": notes,
+        }
         with open(path, "wb") as file:  # an open file: numpy would add ".npz" to a name without it
             np.savez_compressed(
                 file,
@@ -143,4 +167,5 @@ class Problem:
             raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
         features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
         codes, y, weights = arrays
-        return cls(codes, y, features, tuple(names["classes"]), weights), names["notes"]
+        problem = cls(codes, y, features, tuple(names["classes"]), weights, names["costs"], names["unit"])
+        return problem, names["notes"]

@@ -13,6 +13,26 @@ from optree.tree import Tree
 STATUSES = ("optimal", "time_limit", "iteration_limit", "memory_limit", "interrupted", "heuristic")
 
 
+class Outcome(NamedTuple):
+    """What a solver's ``run`` returns; :meth:`Solver.solve <optree.solvers.spec.Solver.solve>` makes a Result of it.
+
+    Attributes
+    ----------
+    tree : Tree
+    lower_bound : int or None
+        In the units of the task's scale; None for heuristics.
+    status : str
+        One of :data:`STATUSES`.
+    counters : dict of str to int
+        "iterations" first.
+    """
+
+    tree: Tree
+    lower_bound: int | None
+    status: str
+    counters: dict[str, int]
+
+
 class TracePoint(NamedTuple):
     """A moment of a search: seconds since its start, cost of the incumbent, lower bound (None: no bound)."""
 

@@ -29,8 +29,9 @@ class Tree:
     counts : int64[m, K]
         Training weight of each class at each node. A node that no training row reaches has zeros.
     prediction : int32[m]
-        The class given to rows that end here: the heaviest, the lowest index among equals; an empty node has its
-        parent's. Rows of a category not seen in training (code -1) end at the split and get its class.
+        The class given to rows that end here: the heaviest (with costs: the cheapest), the lowest index among equals;
+        an empty node has its parent's. Rows of a category not seen in training (code -1) end at the split and get its
+        class.
     features : tuple of Feature
     classes : tuple of str
     """
@@ -63,7 +64,8 @@ class Tree:
             rows, state, inherited = queue[len(feature)]
             queue[len(feature)] = None  # the rows of a finished node are not needed any more
             count = np.bincount(problem.y[rows], problem.weights[rows], class_count).astype(np.int64)
-            label = int(count.argmax()) if count.any() else inherited
+            value = count if problem.costs is None else -(count @ problem.costs)
+            label = int(value.argmax()) if count.any() else inherited
             chosen, states = choose(rows, state) if len(rows) else (LEAF, [])
             feature.append(chosen)
             first_child.append(made if chosen != LEAF else LEAF)
@@ -137,6 +139,12 @@ class Tree:
     def errors(self, problem: Problem) -> int:
         """The weight of the rows of ``problem`` that the tree misclassifies."""
         return int(problem.weights[self.predict(problem.codes) != problem.y].sum())
+
+    def loss(self, problem: Problem) -> int:
+        """What the tree's predictions cost on ``problem``: its costs, or the weight that is misclassified."""
+        if problem.costs is None:
+            return self.errors(problem)
+        return int((problem.weights * problem.costs[problem.y, self.predict(problem.codes)]).sum())
 
     def prune(self, gain: Callable[[int, int, int, int], int]) -> Tree:
         """The best pruned tree, bottom up: a split stays only if it pays.

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from optree.problem import Feature, Problem
 
 
-def make(codes, y, n_parts, class_count, weights=None) -> Problem:
+def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:
     """A problem with plain names."""
     features = tuple(
         Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts)
     )
-    return Problem(np.asarray(codes), np.asarray(y), features, tuple(f"c{k}" for k in range(class_count)), weights)
+    return Problem(
+        np.asarray(codes), np.asarray(y), features, tuple(f"c{k}" for k in range(class_count)), weights, costs, unit
+    )
 
 
 def random_problem(seed: int) -> Problem:

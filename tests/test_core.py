@@ -53,12 +53,36 @@ def test_depth_outside_its_range_is_refused(depth):
         Objective.of("0.1", max_depth=depth)
 
 
+def rows(n):
+    return make(np.zeros((n, 1), int), [0] * n, [2], 1)
+
+
 def test_costs_are_exact_and_bounded():
-    assert Objective.of("0.005").scale(958) == Scale(100, 479)
-    assert Objective.of("0").scale(7) == Scale(1, 0)
-    assert Scale(100, 479).in_rows(579) == Fraction(579, 100)
+    assert Objective.of("0.005").scale(rows(958)) == Scale(100, 479, 100)
+    assert Objective.of("0").scale(rows(7)) == Scale(1, 0, 1)
+    assert Scale(100, 479, 100).in_rows(579) == Fraction(579, 100)
     with pytest.raises(OptreeError, match="does not fit into 64-bit costs; give fewer decimals"):
-        Objective.of("0.1234567890123456789").scale(10)
+        Objective.of("0.1234567890123456789").scale(rows(10))
+
+
+def test_costs_of_a_problem_are_in_fractions_of_a_row():
+    problem = make([[0], [1]], [0, 1], [2], 2, costs=[[0, 5], [10, 0]], unit=10)
+    scale = Objective.of("0.1").scale(problem)
+    leaf, stump = (solvers.get("exhaustive").solve(problem, Objective.of(value)) for value in ("0.3", "0.1"))
+    assert (scale.in_rows(scale.error * 5), scale.in_rows(scale.penalty)) == (Fraction(1, 2), Fraction(1, 5))
+    assert (leaf.cost_in_rows, leaf.tree.prediction.tolist()) == (Fraction(1, 2), [1])
+    assert (stump.cost_in_rows, stump.tree.n_splits) == (Fraction(1, 5), 1)
+
+
+def test_broken_constraints_are_told():
+    problem = make([[0, 0], [0, 1], [1, 0], [1, 0]], [0, 1, 1, 1], [2, 2], 2)
+    tree = solvers.get("exhaustive").solve(problem, Objective.of("0")).tree
+    assert Objective.of("0", "split", 1, 1, 2).broken(tree, problem) == {
+        "max_depth": 2,
+        "max_splits": 2,
+        "min_samples_leaf": 1,
+    }
+    assert Objective.of("0", "split", 2, 2).broken(tree, problem) == {}
 
 
 def test_leaf_penalty_is_split_penalty_plus_one_leaf_on_binary_features():

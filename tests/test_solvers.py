@@ -32,7 +32,7 @@ def test_every_solver_declares_itself():
             "algorithm: 'brnaches' is not known; accepted: branches, cart, exhaustive, optree",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
-        (lambda: solve("cart", min_samples_leaf="2"), "solver cart: min_samples_leaf = '2' is not accepted; give int"),
+        (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),
         (lambda: solve("branches", "leaf"), "solver branches: penalty: 'leaf' is not known; accepted: split"),
         (lambda: solve("cart", parts=3), "solver cart: features with 3 parts are not accepted; use a binary encoding"),
     ],

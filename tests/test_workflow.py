@@ -166,7 +166,7 @@ def edited(**changes):
                 **edited(algorithms=["small"], encodings=["onehot"]),
                 "algorithms": {"small": {"solver": "cart", "parameters": {"leaf": 1}}},
             },
-            ["cart", "'leaf'", "accepted", "min_samples_leaf"],
+            ["cart", "'leaf'", "accepted", "criterion"],
         ),
         (
             {**TINY, "encodings": {"mine": {"categorical": "ordinal", "numeric": "bins", "drop": "first"}}},

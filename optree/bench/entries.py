@@ -109,8 +109,8 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
     found : Found
     """
     (train, test), tree, bound = divide(problem, run), found.tree, found.lower_bound
-    scale, score = objective.scale(train.total_weight), _score(tree, train)
-    cost = None if tree is None else objective.cost(tree, scale, score["errors"])
+    scale, score = objective.scale(train), _score(tree, train)
+    cost = None if tree is None else objective.cost(tree, scale, tree.loss(train))
     value, most = (None if c is None else 1 - float(scale.in_rows(c) / train.total_weight) for c in (cost, bound))
     search = found.searches[median_search(found.searches)] if found.searches else None
     return {

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -86,10 +87,8 @@ def _prepare(parent: int, memory_mib: float | None) -> None:
 
 def _kill(pid: int) -> None:
     """Kill a process group; one that is gone already is as good."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _last_line(path: Path) -> str:

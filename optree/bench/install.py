@@ -16,18 +16,17 @@ from optree.bench.record import Run
 from optree.objective import Objective
 
 
-def _failure(command: list[str], log: Path) -> str:
-    """Run a step; the last line that it wrote if it fails, otherwise nothing."""
+def _failure(command: list[str]) -> str:
+    """Run a step; the last line that it wrote if it fails, otherwise nothing. All that it wrote goes to stderr."""
     # A user's site-packages or an activated environment must not leak into the peer's.
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=clean)
-    with open(log, "a") as file:
-        file.write(done.stdout)
+    sys.stderr.write(done.stdout)
     lines = done.stdout.strip().splitlines() or [f"exit code {done.returncode}"]
     return lines[-1].strip() if done.returncode else ""
 
 
-def _make(peer: Peer, target: Path, log: Path) -> str:
+def _make(peer: Peer, target: Path) -> str:
     """Make the environment; why it could not be made, or nothing."""
     python = str(target / "bin" / "python")
     lock = str(peer.folder / "requirements.lock")
@@ -37,7 +36,7 @@ def _make(peer: Peer, target: Path, log: Path) -> str:
         [sys.executable, "-m", "venv", "--clear", str(target)],
         [*pip, "--only-binary", ":all:", "--require-hashes", "--requirement", lock],
     ]
-    return next((f"cannot be installed: {said}" for step in steps if (said := _failure(step, log))), "")
+    return next((f"cannot be installed: {said}" for step in steps if (said := _failure(step))), "")
 
 
 def _try(peer: Peer, python: Path) -> str:
@@ -48,7 +47,7 @@ def _try(peer: Peer, python: Path) -> str:
     return f"does not start: {end.reason}" if end.status else ""
 
 
-def install(peer: Peer, marker: str | Path, log: str | Path) -> None:
+def install(peer: Peer, marker: str | Path) -> None:
     """Make a peer's environment beside its marker, and write the marker.
 
     Parameters
@@ -57,14 +56,11 @@ def install(peer: Peer, marker: str | Path, log: str | Path) -> None:
     marker : path
         ``NAME.json``: ``{"python": interpreter or null, "reason": why there is none}``. The environment goes to the
         directory ``NAME``.
-    log : path
-        What pip said.
     """
-    marker, log = Path(marker).absolute(), Path(log)
+    marker = Path(marker).absolute()
     target = marker.with_suffix("")
     python = target / "bin" / "python"
-    log.write_text("")
-    if reason := _make(peer, target, log) or _try(peer, python):
+    if reason := _make(peer, target) or _try(peer, python):
         shutil.rmtree(target, ignore_errors=True)
         reason = f"{reason}; delete {marker.name} in {marker.parent.name} to try again"
         print(f"{peer.name}: {reason}", file=sys.stderr)

@@ -39,7 +39,8 @@ class _Progress:
 
     def __init__(self, answers: Path, seconds: float | None):
         answers.touch()
-        self._file, self._rest, self._seconds = open(answers), "", seconds
+        self._file = open(answers)  # noqa: SIM115 - closed by close()
+        self._rest, self._seconds = "", seconds
         self.ready: dict | None = None
         self.answers: list[dict] = []
         self.searching = False
@@ -157,10 +158,10 @@ def _cost(value: float | None, penalty: str, objective: Objective) -> Fraction |
     return 1 - Fraction(value) + (objective.regularization if penalty == "leaf" else 0)
 
 
-def _contradiction(claimed: Fraction | None, cost: Fraction, tree: Tree, objective: Objective) -> str:
+def _contradiction(claimed: Fraction | None, cost: Fraction, broken: dict[str, int]) -> str:
     """What a peer claims of its own tree that is not so, or nothing."""
-    if objective.max_depth is not None and tree.depth > objective.max_depth:
-        return f"its tree has depth {tree.depth}, the limit is {objective.max_depth}"
+    if broken:
+        return "its tree breaks " + ", ".join(f"{name} with {value}" for name, value in broken.items())
     if claimed is not None and abs(claimed - cost) > TOLERANCE:
         return f"claims the objective {float(1 - claimed):.6f}, its tree has {float(1 - cost):.6f}"
     return ""
@@ -171,16 +172,17 @@ def _bound(answer: dict, run: Run, objective: Objective, train: Problem, scale: 
     share = _cost(answer.get("bound"), run.penalty, objective)
     if share is None:
         return None
-    return max(0, min(cost, floor((share - TOLERANCE) * train.total_weight * scale.error)))
+    return max(0, min(cost, floor((share - TOLERANCE) * train.total_weight * scale.row)))
 
 
 def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Problem) -> dict:
     """Status, bound and trace of an answer, given its tree, and where it is wrong, why."""
-    scale = objective.scale(train.total_weight)
-    cost = objective.cost(tree, scale, tree.errors(train))
+    scale = objective.scale(train)
+    cost = objective.cost(tree, scale, tree.loss(train))
     claimed, limit = _cost(answer.get("objective"), run.penalty, objective), run.limits.get("seconds")
     proven = answer["status"] == "optimal"
-    if wrong := _contradiction(claimed, scale.in_rows(cost) / train.total_weight, tree, objective):
+    share = scale.in_rows(cost) / train.total_weight
+    if wrong := _contradiction(claimed, share, objective.broken(tree, train)):
         status = "wrong_certificate" if proven else "error"
         return {"status": status, "reason": wrong, "trace": (TracePoint(answer["seconds"], cost, None),)}
     bound = cost if proven else _bound(answer, run, objective, train, scale, cost)
@@ -243,11 +245,13 @@ def solve(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, ref
     depth = told_depth(run, reference)
     if peer.deepest is not None:
         depth = peer.deepest if depth is None else min(depth, peer.deepest)
-    objective = Objective.of(run.regularization, run.penalty, depth)
+    objective = run.objective(depth)
     if marker["reason"] or not told:
         reason = marker["reason"] or f"{run.depth_of} has no tree whose depth could be told"
         return entry(problem, notes, run, peer, objective, Found("skipped", reason=reason))
     peer.check_problem(train)
+    if (train.weights != 1).any():
+        raise OptreeError(f"solver {peer.name}: rows with weights are not accepted; leave the weights out")
     with tempfile.TemporaryDirectory(prefix="peer-") as folder:
         end, progress = start(peer, marker["python"], request(peer, run, objective), Path(folder), train)
     return entry(problem, notes, run, peer, objective, judge(run, objective, train, end, progress))

@@ -10,6 +10,7 @@ from typing import Any
 
 from optree.bench import schema
 from optree.errors import OptreeError
+from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
 
@@ -31,7 +32,8 @@ class Run:
     regularization : str
         lambda, as written.
     penalty : {"split", "leaf"}
-    max_depth : int or None
+    max_depth, max_splits : int or None
+    min_samples_leaf : int
     split : str
         "full", or the seed of a stratified train/test split.
     test_size : str
@@ -52,12 +54,18 @@ class Run:
     regularization: str
     penalty: str = "split"
     max_depth: int | None = None
+    max_splits: int | None = None
+    min_samples_leaf: int = 1
     split: str = "full"
     test_size: str = "0.2"
     parameters: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, float | None] = field(default_factory=dict)
     repeats: int = 1
     depth_of: str | None = None
+
+    def objective(self, max_depth: int | None) -> Objective:
+        """What is minimised, with this depth limit: ``self.max_depth``, unless another was told."""
+        return Objective.of(self.regularization, self.penalty, max_depth, self.max_splits, self.min_samples_leaf)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

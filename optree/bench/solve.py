@@ -41,15 +41,15 @@ def _warm_up(solver: Solver, objective: Objective, parameters: dict) -> float:
 
 def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
     """Nobody grades himself: the cost is recomputed from the tree, and a proof must not contradict it."""
-    cost = objective.cost(result.tree, result.scale, result.tree.errors(train))
+    cost = objective.cost(result.tree, result.scale, result.tree.loss(train))
     if cost != result.cost:
         raise OptreeError(f"{where}: claims cost {result.cost}, but its tree costs {cost}")
     if result.lower_bound is not None and result.lower_bound > cost:
         raise OptreeError(f"{where}: claims the bound {result.lower_bound} above the cost {cost} of its own tree")
     if result.status == "optimal" and result.lower_bound != cost:
         raise OptreeError(f"{where}: claims to be optimal with bound {result.lower_bound} and cost {cost}")
-    if objective.max_depth is not None and result.tree.depth > objective.max_depth:
-        raise OptreeError(f"{where}: its tree has depth {result.tree.depth}, the limit is {objective.max_depth}")
+    for name, value in objective.broken(result.tree, train).items():
+        raise OptreeError(f"{where}: its tree breaks {name} = {objective.constraints[name]} with {value}")
 
 
 def _search(solver: Solver, train: Problem, objective: Objective, run: Run) -> tuple[list[Result], list[float]]:
@@ -83,7 +83,7 @@ def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None
         For what the solver does not accept, and for a result that its own tree contradicts.
     """
     solver = solvers.get(run.solver)
-    objective = Objective.of(run.regularization, run.penalty, told_depth(run, reference))
+    objective = run.objective(told_depth(run, reference))
     train, _ = divide(problem, run)
     warm_up_seconds = _warm_up(solver, objective, run.parameters)
     results, calls = _search(solver, train, objective, run)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from optree.bench.formats import Table
+from optree.bench.frame import CONSTRAINTS
 from optree.bench.splits import FULL
 
 STATUS = {
@@ -16,9 +17,14 @@ STATUS = {
     "iteration_limit": "stopped by the iteration limit",
     "memory_limit": "stopped by the memory limit",
     "interrupted": "stopped by the user",
+    "wrong_certificate": "claims a proof or a bound that a tree refutes: its own, or another algorithm's",
+    "killed": "ended by a signal that was not ours",
+    "error": "crashed, or gave what is no answer",
+    "skipped": "not run, its environment could not be made or it waits for what is not there",
 }
+_TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
 # Each cell of the summary is one of these; "rows" is "full" or the number of seeds.
-_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", "max_depth", "rows"]
+_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "rows"]
 
 
 def count_statuses(statuses: pd.Series) -> str:
@@ -30,7 +36,7 @@ def count_statuses(statuses: pd.Series) -> str:
 
 
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, encoding, algorithm, lambda, penalty and depth limit; "full" and seeds apart.
+    """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full" and seeds apart.
 
     Parameters
     ----------
@@ -65,28 +71,33 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     return table.assign(rows=table["rows"].where(table["rows"] == FULL, seeds)).drop(columns="runs")
 
 
-def _number(decimals: int) -> Callable[[float], str]:
+def number(decimals: int) -> Callable[[float], str]:
     return lambda value: "" if pd.isna(value) else f"{value:,.{decimals}f}"
 
 
 def _size(value: float) -> str:
+    if pd.isna(value):
+        return ""
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
 def seconds(value: float) -> str:
-    """Seconds with the digits that a clock can vouch for: 0.0014, 0.776, 4.38, 22.1, 300."""
-    decimals = next((digits for limit, digits in ((0.1, 4), (1, 3), (10, 2), (100, 1)) if value < limit), 0)
+    """Seconds with the digits that a clock can vouch for: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for none."""
+    if pd.isna(value):
+        return ""
+    digits = ((0.001, 5), (0.1, 4), (1, 3), (10, 2), (100, 1))
+    decimals = next((decimals for limit, decimals in digits if value < limit), 0)
     return f"{value:.{decimals}f}"
 
 
 def _spread(table: pd.DataFrame, name: str) -> pd.Series:
     """Mean and standard deviation, as far as there is one."""
-    mean, deviation = table[name].map(_number(4)), table[f"{name}_std"].map(_number(4))
+    mean, deviation = table[name].map(number(4)), table[f"{name}_std"].map(number(4))
     return mean + deviation.map(lambda text: f" ± {text}" if text else "")
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The summary as text, without penalty and depth limit where all rows agree (a note says so)."""
+    """The summary as text, without penalty and constraints where all rows agree (a note says so)."""
     shown = pd.DataFrame(
         {
             "dataset": table["dataset"],
@@ -94,22 +105,25 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "algorithm": table["algorithm"],
             "lambda": table["regularization"],
             "penalty per": table["penalty"],
-            "depth limit": table["max_depth"].map(lambda depth: "none" if pd.isna(depth) else str(depth)),
+            **{
+                title: table[name].map(lambda limit: "none" if pd.isna(limit) else str(limit))
+                for name, title in _TITLES.items()
+            },
             "rows": table["rows"],
             "status": table["status"],
-            "objective": table["objective"].map(_number(5)),
-            "gap": table["gap"].map(lambda gap: "0" if gap == 0 else _number(5)(gap)),
+            "objective": table["objective"].map(number(5)),
+            "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
             "accuracy": _spread(table, "accuracy_train"),
             "test accuracy": _spread(table, "accuracy_test"),
             "splits": table["splits"].map(_size),
             "leaves": table["leaves"].map(_size),
             "depth": table["depth"].map(_size),
-            "iterations": table["iterations"].map(_number(0)),
+            "iterations": table["iterations"].map(number(0)),
             "seconds": table["search_seconds"].map(seconds),
-            "MiB": table["peak_rss_mib"].map(_number(0)),
+            "MiB": table["peak_rss_mib"].map(number(0)),
         }
     )
-    return shown.drop(columns=[name for name in ("penalty per", "depth limit") if shown[name].nunique() == 1])
+    return shown.drop(columns=[name for name in ("penalty per", *_TITLES.values()) if shown[name].nunique() == 1])
 
 
 def summary(runs: pd.DataFrame) -> Table:
@@ -118,9 +132,10 @@ def summary(runs: pd.DataFrame) -> Table:
     same = []
     if table["penalty"].nunique() == 1:
         same.append(f"lambda is paid per {table['penalty'].iloc[0]}")
-    if table["max_depth"].nunique(dropna=False) == 1:
-        depth = table["max_depth"].iloc[0]
-        same.append("no depth limit" if pd.isna(depth) else f"depth limit {depth}")
+    for name, title in _TITLES.items():
+        if table[name].nunique(dropna=False) == 1:
+            limit = table[name].iloc[0]
+            same.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
     notes = (
         "objective = accuracy - lambda * splits (or leaves) on the training rows; "
         "gap = proven upper bound of the objective - objective, empty for heuristics; "
@@ -153,7 +168,8 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     return (
         f"status: {'; '.join(statuses)}.",
         f"One iteration: {'; '.join(f'{name} = {text}' for name, text in iterations)}.",
-        "seconds = wall-clock seconds of the search alone, after a warm-up; MiB = peak memory of the whole process. "
+        "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
+        "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",
         f"Measured on {'; '.join(machines)} with {', '.join(versions)}; "
         f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}." if commits else "."),

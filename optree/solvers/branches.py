@@ -25,14 +25,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from optree.budget import Budget, Clock, Pace
-from optree.objective import Objective, Scale
+from optree.budget import Clock, Pace
+from optree.objective import Scale
 from optree.problem import Problem
-from optree.result import Result, Trace
+from optree.result import Outcome, Trace
 from optree.solvers.kernels import branch_search, branch_store
 from optree.solvers.kernels.bits import pack
 from optree.solvers.kernels.branch_store import Data, Store
-from optree.solvers.spec import Solver
+from optree.solvers.spec import Solver, Task
 from optree.tree import LEAF, Tree
 
 
@@ -165,26 +165,21 @@ def _tree(problem: Problem, store: Store, data: Data) -> Tree:
     return Tree.grow(problem, choose, 0)
 
 
-def run(problem: Problem, objective: Objective, budget: Budget, seed: int) -> Result:
+def run(task: Task, seed: int) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    clock = budget.start()
-    scale = objective.scale(problem.total_weight)
-    trace = Trace(clock)
+    problem, objective, scale = task.problem, task.objective, task.scale
     data = _data(problem)
     leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
     lower = leaf if objective.max_depth == 0 else min(leaf, scale.penalty)
     store = _new_store(data, len(problem.classes), scale.error * problem.total_weight, leaf, lower)
-    store, status = _search(store, data, scale, objective.max_depth, clock, trace)
+    store, status = _search(store, data, scale, objective.max_depth, task.clock, task.trace)
     _, lower = _interval(store)
-    tree = _tree(problem, store, data)
-    cost = objective.cost(tree, scale, tree.errors(problem))
-    trace.add(cost, lower)
     counters = {
         "iterations": int(store.used[branch_store.ITERATIONS]),
         "branches": int(store.used[branch_store.BRANCHES]),
         "splits": int(store.used[branch_store.SPLITS]),
     }
-    return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
+    return Outcome(_tree(problem, store, data), lower, status, counters)
 
 
 SOLVER = Solver(

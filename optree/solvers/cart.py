@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.budget import Budget
-from optree.objective import Objective
-from optree.problem import Problem
-from optree.result import Result, Trace
-from optree.solvers.spec import Parameter, Solver
+from optree.result import Outcome
+from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
 
-def run(problem: Problem, objective: Objective, budget: Budget, seed: int, criterion: str, min_samples_leaf: int):
-    """Grow and prune. scikit-learn has no limits: a budget of zero aside, the tree is always finished."""
+def run(task: Task, seed: int, criterion: str) -> Outcome:
+    """Grow and prune. scikit-learn has no limits: the tree is always finished."""
     from sklearn.tree import DecisionTreeClassifier
 
-    clock = budget.start()
-    scale = objective.scale(problem.total_weight)
-    trace = Trace(clock)
+    problem, objective, scale = task.problem, task.objective, task.scale
     grown = None
-    if objective.max_depth != 0:
+    if objective.max_depth != 0 and objective.max_splits != 0:
         model = DecisionTreeClassifier(
-            criterion=criterion, max_depth=objective.max_depth, min_samples_leaf=min_samples_leaf, random_state=seed
+            criterion=criterion,
+            max_depth=objective.max_depth,
+            max_leaf_nodes=None if objective.max_splits is None else objective.max_splits + 1,
+            min_samples_leaf=objective.min_samples_leaf,
+            random_state=seed,
         )
         grown = model.fit(problem.codes, problem.y, sample_weight=problem.weights).tree_
 
@@ -41,10 +40,7 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int, crite
         return (node_errors - errors) * scale.error - paid * scale.penalty
 
     tree = Tree.grow(problem, choose, 0).prune(gain)
-    cost = objective.cost(tree, scale, tree.errors(problem))
-    trace.add(cost, None)
-    counters = {"iterations": 0 if grown is None else int((grown.feature >= 0).sum())}
-    return Result(tree, cost, None, scale, "heuristic", counters, clock.seconds(), trace.points())
+    return Outcome(tree, None, "heuristic", {"iterations": 0 if grown is None else int((grown.feature >= 0).sum())})
 
 
 SOLVER = Solver(
@@ -53,13 +49,10 @@ SOLVER = Solver(
     paper="Breiman, Friedman, Olshen, Stone: Classification and Regression Trees, 1984",
     features=("binary",),
     penalties=("split", "leaf"),
-    constraints=("max_depth",),
+    constraints=("max_depth", "max_splits", "min_samples_leaf"),
     exact=False,
     anytime=False,
     iteration="one split of the grown tree, before pruning",
     run=run,
-    parameters={
-        "criterion": Parameter(str, "gini", "impurity: gini, entropy or log_loss"),
-        "min_samples_leaf": Parameter(int, 1, "least rows in a leaf"),
-    },
+    parameters={"criterion": Parameter(str, "gini", "impurity: gini, entropy or log_loss")},
 )

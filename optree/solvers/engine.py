@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.budget import Budget, Clock, Pace
-from optree.objective import Objective, Scale
+from optree.budget import Clock, Pace
+from optree.objective import Scale
 from optree.problem import Problem
-from optree.result import Result, Trace
+from optree.result import Outcome, Trace
 from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import Rules
 from optree.solvers.kernels.layout import Layout, layout
-from optree.solvers.spec import Parameter, Solver
+from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
 _SWITCHES = {
@@ -142,11 +142,9 @@ class _Search:
         return chosen
 
 
-def run(problem: Problem, objective: Objective, budget: Budget, seed: int, **switches: bool) -> Result:
+def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    clock = budget.start()
-    scale = objective.scale(problem.total_weight)
-    trace = Trace(clock)
+    problem, objective, scale = task.problem, task.objective, task.scale
     per_leaf = objective.penalty == "leaf"
     offset = scale.penalty if per_leaf else 0  # a leaf costs that, a split of p parts p - 1 times that
     heaviest = max(int(problem.weights[problem.y == k].sum()) for k in range(len(problem.classes)))
@@ -159,12 +157,10 @@ def run(problem: Problem, objective: Objective, budget: Budget, seed: int, **swi
     else:
         left = -1 if objective.max_depth is None else objective.max_depth
         search = _Search(problem, data, _rules(scale, per_leaf, switches), left, leaf)
-        status = search.run(clock, trace, offset)
+        status = search.run(task.clock, task.trace, offset)
         tree, lower = search.tree(), search.interval()[1] + offset
         counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])}
-    cost = objective.cost(tree, scale, tree.errors(problem))
-    trace.add(cost, lower)
-    return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
+    return Outcome(tree, lower, status, counters)
 
 
 SOLVER = Solver(

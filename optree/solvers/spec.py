@@ -6,11 +6,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.errors import OptreeError, choice
-from optree.objective import Objective
+from optree.objective import Objective, Scale
 from optree.problem import Problem
-from optree.result import Result
+from optree.result import Outcome, Result, Trace
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a solver's ``run`` is given.
+
+    Attributes
+    ----------
+    problem : Problem
+    objective : Objective
+    scale : Scale
+        The objective's units for this problem.
+    clock : Clock
+        Running; to be asked for limits.
+    trace : Trace
+        Where moves of incumbent and bound are noted; the last one is noted by :meth:`Solver.solve`.
+    """
+
+    problem: Problem
+    objective: Objective
+    scale: Scale
+    clock: Clock
+    trace: Trace
 
 
 @dataclass(frozen=True)
@@ -37,7 +60,7 @@ class Declaration:
         The features it splits: "binary" (two parts), "multiway" (more).
     penalties : tuple of str
     constraints : tuple of str
-        Fields of :class:`~optree.objective.Objective` it obeys beside the penalty, e.g. "max_depth".
+        What it obeys: "max_depth", "max_splits", "min_samples_leaf"; and "costs" if it takes problems with costs.
     exact, anytime : bool
         Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
     iteration : str
@@ -70,14 +93,17 @@ class Declaration:
         """Refuse a penalty or a constraint that the solver does not have."""
         if objective.penalty not in self.penalties:
             raise choice(f"solver {self.name}: penalty", objective.penalty, self.penalties)
-        if objective.max_depth is not None and "max_depth" not in self.constraints:
-            raise OptreeError(f"solver {self.name}: max_depth = {objective.max_depth} is not accepted; leave it out")
+        for name, value in objective.constraints.items():
+            if name not in self.constraints:
+                raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse features with more parts than the solver splits, and training rows without a part."""
         most = max(problem.n_parts)
         if "multiway" not in self.features and most > 2:
             raise OptreeError(f"solver {self.name}: features with {most} parts are not accepted; use a binary encoding")
+        if problem.costs is not None and "costs" not in self.constraints:
+            raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
         if problem.codes.min() < 0:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
 
@@ -89,10 +115,10 @@ class Solver(Declaration):
     Attributes
     ----------
     run : callable
-        ``run(problem, objective, budget, seed=..., **parameters) -> Result``.
+        ``run(task, seed=..., **parameters) -> Outcome``.
     """
 
-    run: Callable[..., Result]
+    run: Callable[..., Outcome]
 
     def solve(self, problem: Problem, objective: Objective, budget: Budget | None = None, seed: int = 0, **parameters):
         """Check everything, then search.
@@ -120,4 +146,9 @@ class Solver(Declaration):
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
         self.check_problem(problem)
-        return self.run(problem, objective, budget or Budget(), seed=seed, **parameters)
+        clock = (budget or Budget()).start()
+        scale, trace = objective.scale(problem), Trace(clock)
+        tree, lower, status, counters = self.run(Task(problem, objective, scale, clock, trace), seed, **parameters)
+        cost = objective.cost(tree, scale, tree.loss(problem))
+        trace.add(cost, lower)
+        return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())

@@ -1,4 +1,4 @@
-"""FastSmallTreeClassifier of imodels: minimises error + lambda * leaves. A binary tree has one leaf more than splits."""
+"""imodels' FastSmallTreeClassifier: minimises error + lambda * leaves. A binary tree has one leaf more than splits."""
 
 import warnings
 

@@ -11,6 +11,8 @@ def search(X, y, request):
         optimization_task="cost-complex-accuracy",
         cost_complexity=float(request["regularization"]),
         max_depth=request["max_depth"],
+        max_num_nodes=request["max_splits"],
+        min_leaf_node_size=request["min_samples_leaf"],
         time_limit=request["seconds"] or 1e9,
         **request["parameters"],
     )

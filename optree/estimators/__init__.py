@@ -1,0 +1,7 @@
+"""The scikit-learn face of the solvers: one base, and per solver its name, its encoding and its parameters."""
+
+from optree.estimators.base import TreeClassifier
+from optree.estimators.branches import BranchesClassifier
+from optree.estimators.optimal import OptimalTreeClassifier
+
+__all__ = ["BranchesClassifier", "OptimalTreeClassifier", "TreeClassifier"]
