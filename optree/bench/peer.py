@@ -88,7 +88,9 @@ def request(peer: Peer, run: Run, objective: Objective) -> dict:
     return {
         "regularization": run.regularization,
         "penalty": run.penalty,
-        "max_depth": None if objective is None else objective.max_depth,
+        "max_depth": objective.max_depth,
+        "max_splits": objective.max_splits,
+        "min_samples_leaf": objective.min_samples_leaf,
         "seconds": run.limits.get("seconds"),
         "memory_mib": run.limits.get("memory_mib"),
         "seed": seed(run),

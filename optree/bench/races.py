@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from optree.bench import panels
 from optree.bench.comparison import CERTIFIED, PROBLEM, algorithms, pairs
@@ -48,6 +49,7 @@ def certified(runs: pd.DataFrame, reference: str) -> Figure:
             ax.plot(times[-1:], y[-1:], color=looks[name][0], marker=looks[name][1], ls="none")
         panels.log_axis(ax.xaxis, [LEAST_SECONDS, end])
         ax.set_ylim(0, 1.06 * problems)
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
     named = panels.legend(looks)[:-1]  # no marker is open here
     cells = [(encoding,) for encoding in set(ran["encoding"])]

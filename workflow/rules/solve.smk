@@ -33,6 +33,7 @@ rule environment:
         ".peers/{peer}.json",
     log:
         ".peers/{peer}.log",
+    priority: len(TURNS) + 1  # before all runs, or those of a peer could not alternate with others
     localrule: True
     params:
         peer=lambda wildcards: f"{PEERS_FOLDER}/{wildcards.peer}",
