@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -252,3 +254,56 @@ def test_a_real_peer_obeys_a_depth_limit_as_we_count_it(real):
         asked = Run("monks-1", "onehot-drop-first", solver.name, solver.name, "0.01", max_depth=depth)
         best = get("optree").solve(problem, Objective.of("0.01", max_depth=depth))
         assert peer.solve(problem, notes, asked, solver, marker)["cost"]["value"] == best.cost
+
+
+# The workflow.
+
+COMPARISON = {
+    "name": "peers",
+    "reference": "cart",
+    "repeats": 2,
+    "algorithms": {"told": {"solver": "stub", "depth_of": "cart"}},
+    "experiments": [
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["onehot"],
+            "algorithms": ["ghost", "told", "stub", "cart"],
+            "regularization": ["0.1", "0.01"],
+            "splits": ["full"],
+        }
+    ],
+}
+
+
+@pytest.mark.workflow
+def test_the_workflow_runs_what_it_can_next_to_each_other_and_skips_the_rest(checkout):
+    folder = checkout.path / "workflow" / "peers"
+    stubs.write(folder, stubs.HONEST.replace('"iterations": 1', '"iterations": request["max_depth"]'))
+    ghost = stubs.write(folder, name="ghost")
+    (ghost / "requirements.lock").write_text(f"no-such-package==1.0 --hash=sha256:{'0' * 64}\n")
+    checkout.environment |= {"PIP_NO_INDEX": "1"}
+    (checkout.path / ".peers").mkdir()
+    ready = {"python": sys.executable, "reason": ""}  # as if the environment had been made
+    (checkout.path / ".peers" / "stub.json").write_text(json.dumps(ready))
+    (checkout.path / "peers.json").write_text(json.dumps(COMPARISON))
+    done = checkout.snakemake(config="peers.json", cores=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = [record.read(path) for path in sorted((checkout.path / "results").rglob("runs/**/*.json"))]
+    by_name = {(entry["run"]["algorithm"], entry["run"]["regularization"]): entry for entry in made}
+    assert len(by_name) == 8
+    assert {entry["status"] for (name, _), entry in by_name.items() if name == "ghost"} == {"skipped"}
+    reason = by_name["ghost", "0.1"]["reason"]
+    assert "No matching distribution found for no-such-package==1.0" in reason
+    assert "delete ghost.json in .peers to try again" in reason
+    for lam in ("0.1", "0.01"):
+        assert by_name["told", lam]["depth_limit"] == by_name["cart", lam]["size"]["depth"]
+        assert by_name["stub", lam]["depth_limit"] is None
+        assert len(by_name["cart", lam]["seconds"]["searches"]) == 2
+    lambdas = re.findall(r"^\w+ on monks-1/onehot lambda (\S+) ", done.stderr, re.MULTILINE)
+    assert lambdas == ["0.1"] * 4 + ["0.01"] * 4
+    tables = checkout.path / "results" / "peers" / "tables"
+    assert (tables / "algorithms.csv").read_text().splitlines()[1].startswith("cart,")
+    assert "ghost, skipped 2 times" in (tables / "algorithms.md").read_text()
+    assert (checkout.path / "results" / "peers" / "plots" / "scatter.png").is_file()
+    planned = checkout.snakemake("-n", config="peers.json")
+    assert "Nothing to be done" in planned.stdout + planned.stderr
