@@ -31,6 +31,7 @@ FRAME = np.dtype(
         ("cap", np.int64),  # root: the bound at which another split is tried
         ("best", np.int64),  # the split that attains `upper` (number of the feature), -1 for a leaf
         ("left", np.int64),  # levels of splits left, -1: no limit
+        ("spare", np.int64),  # splits left, -1: no limit
         ("n_features", np.int64),
         ("n_binary", np.int64),
         ("n_columns", np.int64),
