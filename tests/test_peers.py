@@ -104,7 +104,7 @@ def test_what_was_answered_before_a_repeat_failed_is_kept(tmp_path):
     ("claims", "status", "reason"),
     [
         ({"status": "optimal", "objective": 0.9}, "wrong_certificate", "claims the objective 0.900000, its tree has"),
-        ({"objective": 0.9}, "error", "claims the objective 0.900000, its tree has"),
+        ({"objective": 0.9}, "time_limit", "claims the objective 0.900000, its tree has"),
         ({"status": "optimal", "tree": None}, "error", "gave no tree"),
         ({"status": "optimal", "tree": {"feature": 11, "children": [{}, {}]}}, "error", "splits feature 11"),
         ({"status": "optimal", "tree": {"feature": 0, "children": [{}, {}, {}]}}, "error", "into 3 parts"),

@@ -183,9 +183,9 @@ def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Pr
     cost = objective.cost(tree, scale, tree.loss(train))
     claimed, limit = _cost(answer.get("objective"), run.penalty, objective), run.limits.get("seconds")
     proven = answer["status"] == "optimal"
-    share = scale.in_rows(cost) / train.total_weight
-    if wrong := _contradiction(claimed, share, objective.broken(tree, train)):
-        status = "wrong_certificate" if proven else "error"
+    share, broken = scale.in_rows(cost) / train.total_weight, objective.broken(tree, train)
+    if wrong := _contradiction(claimed, share, broken):
+        status = "wrong_certificate" if proven else "error" if broken else answer["status"]
         return {"status": status, "reason": wrong, "trace": (TracePoint(answer["seconds"], cost, None),)}
     bound = cost if proven else _bound(answer, run, objective, train, scale, cost)
     verdict = {"status": answer["status"], "lower_bound": bound, "trace": (TracePoint(answer["seconds"], cost, bound),)}
