@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import peers as stubs
 import pytest
+import yaml
+from checkout import ROOT
 from refusal import refused
 
-from optree.bench import peers
+from optree import solvers
+from optree.bench import peers, schema
 from optree.bench.plan import cell, plan
+from optree.datasets import read_table
 
+PEERS = ROOT / "workflow" / "peers"
 CONFIG = {
     "limits": {"seconds": 1, "iterations": None, "memory_mib": 500},
     "test_size": "0.2",
@@ -93,3 +98,33 @@ def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
     cart = peers.read(stubs.write(tmp_path, name="cart"))
     with refused("cart", "is the name of a solver of ours"):
         plan({**CONFIG, "experiments": [EXPERIMENT]}, ["monks-1"], {"cart": cart})
+
+
+def shipped(name: str) -> dict:
+    """A configuration that ships, as Snakemake lays it over the default one."""
+    files = [yaml.safe_load((ROOT / "config" / file).read_text()) for file in ("config.yaml", name)]
+    return {**files[0], **files[1], "limits": {**files[0]["limits"], **files[1]["limits"]}}
+
+
+def everything(name: str) -> list:
+    """The runs of a configuration that ships."""
+    return plan(shipped(name), read_table(ROOT / "config" / "datasets.csv"), peers.read_all(PEERS))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_ships_can_be_planned(path):
+    schema.check(shipped(path.name), ROOT / "workflow" / "schemas" / "config.schema.yaml", path.name)
+    assert everything(path.name)
+
+
+def test_the_default_needs_no_peer():
+    assert {run.solver for name in ("config.yaml", "test.yaml", "branches.yaml") for run in everything(name)} <= set(
+        solvers.names()
+    )
+
+
+def test_the_ablation_switches_every_part_off_once():
+    off = [run.parameters for run in everything("ablation.yaml") if run.parameters]
+    switches = {name for name, parameter in solvers.get("optree").parameters.items() if parameter.type is bool}
+    assert {name for parameters in off for name in parameters} == switches
+    assert all(list(parameters.values()) == [False] for parameters in off)

@@ -34,7 +34,7 @@ def ablation(runs: pd.DataFrame, reference: str) -> Table:
         The algorithm with everything on. Its variants are the algorithms with the same solver.
     """
     own = pairs(runs, reference, reference)
-    own = own[own["status"].eq(CERTIFIED)].sort_values(["dataset", "encoding", "lambda"])
+    own = own[own["status"].eq(CERTIFIED)].sort_values(["dataset", "encoding", "lambda"], ascending=[True, True, False])
     names = own.apply(name_of, axis=1) if len(own) else pd.Series(dtype=str)
     data = pd.DataFrame({"problem": names, "seconds": own["search_seconds"], "visits": own["iterations"]})
     shown = pd.DataFrame(
