@@ -83,4 +83,5 @@ def trouble(line: str) -> str:
 
 def claiming(**claims) -> str:
     """The honest stub, but for these claims."""
-    return HONEST.replace('"seconds": 0.25}', '"seconds": 0.25} | ' + repr(claims))
+    code = HONEST.replace('"seconds": 0.25}', '"seconds": 0.25} | ' + repr(claims))
+    return "from math import inf, nan\n" + code

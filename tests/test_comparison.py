@@ -13,6 +13,7 @@ from optree.bench import certificates, comparison, plots, races
 from optree.bench.ablation import ablation, variants
 from optree.bench.formats import write
 from optree.bench.frame import frame
+from optree.bench.problems import problems
 
 
 def record(dataset: str, algorithm: str, seconds: float, status="optimal", lam="0.01", mib=100.0, **more) -> dict:
@@ -84,7 +85,7 @@ def test_the_interval_draws_whole_datasets():
 
 
 def test_every_problem_has_a_row_and_every_algorithm_its_outcome(runs):
-    table = comparison.problems(runs, "ours")
+    table = problems(runs, "ours")
     shown = table.shown.set_index("dataset")
     assert list(shown.index) == list("abcde")
     assert shown["ours: s"].tolist() == ["1.00", "0.0010", "2.00", "0.200", "0.200"]
@@ -109,7 +110,7 @@ def test_wrong_certificates_are_listed_and_do_not_count_as_proofs():
 def test_every_table_can_be_written_even_if_it_is_empty(runs, tmp_path):
     for name, table in {
         "algorithms": comparison.versus(runs, "ours"),
-        "problems": comparison.problems(runs, "ours"),
+        "problems": problems(runs, "ours"),
         "wrong": certificates.table(runs),
         "ablation": ablation(runs, "ours"),
     }.items():

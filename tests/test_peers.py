@@ -108,6 +108,8 @@ def test_what_was_answered_before_a_repeat_failed_is_kept(tmp_path):
         ({"status": "optimal", "tree": {"feature": 11, "children": [{}, {}]}}, "error", "splits feature 11"),
         ({"status": "optimal", "tree": {"feature": 0, "children": [{}, {}, {}]}}, "error", "into 3 parts"),
         ({"status": "optimal", "tree": {"feature": 0}}, "error", "cannot be read (KeyError: 'children')"),
+        ({"objective": float("nan"), "bound": float("-inf")}, "time_limit", ""),
+        ({"status": "sure"}, "error", "status 'sure' is not one of optimal, time_limit"),
         ({"status": "optimal", "seconds": 31}, "time_limit", "proven only after its limit of 30 s"),
     ],
 )

@@ -1,4 +1,4 @@
-"""One algorithm, the reference, against all others, problem by problem and summed up."""
+"""One algorithm, the reference, against all others, summed up over the problems that both were run on."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import pandas as pd
 from optree.bench.formats import Table
 from optree.bench.frame import CONSTRAINTS
 from optree.bench.splits import FULL
-from optree.bench.tables import number, provenance, seconds
+from optree.bench.tables import provenance
 
 # What the runs that are compared have in common.
 PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "split"]
 CERTIFIED = "optimal"
 SLOWER_SECONDS = 0.01  # a difference that is not noise
-_ORDER = ["dataset", "encoding", "lambda", "penalty", *CONSTRAINTS, "split"]
-_FACTS = {
+FACTS = {
     "status": "status",
     "objective": "objective",
     "search_seconds": "seconds",
@@ -24,10 +23,6 @@ _FACTS = {
     "peak_rss_mib": "peak_mib",
 }
 _RESAMPLES = 9999
-_NOTE_STATUS = (
-    "A number of seconds alone is a proof; > means that a limit ended the search, and is followed by the objective of "
-    "the tree in hand, if there was one."
-)
 
 
 def algorithms(runs: pd.DataFrame, reference: str) -> list[str]:
@@ -47,59 +42,6 @@ def name_of(problem: pd.Series) -> str:
     return "/".join([*parts, *([] if problem["split"] == FULL else [f"seed {problem['split']}"])])
 
 
-def _outcome(run: pd.Series) -> str:
-    """Seconds, and what has to be said if there was no proof."""
-    if run["status"] == CERTIFIED:
-        return seconds(run["search_seconds"])
-    if run["status"] == "skipped":
-        return "skipped"
-    mark = {"time_limit": ">", "heuristic": ""}.get(run["status"], f"{run['status'].replace('_', ' ')},")
-    tree = "" if pd.isna(run["objective"]) else f" ({run['objective']:.5f})"
-    return f"{mark} {seconds(run['search_seconds'])}{tree}".strip(" ,")
-
-
-def problems(runs: pd.DataFrame, reference: str) -> Table:
-    """A row per problem: for each algorithm how it ended, its seconds, iterations and memory.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`.
-    reference : str
-        The algorithm that comes first.
-    """
-    rows, texts = [], []
-    for key, group in runs.sort_values(_ORDER, ascending=[True, True, False, *[True] * 5]).groupby(
-        PROBLEM, sort=False, dropna=False
-    ):
-        problem = dict(zip(PROBLEM, key, strict=True))
-        proven = group[group["status"].eq(CERTIFIED)]
-        row = {**problem, "rows": group["rows"].iloc[0], "features": group["encoded_features"].iloc[0]}
-        row |= {"best_objective": group["objective"].max(), "proven": len(proven) > 0}
-        text = {name: str(problem[name]) for name in ("dataset", "encoding")} | {"lambda": problem["regularization"]}
-        text |= {name: "none" if pd.isna(problem[name]) else str(problem[name]) for name in ("penalty", *CONSTRAINTS)}
-        text |= {"split": problem["split"], "rows": str(row["rows"]), "features": str(row["features"])}
-        text["objective"] = number(5)(row["best_objective"]) + ("" if row["proven"] else " (not proven)")
-        by_name = group.set_index("algorithm")
-        for name in algorithms(runs, reference):
-            run = by_name.loc[name] if name in by_name.index else None
-            row |= {f"{name} {short}": None if run is None else run[fact] for fact, short in _FACTS.items()}
-            text[f"{name}: s"] = "" if run is None else _outcome(run)
-            text[f"{name}: iterations"] = "" if run is None else number(0)(run["iterations"])
-            text[f"{name}: MiB"] = "" if run is None else number(0)(run["peak_rss_mib"])
-        rows.append(row)
-        texts.append(text)
-    shown = pd.DataFrame(texts)
-    same = [name for name in ("penalty", *CONSTRAINTS, "split") if shown[name].nunique() == 1]
-    empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
-    notes = (
-        "objective = the best of all trees, scored here; unless it says otherwise, at least one algorithm proves it.",
-        _NOTE_STATUS,
-        *provenance(runs),
-    )
-    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=[*same, *empty]), notes)
-
-
 def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
     """The problems that both were run on, a row each: columns of the other, and of the reference with ``_reference``.
 
@@ -107,7 +49,7 @@ def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
     """
     ran = runs[runs["status"].ne("skipped")]
     left, right = ran[ran["algorithm"].eq(other)], ran[ran["algorithm"].eq(reference)]
-    facts = [*PROBLEM, *_FACTS]
+    facts = [*PROBLEM, *FACTS]
     return left[facts].merge(right[facts], on=PROBLEM, suffixes=("", "_reference"))
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from optree.bench.peer import request, start
+from optree.bench.child import request, start
 from optree.bench.peers import Peer
 from optree.bench.record import Run
 from optree.objective import Objective

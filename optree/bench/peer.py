@@ -12,14 +12,14 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from fractions import Fraction
-from math import floor
+from math import floor, isfinite
 from pathlib import Path
 
 from optree.bench import guard, record
+from optree.bench.child import Progress, request, start
 from optree.bench.cli import reporting
-from optree.bench.entries import REPEAT_SECONDS, Found, divide, entry, median_search, seed, summary, told_depth
+from optree.bench.entries import Found, divide, entry, median_search, summary, told_depth
 from optree.bench.peers import Peer, read
 from optree.bench.record import Run
 from optree.errors import OptreeError
@@ -28,106 +28,7 @@ from optree.problem import Problem
 from optree.result import TracePoint
 from optree.tree import LEAF, Tree
 
-START_SECONDS = 300.0  # for imports and the warm-up, which may compile
-END_SECONDS = 30.0  # to hand over an answer
 TOLERANCE = Fraction(1, 10**6)  # peers count in floats, some in single precision
-_FOREIGN = ("PYTHON", "NUMBA_", "VIRTUAL_ENV")  # variables of our environment that would disturb the peer's
-
-
-class _Progress:
-    """What a peer's runner has told so far, and whether it is late."""
-
-    def __init__(self, answers: Path, seconds: float | None):
-        answers.touch()
-        self._file = open(answers)  # noqa: SIM115 - closed by close()
-        self._rest, self._seconds = "", seconds
-        self.ready: dict | None = None
-        self.answers: list[dict] = []
-        self.searching = False
-        self._since = time.perf_counter()
-
-    def read(self) -> None:
-        """Take in the lines that were written since."""
-        text = self._rest + self._file.read()
-        *lines, self._rest = text.split("\n")
-        for line in lines:
-            event = json.loads(line)
-            self._since = time.perf_counter()
-            self.searching = event["event"] == "search"
-            if event["event"] == "ready":
-                self.ready = event
-            elif event["event"] == "answer":
-                self.answers.append(event)
-
-    def seconds(self) -> float:
-        """Seconds since the last event."""
-        return time.perf_counter() - self._since
-
-    def late(self) -> str | None:
-        """Why the peer has had its time, or None. A search gets a little more than its limit, to end by itself."""
-        self.read()
-        if self.searching:
-            patience = None if self._seconds is None else 1.1 * self._seconds + 2
-            return f"ignores its limit of {self._seconds:g} s" if patience and self.seconds() > patience else None
-        patience = END_SECONDS if self.ready else START_SECONDS
-        return f"no answer within {patience:g} s" if self.seconds() > patience else None
-
-    def close(self) -> None:
-        self.read()
-        self._file.close()
-
-
-def _environment() -> dict[str, str]:
-    """Our environment variables without those that are about our Python; one thread."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
-    return kept | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-
-
-def request(peer: Peer, run: Run, objective: Objective) -> dict:
-    """What the peer's runner is told."""
-    return {
-        "regularization": run.regularization,
-        "penalty": run.penalty,
-        "max_depth": objective.max_depth,
-        "max_splits": objective.max_splits,
-        "min_samples_leaf": objective.min_samples_leaf,
-        "seconds": run.limits.get("seconds"),
-        "memory_mib": run.limits.get("memory_mib"),
-        "seed": seed(run),
-        "repeats": run.repeats,
-        "repeat_seconds": REPEAT_SECONDS,
-        "parameters": peer.check_parameters(run.parameters),
-    }
-
-
-def start(
-    peer: Peer, python: str | Path, asked: dict, folder: Path, problem: Problem | None = None
-) -> tuple[guard.End, _Progress]:
-    """Run a peer's runner under the limits that it is asked to keep; only the warm-up without a problem.
-
-    Parameters
-    ----------
-    peer : Peer
-    python : path
-        The interpreter of the peer's environment.
-    asked : dict
-        From :func:`request`.
-    folder : Path
-        An empty directory for the files that go to and fro.
-    problem : Problem, optional
-        The training rows.
-    """
-    (folder / "request.json").write_text(json.dumps(asked))
-    command = [python, peer.folder.parent / "runner.py", peer.folder, folder / "request.json", folder / "answers"]
-    if problem is not None:
-        problem.save(folder / "problem.npz")
-        command.append(folder / "problem.npz")
-    progress = _Progress(folder / "answers", asked["seconds"])
-    try:
-        end = guard.run(list(map(str, command)), folder / "output", asked["memory_mib"], progress.late, _environment())
-    finally:
-        progress.close()
-    return end, progress
 
 
 def rebuild(problem: Problem, nested: dict) -> Tree:
@@ -153,6 +54,12 @@ def rebuild(problem: Problem, nested: dict) -> Tree:
         raise OptreeError(f"its tree cannot be read ({type(error).__name__}: {error})") from error
 
 
+def _told(answer: dict, name: str) -> float | None:
+    """A number that a peer tells, if it does and it is one."""
+    value = answer.get(name)
+    return value if isinstance(value, (int, float)) and isfinite(value) else None
+
+
 def _cost(value: float | None, penalty: str, objective: Objective) -> Fraction | None:
     """The cost, as a share of all rows, that belongs to accuracy - lambda * splits as a peer tells it."""
     if value is None:
@@ -171,7 +78,7 @@ def _contradiction(claimed: Fraction | None, cost: Fraction, broken: dict[str, i
 
 def _bound(answer: dict, run: Run, objective: Objective, train: Problem, scale: Scale, cost: int) -> int | None:
     """The bound that a peer claims, in our units and rounded down by what its floats may be off; at most the cost."""
-    share = _cost(answer.get("bound"), run.penalty, objective)
+    share = _cost(_told(answer, "bound"), run.penalty, objective)
     if share is None:
         return None
     return max(0, min(cost, floor((share - TOLERANCE) * train.total_weight * scale.row)))
@@ -181,7 +88,7 @@ def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Pr
     """Status, bound and trace of an answer, given its tree, and where it is wrong, why."""
     scale = objective.scale(train)
     cost = objective.cost(tree, scale, tree.loss(train))
-    claimed, limit = _cost(answer.get("objective"), run.penalty, objective), run.limits.get("seconds")
+    claimed, limit = _cost(_told(answer, "objective"), run.penalty, objective), run.limits.get("seconds")
     proven = answer["status"] == "optimal"
     share, broken = scale.in_rows(cost) / train.total_weight, objective.broken(tree, train)
     if wrong := _contradiction(claimed, share, broken):
@@ -194,28 +101,29 @@ def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Pr
     return verdict
 
 
-def judge(run: Run, objective: Objective, train: Problem, end: guard.End, progress: _Progress) -> Found:
-    """What a peer's answers are worth. Its status and bound are claims; tree, cost and memory are facts."""
-    ready, answers = progress.ready, progress.answers
-    facts = {"peak_rss_mib": end.peak_rss_mib}
-    if ready:
+def _facts(end: guard.End, progress: Progress) -> dict:
+    """What was measured, whatever the answer is worth."""
+    facts: dict = {"peak_rss_mib": end.peak_rss_mib}
+    if ready := progress.ready:
         facts |= {"warm_up_seconds": ready["warm_up"]}
         facts |= {"machine": {"python": ready["python"], "versions": ready["versions"]}}
-    if not answers:
-        status = end.status or "error"
-        if status == "time_limit" and not ready:
-            status = "error"  # it is not the search that had no time
-        spent = (progress.seconds(),) if progress.searching else ()
-        return Found(status, searches=spent, calls=spent, reason=end.reason or "gave no answer", **facts)
-    searches = tuple(answer["seconds"] for answer in answers)
-    answer = answers[median_search(searches)]
-    facts |= {
-        "searches": searches,
-        "calls": tuple(answer["call"] for answer in answers),
-        "counters": {"iterations": answer.get("iterations")},
-        "claim": {"status": answer["status"], "objective": answer.get("objective"), "bound": answer.get("bound")},
-    }
-    if answer["tree"] is None:
+    seconds = [(answer["seconds"], answer["call"]) for answer in progress.answers]
+    if not seconds and progress.searching:
+        seconds = [(progress.seconds(),) * 2]
+    return facts | {"searches": tuple(own for own, _ in seconds), "calls": tuple(call for _, call in seconds)}
+
+
+def judge(run: Run, objective: Objective, train: Problem, end: guard.End, progress: Progress) -> Found:
+    """What a peer's answers are worth. Its status and bound are claims; tree, cost and memory are facts."""
+    facts = _facts(end, progress)
+    if not progress.answers:
+        # Without a search, it is not the search that had no time.
+        status = "error" if end.status == "time_limit" and not progress.ready else end.status or "error"
+        return Found(status, reason=end.reason or "gave no answer", **facts)
+    answer = progress.answers[median_search(facts["searches"])]
+    claim = {"status": answer["status"], "objective": _told(answer, "objective"), "bound": _told(answer, "bound")}
+    facts |= {"counters": {"iterations": _told(answer, "iterations")}, "claim": claim}
+    if answer.get("tree") is None:
         status = "error" if answer["status"] == "optimal" else answer["status"]
         return Found(status, reason="gave no tree", **facts)
     try:

@@ -13,6 +13,8 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
+# How a peer's run can end beside what a search can: see optree.bench.peer.
+PEER_STATUSES = ("wrong_certificate", "killed", "error", "skipped")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+STATUSES = ("optimal", "time_limit")
+
 
 def load(folder):
     """The module in the peer's ``run.py``."""
@@ -65,6 +67,8 @@ def main(folder, request, answers, problem=None):
             model = peer.search(X, y, request)
             call = time.perf_counter() - start
             found = peer.answer(model, request)
+            if found["status"] not in STATUSES:
+                raise ValueError(f"status {found['status']!r} is not one of {', '.join(STATUSES)}")
             del model  # or the next search would have less memory
             say(**{"event": "answer", "seconds": call, **found, "call": call})
             spent, left, status = spent + call, left - 1, found["status"]

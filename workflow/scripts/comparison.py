@@ -4,9 +4,10 @@ from optree.bench import certificates, comparison, formats
 from optree.bench.ablation import ablation
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
+from optree.bench.problems import problems
 
 TABLES = {
-    "problems": comparison.problems,
+    "problems": problems,
     "algorithms": comparison.versus,
     "wrong_certificates": lambda runs, reference: certificates.table(runs),
     "ablation": ablation,
