@@ -20,6 +20,7 @@ tree.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -252,7 +253,7 @@ class Search:
             if key is None or 0 in (left, spare):
                 return LEAF, []
             at = self._known(key, left, spare)
-            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(problem, rows)[1]
+            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(key)[1]
             if f < 0:
                 return LEAF, []
             j, below = int(data.feature[f]), left - 1 if left > 0 else left
@@ -278,7 +279,7 @@ class Search:
             ways = [(0, 0, 0)]  # splits, share, cost
             if words is not None and len(held):
                 ways = [(0, 0, int(problem.losses(held).sum(axis=0).min()) * self.rules.error)]
-                ways += [(1, 1, self._stump(problem, held)[0])] if spare and left else []
+                ways += [(1, 1, self._stump(words)[0])] if spare and left else []
                 for share in range(1, spare + 1):
                     if (at := self._known(words, left, share)) >= 0:
                         ways.append((share, share, int(self.memo.entry[at]["upper"])))
@@ -293,22 +294,20 @@ class Search:
             best = after
         return min(best.values(), key=lambda way: way[0])[1]
 
-    def _stump(self, problem: Problem, rows: np.ndarray) -> tuple[int, int]:
-        """The cost of the best stump of some rows, and its feature; of a leaf, and -1, if that is as good."""
-        rows = rows[problem.weights[rows] > 0]
-        if not len(rows):
-            return 0, -1
-        codes, loss = problem.codes[rows], problem.losses(rows)
-        best, chosen = int(loss.sum(axis=0).min()) * self.rules.error, -1
-        for f, j in enumerate(self.data.feature):
-            order = np.argsort(codes[:, j], kind="stable")
-            first = np.flatnonzero(np.diff(codes[order, j], prepend=-1))
-            if np.diff(first, append=len(rows)).min() < self.rules.least:
+    def _stump(self, key: np.ndarray) -> tuple[int, int]:
+        """The cost of the best stump of a set of rows, and its feature; of a leaf, and -1, if that is as good."""
+        data, rules, counts = self.data, self.rules, tables.count_clauses(self.data, key)
+        n = counts[:, -3] if rules.least else counts[:, :-1].sum(axis=1)
+        rows = counts[:, -2] if rules.least else n
+        loss = rules.error * (n - counts[:, : data.n_classes].max(axis=1))
+        best, chosen = int(loss[-1]), -1
+        for f, (first, last) in enumerate(pairwise(data.first_clause)):
+            held = rows[first:last][rows[first:last] > 0]
+            if len(held) < 2 or held.min() < rules.least:
                 continue
-            price = self.rules.penalty * (len(first) - 1 if self.rules.per_leaf else 1)
-            cost = price + int(np.add.reduceat(loss[order], first).min(axis=1).sum()) * self.rules.error
-            if cost < best:
-                best, chosen = cost, f
+            price = rules.penalty * (len(held) - 1 if rules.per_leaf else 1)
+            if price + int(loss[first:last].sum()) < best:
+                best, chosen = price + int(loss[first:last].sum()), f
         return best, chosen
 
 

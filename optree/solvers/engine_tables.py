@@ -76,6 +76,17 @@ def new_shares(data: Layout, limit: int, depth: int) -> Shares:
     return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
 
 
+def count_clauses(data: Layout, key: np.ndarray) -> np.ndarray:
+    """What is counted (see `Layout`) in the rows of a set that meet each clause, at last in all of its rows."""
+    words = np.bitwise_count(data.rows & key).astype(np.int64)
+    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=1)
+    counts = np.zeros((len(words), data.n_classes + data.n_totals), np.int64)
+    for number in range(len(data.blocks)):
+        for term in range(data.first_term[number], data.first_term[number + 1]):
+            counts[:, data.target[term]] += blocks[:, number] * data.factor[term]
+    return counts
+
+
 def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:
     """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
     hashed = hash_words(key, data.salt)

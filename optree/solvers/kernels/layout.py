@@ -47,53 +47,47 @@ class Layout(NamedTuple):
     n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
 
 
-def _groups(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Codes, class weights and numbers of rows of the distinct rows, without rows of no weight.
-
-    Rows are told apart by one number each, which is much faster than comparing rows.
-    """
-    held = problem.weights > 0
-    codes, name, names = problem.codes[held], np.zeros(held.sum(), np.int64), 1
-    for column, size in zip(codes.T, problem.n_parts.tolist(), strict=True):
-        if names * size > 2**62:
-            _, name = np.unique(name, return_inverse=True)
-            names = int(name.max()) + 1
-        name, names = name * size + column, names * size
-    _, first, group = np.unique(name, return_index=True, return_inverse=True)
-    weights = np.zeros((len(first), len(problem.classes)), np.int64)
-    np.add.at(weights, (group, problem.y[held]), problem.weights[held])
-    return codes[first], weights, np.bincount(group)
-
-
-def _parts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts of a column of codes that hold rows, in order of appearance; and the part of each row."""
-    size = np.bincount(column)
-    codes = np.flatnonzero(size)
-    first = [(column == code).argmax() for code in codes] if len(codes) < 9 else np.unique(column, return_index=True)[1]
-    rank = np.empty(len(size), np.int64)
-    rank[codes[np.argsort(first)]] = np.arange(len(codes))
-    return size[codes[np.argsort(first)]], rank[column]
-
-
 def _partitions(codes: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
     """The features that are not constant and not the same partition as an earlier one; parts by falling size."""
     kept, parts, seen = [], [], set()
-    for j, column in enumerate(np.ascontiguousarray(codes.T)):
-        size, part = _parts(column)
-        if len(size) > 1 and (key := part.astype(np.int32).tobytes()) not in seen:
+    narrow = np.uint8 if codes.max() < 256 else np.int32
+    for j, column in enumerate(codes.astype(narrow)):
+        size = np.bincount(column)
+        held = np.flatnonzero(size)
+        if len(held) < 2:
+            continue
+        appeared = held[np.argsort([(column == code).argmax() for code in held])] if len(held) < 9 else None
+        if appeared is None:
+            appeared = column[np.sort(np.unique(column, return_index=True)[1])]
+        rank = np.zeros(len(size), narrow)
+        rank[appeared] = np.arange(len(held))
+        partition = rank[column]
+        key = np.packbits(partition).tobytes() if len(held) == 2 else partition.tobytes()
+        if key not in seen:
             seen.add(key)
             kept.append(j)
-            rank = np.empty(len(size), np.int64)
-            rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
-            parts.append(rank[part])
+            falling = np.argsort(np.argsort(-size[appeared], kind="stable"), kind="stable").astype(narrow)
+            parts.append(falling[partition])
     return kept, parts
 
 
 def _impurity(part: np.ndarray, weights: np.ndarray) -> float:
     """Weight of the parts times their Gini impurity."""
-    counts = np.stack([np.bincount(part, column) for column in weights.T])
+    counts = np.stack([np.bincount(part, weight) for weight in weights])
     total = counts.sum(axis=0)
     return float((total - (counts**2).sum(axis=0) / total).sum())
+
+
+def _order(parts: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """The groups sorted by the most informative features, as many as 16 bits tell apart: int64[g]."""
+    key, size = np.zeros(weights.shape[1], np.uint16), 1
+    weights = weights.astype(float)
+    for part in sorted(parts, key=lambda part: _impurity(part, weights)):
+        base = int(part.max()) + 1
+        if size * base > 2**16:
+            break
+        key, size = key * np.uint16(base) + part.astype(np.uint16), size * base
+    return np.argsort(key, kind="stable")  # a radix sort
 
 
 def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
@@ -115,11 +109,11 @@ def _plan(weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, count
     gains : int64[K, predictions], what predicting saves a unit of each class; None if 1 where it is right.
     counted : whether n and rows are counted.
     """
-    saved = weights if gains is None else weights @ gains
-    n, held, e = saved.shape[1] + np.array([0, 1, 2 if counted else 0])
-    best = saved.argmax(axis=1)
-    each_row_weighs_one = bool((weights.sum(axis=1) == rows).all())
-    for k, weight in enumerate(weights.T):
+    saved = weights if gains is None else gains.T @ weights
+    n, held, e = len(saved) + np.array([0, 1, 2 if counted else 0])
+    best = saved.argmax(axis=0)
+    each_row_weighs_one = bool((weights.sum(axis=0) == rows).all())
+    for k, weight in enumerate(weights):
         by_prediction = [(k, 1)] if gains is None else [(j, g) for j, g in enumerate(gains[k].tolist()) if g]
         worst = max((gain for _, gain in by_prediction), default=0)
         totals = [(n, worst)] if counted else []
@@ -130,7 +124,7 @@ def _plan(weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, count
         for where, factor in _by_factor(np.where(best == k, 0, weight) if gains is None else 0 * weight):
             yield where, [(row, factor * times) for row, times in [*by_prediction, *totals, (e, 1)]]
     if gains is not None:
-        for where, factor in _by_factor(weights @ gains.max(axis=1) - saved.max(axis=1)):
+        for where, factor in _by_factor(gains.max(axis=1) @ weights - saved.max(axis=0)):
             yield where, [(e, factor)]
     if counted and not each_row_weighs_one:
         for where, factor in _by_factor(rows):
@@ -162,31 +156,34 @@ def layout(problem: Problem, counted: bool = False) -> Layout | None:
 
     counted : whether rows are to be counted; they are for problems with costs.
     """
-    codes, weights, rows = _groups(problem)
+    codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
     gains = gains_of(problem)
     if gains is None:
-        weights = weights[:, weights.any(axis=0)]
+        weights = weights[weights.any(axis=1)]
     else:
-        counted, gains = True, gains[:, (weights @ gains).any(axis=0)]
-    classes = weights.shape[1] if gains is None else gains.shape[1]
+        counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
+    classes = len(weights) if gains is None else gains.shape[1]
     kept, parts = _partitions(codes)
     if not kept or classes < 2:
         return None
     order = sorted(range(len(kept)), key=lambda j: (parts[j].max() > 1, kept[j]))
     kept, parts = [kept[j] for j in order], [parts[j] for j in order]
-    informative = sorted(range(len(kept)), key=lambda j: (_impurity(parts[j], weights), kept[j]))
-    by_feature = np.lexsort([parts[j] for j in reversed(informative)])
-    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), by_feature)
-    sizes = np.array([part.max() + 1 for part in parts])
+    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), _order(parts, weights))
+    sizes = np.array([int(part.max()) + 1 for part in parts])
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    masks = [parts[f][group] == part for f, size in enumerate(sizes) for part in range(size)]
-    rows = pack(np.array(masks + [np.ones(len(group), bool)]) & (group >= 0))
-    columns = rows[[len(rows) - 1] + [c for f, c in enumerate(first_clause[:-1]) for c in range(c + 1, c + sizes[f])]]
-    bits = np.zeros((rows.shape[1], -(-len(columns) // LANES) * LANES), np.uint64)
-    bits[:, : len(columns)] = columns.T
+    rows = np.empty((first_clause[-1] + 1, len(group) // 64), np.uint64)
+    rows[-1] = pack((group >= 0)[None])[0]
+    for part, first, size in zip(parts, first_clause, sizes, strict=False):
+        held = part[group]
+        for number in range(size):
+            rows[first + number] = pack((held == number)[None])[0] & rows[-1]
+    columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
+    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // LANES) * LANES), np.uint64)
+    bits[:, 0] = rows[-1]
+    bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
     for f, j in enumerate(kept):
-        clause_of[j, codes[:, j]] = first_clause[f] + parts[f]
+        clause_of[j, codes[j]] = first_clause[f] + parts[f]
     target, factor = np.array(terms, np.int64).T.copy()
     return Layout(
         bits=bits.reshape(-1),
