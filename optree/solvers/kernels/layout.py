@@ -26,6 +26,9 @@ from optree.solvers.kernels.bits import LANES, pack
 FIRST, LAST, NUMBER = range(3)
 
 
+_MOST = 1 << 22  # numbers in a temporary table
+
+
 class Layout(NamedTuple):
     """``q`` features that differ, binary ones first; their parts are numbered as clauses, ``first_clause[f] + part``.
 
@@ -47,47 +50,89 @@ class Layout(NamedTuple):
     n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
 
 
-def _partitions(codes: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
-    """The features that are not constant and not the same partition as an earlier one; parts by falling size."""
-    kept, parts, seen = [], [], set()
-    narrow = np.uint8 if codes.max() < 256 else np.int32
-    for j, column in enumerate(codes.astype(narrow)):
-        size = np.bincount(column)
-        held = np.flatnonzero(size)
-        if len(held) < 2:
-            continue
-        appeared = held[np.argsort([(column == code).argmax() for code in held])] if len(held) < 9 else None
-        if appeared is None:
-            appeared = column[np.sort(np.unique(column, return_index=True)[1])]
-        rank = np.zeros(len(size), narrow)
-        rank[appeared] = np.arange(len(held))
-        partition = rank[column]
-        key = np.packbits(partition).tobytes() if len(held) == 2 else partition.tobytes()
-        if key not in seen:
+def _slices(count: int, length: int) -> list[slice]:
+    """All of ``count`` arrays of some length, in slices of a few million numbers at most."""
+    step = max(1, _MOST // length)
+    return [slice(first, first + step) for first in range(0, count, step)]
+
+
+def _numbered(column: np.ndarray) -> np.ndarray:
+    """The parts of a column of codes, those that hold rows, numbered in the order in which they appear."""
+    held, first, part = np.unique(column, return_index=True, return_inverse=True)
+    rank = np.empty(len(held), column.dtype)
+    rank[np.argsort(first)] = np.arange(len(held))
+    return rank[part]
+
+
+def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The features that are not constant and not the same partition as an earlier one, those of two parts first.
+
+    Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
+    """
+    parts = codes.astype(np.uint8 if codes.max() < 256 else np.int32)
+    most = codes.max(axis=1)
+    for j in np.flatnonzero(most > 1):
+        parts[j] = _numbered(parts[j])
+        most[j] = parts[j].max()
+    simple = np.flatnonzero(most < 2)
+    parts[simple] ^= parts[simple, :1]
+    size = parts.sum(axis=1, dtype=np.int64)
+    kept, seen = [], set()
+    for j in np.argsort(most > 1, kind="stable"):
+        key = (np.packbits(parts[j]) if most[j] < 2 else parts[j]).tobytes()
+        if size[j] and key not in seen:
             seen.add(key)
             kept.append(j)
-            falling = np.argsort(np.argsort(-size[appeared], kind="stable"), kind="stable").astype(narrow)
-            parts.append(falling[partition])
-    return kept, parts
+    for j in kept:
+        if most[j] < 2 and 2 * size[j] > parts.shape[1]:
+            parts[j] ^= 1
+        elif most[j] > 1:
+            falling = np.argsort(-np.bincount(parts[j]), kind="stable")
+            rank = np.empty(len(falling), parts.dtype)
+            rank[falling] = np.arange(len(falling))
+            parts[j] = rank[parts[j]]
+    return np.array(kept, np.int64), parts[kept]
 
 
-def _impurity(part: np.ndarray, weights: np.ndarray) -> float:
-    """Weight of the parts times their Gini impurity."""
-    counts = np.stack([np.bincount(part, weight) for weight in weights])
-    total = counts.sum(axis=0)
-    return float((total - (counts**2).sum(axis=0) / total).sum())
+def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each feature the weight of its parts times their Gini impurity."""
+    found, total = np.empty(len(parts)), weights.sum(axis=1)
+
+    def impurity(counts):  # float[..., classes]
+        n = counts.sum(axis=-1)
+        return n - (counts**2).sum(axis=-1) / n
+
+    binary = np.flatnonzero(sizes == 2)
+    for some in _slices(len(binary), parts.shape[1]):
+        inside = parts[binary[some]].astype(float) @ weights.T
+        found[binary[some]] = impurity(inside) + impurity(total - inside)
+    for f in np.flatnonzero(sizes > 2):
+        found[f] = impurity(np.stack([np.bincount(parts[f], weight) for weight in weights], axis=-1)).sum()
+    return found
 
 
-def _order(parts: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+def _order(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The groups sorted by the most informative features, as many as 16 bits tell apart: int64[g]."""
     key, size = np.zeros(weights.shape[1], np.uint16), 1
-    weights = weights.astype(float)
-    for part in sorted(parts, key=lambda part: _impurity(part, weights)):
-        base = int(part.max()) + 1
-        if size * base > 2**16:
+    for f in np.argsort(_impurities(parts, sizes, weights.astype(float)), kind="stable"):
+        if size * sizes[f] > 2**16:
             break
-        key, size = key * np.uint16(base) + part.astype(np.uint16), size * base
+        key, size = key * np.uint16(sizes[f]) + parts[f].astype(np.uint16), size * int(sizes[f])
     return np.argsort(key, kind="stable")  # a radix sort
+
+
+def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The words of the rows that meet each clause, at last of all: uint64[clauses + 1, words].
+
+    group : int64[bits], of each bit; -1 for none.
+    """
+    rows = np.empty((sizes.sum() + 1, len(group) // 64), np.uint64)
+    rows[-1] = pack((group >= 0)[None])[0]
+    owner = np.repeat(np.arange(len(parts)), sizes)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    for some in _slices(len(owner), len(group)):
+        rows[:-1][some] = pack(parts[owner[some]][:, group] == number[some, None]) & rows[-1]
+    return rows
 
 
 def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
@@ -164,19 +209,13 @@ def layout(problem: Problem, counted: bool = False) -> Layout | None:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
     classes = len(weights) if gains is None else gains.shape[1]
     kept, parts = _partitions(codes)
-    if not kept or classes < 2:
+    if not len(kept) or classes < 2:
         return None
-    order = sorted(range(len(kept)), key=lambda j: (parts[j].max() > 1, kept[j]))
-    kept, parts = [kept[j] for j in order], [parts[j] for j in order]
-    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), _order(parts, weights))
-    sizes = np.array([int(part.max()) + 1 for part in parts])
+    sizes = parts.max(axis=1).astype(np.int64) + 1
+    order = _order(parts, sizes, weights)
+    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), order)
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    rows = np.empty((first_clause[-1] + 1, len(group) // 64), np.uint64)
-    rows[-1] = pack((group >= 0)[None])[0]
-    for part, first, size in zip(parts, first_clause, sizes, strict=False):
-        held = part[group]
-        for number in range(size):
-            rows[first + number] = pack((held == number)[None])[0] & rows[-1]
+    rows = _rows(parts, sizes, group)
     columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
     bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // LANES) * LANES), np.uint64)
     bits[:, 0] = rows[-1]
@@ -194,7 +233,7 @@ def layout(problem: Problem, counted: bool = False) -> Layout | None:
         factor=factor,
         first_clause=first_clause,
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
-        feature=np.array(kept, np.int64),
+        feature=kept,
         clause_of=clause_of,
         n_binary=int((sizes == 2).sum()),
         n_classes=classes,
