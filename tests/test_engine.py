@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from problems import REGULARIZATIONS, make, random_problem
 from test_exact import check
 
 from optree import datasets, solvers
-from optree.budget import Budget, rss_mib
+from optree.budget import Budget, Clock, rss_mib
 from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers import engine, engine_tables
@@ -330,3 +331,30 @@ def test_limits_on_splits_agree_with_the_trees_along_lambda():
         result = SOLVER.solve(problem, replace(objective, max_splits=stretch.paid))
         assert (result.status, result.tree.n_splits) == ("optimal", stretch.paid)
         assert result.tree.errors(problem) == stretch.loss
+
+
+def test_a_visit_that_is_ended_by_the_clock_leaves_true_bounds(monkeypatch):
+    """On thousands of columns one visit takes longer than limits may be passed by, so the clock ends it from outside."""
+
+    @contextmanager
+    def ring_at_once(clock, ring):
+        ring()
+        yield
+
+    monkeypatch.setattr(Clock, "alarm", ring_at_once)
+    monkeypatch.setattr(engine.Search, "_slice", lambda self: 1)
+    for seed in range(100 if COMPILED else 3):
+        problem, objective = harder_problem(seed), random_objective(seed, 30, splits=[None, 3][seed % 2])
+        best = solvers.get("exhaustive").solve(problem, objective).cost
+        result = SOLVER.solve(problem, objective, Budget(seconds=0.01))
+        assert result.lower_bound <= best <= result.cost
+        assert not objective.broken(result.tree, problem)
+
+
+@compiled_only
+def test_the_clock_ends_a_long_visit():
+    problem = noise(200, 3000)
+    result = SOLVER.solve(problem, Objective.of("0.01"), Budget(seconds=0.5))
+    assert result.status == "time_limit"
+    assert result.counters["iterations"] < 50
+    assert result.lower_bound < result.cost

@@ -19,6 +19,7 @@ tree.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.frames import Rules
+from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, Rules
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
@@ -106,7 +107,7 @@ class Search:
     def counters(self) -> dict[str, int]:
         if self.data is None:
             return {"iterations": 0, "supports": 0}
-        return {"iterations": int(self.stack.state[kernel.ITERATIONS]), "supports": int(self.memo.used[0])}
+        return {"iterations": int(self.stack.state[ITERATIONS]), "supports": int(self.memo.used[0])}
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
@@ -114,7 +115,7 @@ class Search:
         if at < 0:
             return self.known, min(self.known, self.rules.penalty)
         upper, lower = int(self.memo.entry[at]["upper"]), int(self.memo.entry[at]["lower"])
-        if self.stack.state[kernel.DEPTH] > 0:
+        if self.stack.state[DEPTH] > 0:
             root = self.stack.frame[1]
             candidates = self.stack.order[1, : root["n_candidates"]]
             upper = int(root["upper"])
@@ -212,31 +213,41 @@ class Search:
 
         None if no tree costs less than the budget, or after ``most`` iterations.
         """
-        pace, stack = Pace(clock), self.stack
-        end = None if most is None else self.counters["iterations"] + most
-        stack.frame[0]["spare"] = self.spare
-        stack.state[kernel.DEPTH] = stack.state[kernel.STARTED] = 0
-        stack.frame[0]["budget"] = budget
+        stack, first = self.stack, self._slice()
+        stack.state[[DEPTH, STARTED, STOPPED]] = 0
+        stack.frame[0]["spare"], stack.frame[0]["budget"] = self.spare, budget
+        pace = Pace(clock, self.counters["iterations"], first)
+        end = INFINITE if most is None else self.counters["iterations"] + most
         status, code = None, kernel.PAUSED
         try:
-            while status is None:
-                upper, lower = self.interval()
-                trace.add(upper + self.offset, lower + self.offset)
-                if lower == upper:
-                    status = "optimal"
-                elif code == kernel.COMPLETE or (end is not None and self.counters["iterations"] >= end):
-                    break
-                elif not (status := clock.limit(self.counters["iterations"])):
+            with clock.alarm(self._stop) if first < 4 else nullcontext():
+                while status is None:
+                    upper, lower = self.interval()
+                    trace.add(upper + self.offset, lower + self.offset)
                     iterations = self.counters["iterations"]
-                    code = self._kernel("search", pace.next(iterations))
-                    if code == kernel.NO_ROOM:
-                        self.memo, status = tables.grow_memo(self.memo, clock, iterations)
-                    elif code == kernel.NO_DEPTH:
-                        status = tables.grow_stack(stack, self.shares, clock, iterations)
+                    if lower == upper:
+                        status = "optimal"
+                    elif code == kernel.COMPLETE or iterations == end:
+                        break
+                    elif not (status := clock.limit(iterations)):
+                        code = self._kernel("search", min(pace.next(iterations), end - iterations))
+                        if code == kernel.NO_ROOM:
+                            self.memo, status = tables.grow_memo(self.memo, clock, iterations)
+                        elif code == kernel.NO_DEPTH:
+                            status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
         self._kernel("close")
         return status
+
+    def _stop(self) -> None:
+        """End the visit that is under way: its other splits keep the bounds they have."""
+        self.stack.state[STOPPED] = 1
+
+    def _slice(self) -> int:
+        """How many visits take a few milliseconds at most."""
+        words, width = self.data.rows.shape[1], len(self.data.bits) // self.data.rows.shape[1]
+        return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
 
     def _kernel(self, name: str, *arguments):
         """Call a kernel; those for a limit on splits are compiled only if there is one."""

@@ -8,15 +8,22 @@ from numba import njit
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.frames import count_column, count_part, gather_bits, gather_counts, inherit
+from optree.solvers.kernels.frames import (
+    DEPTH,
+    ITERATIONS,
+    STARTED,
+    STOPPED,
+    count_column,
+    count_part,
+    gather_bits,
+    gather_counts,
+    inherit,
+)
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
 from optree.solvers.kernels.splits import expand, improve, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
-
-# Indices of `Stack.state`.
-DEPTH, ITERATIONS, STARTED = range(3)
 
 
 @njit(**INNER)
@@ -189,7 +196,7 @@ def search(data, memo, stack, rules, iterations):
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
-        if stack.state[ITERATIONS] >= last:
+        if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
         if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
             return NO_ROOM
