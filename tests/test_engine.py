@@ -334,7 +334,7 @@ def test_limits_on_splits_agree_with_the_trees_along_lambda():
 
 
 def test_a_visit_that_is_ended_by_the_clock_leaves_true_bounds(monkeypatch):
-    """On thousands of columns one visit takes longer than limits may be passed by, so the clock ends it from outside."""
+    """On thousands of columns a visit may take longer than limits allow, so the clock ends it from outside."""
 
     @contextmanager
     def ring_at_once(clock, ring):
