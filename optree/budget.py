@@ -73,6 +73,11 @@ class Clock:
     def __init__(self, budget: Budget):
         self.budget = budget
         self._start = time.perf_counter()
+        self.prepare_seconds = 0.0
+
+    def prepared(self) -> None:
+        """The data are laid out: what comes now is the search. Limits are for both."""
+        self.prepare_seconds = self.seconds()
 
     def seconds(self) -> float:
         """Seconds since the start."""

@@ -230,14 +230,14 @@ class Search:
                     elif code == kernel.COMPLETE or iterations == end:
                         break
                     elif not (status := clock.limit(iterations)):
-                        code = self._kernel("search", min(pace.next(iterations), end - iterations))
+                        code = self._search(min(pace.next(iterations), end - iterations))
                         if code == kernel.NO_ROOM:
                             self.memo, status = tables.grow_memo(self.memo, clock, iterations)
                         elif code == kernel.NO_DEPTH:
                             status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        self._kernel("close")
+        self._search(-1)
         return status
 
     def _stop(self) -> None:
@@ -249,12 +249,11 @@ class Search:
         words, width = self.data.rows.shape[1], len(self.data.bits) // self.data.rows.shape[1]
         return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
 
-    def _kernel(self, name: str, *arguments):
-        """Call a kernel; those for a limit on splits are compiled only if there is one."""
+    def _search(self, iterations: int) -> int:
+        """Call the kernel; the one for a limit on splits is compiled only if there is one."""
         if self.spare < 0:
-            return getattr(kernel, name)(self.data, self.memo, self.stack, self.rules, *arguments)
-        function = getattr(limited_search, f"{name}_limited")
-        return function(self.data, self.memo, self.stack, self.shares, self.rules, *arguments)
+            return kernel.search(self.data, self.memo, self.stack, self.rules, iterations)
+        return limited_search.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
 
     def _best(self) -> Tree:
         return self._tree(self.problem, self._root())
@@ -329,6 +328,7 @@ class Search:
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     search = Search(task.problem, task.objective, switches)
+    task.clock.prepared()
     known = None if task.incumbent is None else task.cost(task.incumbent)
     status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
     return Outcome(task.incumbent if tree is None else tree, lower, status, search.counters)

@@ -252,6 +252,15 @@ def descend_shares(data, memo, stack, shares, d, clause):
 def search_limited(data, memo, stack, shares, rules, iterations):
     """As `search`, for frame 0 with a limit on splits; frames without one go the ways of `search`."""
     data, memo, stack, shares, rules = borrow(data), borrow(memo), borrow(stack), borrow(shares), borrow(rules)
+    while iterations < 0 and stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.frame[d]["current"] >= 0:
+            if stack.frame[d]["spare"] >= 0:
+                settle_shares(data, memo, stack, shares, d, rules)
+            else:
+                settle(data, memo, stack, d, rules)
+        leave(memo, stack, d)
+        stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
@@ -302,18 +311,3 @@ def search_limited(data, memo, stack, shares, rules, iterations):
         else:
             leave(memo, stack, d + 1)
     return COMPLETE
-
-
-@njit(cache=True, nogil=True)
-def close_limited(data, memo, stack, shares, rules):
-    """As `close`."""
-    data, memo, stack, shares, rules = borrow(data), borrow(memo), borrow(stack), borrow(shares), borrow(rules)
-    while stack.state[DEPTH] > 0:
-        d = stack.state[DEPTH]
-        if stack.frame[d]["current"] >= 0:
-            if stack.frame[d]["spare"] >= 0:
-                settle_shares(data, memo, stack, shares, d, rules)
-            else:
-                settle(data, memo, stack, d, rules)
-        leave(memo, stack, d)
-        stack.state[DEPTH] -= 1
