@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from problems import REGULARIZATIONS, make, random_problem
 from test_exact import check
@@ -90,6 +91,24 @@ def test_costs_and_least_rows_in_a_leaf():
         if seed % 3:
             problem = with_costs(problem, seed)
         check("optree", problem, random_objective(seed, len(problem.y), (1, 2, 3, 5)))
+
+
+def test_numeric_columns_beside_categories():
+    """Every threshold between distinct values, with ties, and categories split all ways or against the rest."""
+    for seed in range(200 if COMPILED else 3):
+        random = np.random.RandomState(seed)
+        n = random.randint(5, 16)
+        X = pd.DataFrame(
+            {
+                "a": random.randint(4, size=n) / 2,
+                "b": random.normal(size=n).round(1),
+                "c": random.choice(list("xyz"), n),
+            }
+        )
+        X.loc[:1, ["a", "c"]] = [[0.25, "x"], [9.5, "y"]]
+        spec = EncodingSpec(max_cuts=None, onehot=("c",) if seed % 2 else ())
+        problem = Encoder(spec).fit(X, random.choice(list("pq"), n), classes=("p", "q", "r"))
+        check("optree", problem.problem(X, random.choice(list("pqr"), n)), random_objective(seed, n, (1, 1, 2)))
 
 
 @pytest.mark.parametrize("few", [8, 0])
