@@ -100,6 +100,7 @@ class Search:
             else None
         )
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
+        self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
             self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
 
@@ -111,7 +112,7 @@ class Search:
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
-        at = tables.look_up(self.memo, self.data, *self._root())
+        at = self._root_entry()
         if at < 0:
             return self.known, min(self.known, self.rules.penalty)
         upper, lower = int(self.memo.entry[at]["upper"]), int(self.memo.entry[at]["lower"])
@@ -162,7 +163,7 @@ class Search:
         """Whether a tree cheaper than the known one was found."""
         if self.data is None or self.scale != scale:
             return False
-        at = self._known(*self._root())
+        at = self._root_entry()
         return at >= 0 and int(self.memo.entry[at]["upper"]) < self.known
 
     def _tune(self, scale: Scale) -> None:
@@ -203,6 +204,12 @@ class Search:
         if self.shares is None:
             self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
         return None
+
+    def _root_entry(self) -> int:
+        """The entry of the root's rows in the memo, -1 if there is none yet."""
+        if self.root.get(self.spare, -1) < 0:
+            self.root[self.spare] = tables.look_up(self.memo, self.data, *self._root())
+        return self.root[self.spare]
 
     def _root(self) -> tuple[np.ndarray, int, int]:
         """The words of its rows, levels and splits left."""
