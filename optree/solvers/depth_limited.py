@@ -89,14 +89,13 @@ class Search:
 
     def run(self, clock: Clock, note: Callable[[int, int], None]) -> str:
         """Search in slices until the problem is solved or a limit is reached; the status."""
-        pace, status = Pace(clock), None
         quick = 2**26 // (len(self.data.bits) * len(self.work.kept))  # that many never take more than a few ms
+        pace, status = Pace(clock, first=max(16, quick)), None
         try:
             while status is None:
                 if status := clock.limit(self.iterations):
                     break
                 size = pace.next(self.iterations)
-                size = size if clock.budget.iterations is not None else max(size, quick)
                 code = self.step(size)
                 if self.work.state[kernel.LEVEL] >= 0:
                     note(*self.interval())

@@ -23,6 +23,7 @@ def run(task: Task, seed: int) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     depth, nodes = limits(task)
     data, error = items(task.problem, depth), task.scale.error
+    task.clock.prepared()
     best, lower, status = Answer(leaf_cost(task) // error, 0, 0), 0, "optimal"
     if data is None or depth == 0:
         return Outcome(leaf_tree(task), leaf_cost(task), status, {"iterations": 0, "calls": 0})

@@ -19,7 +19,9 @@ tree.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.frames import Rules
+from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, Rules
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
@@ -45,6 +47,7 @@ _SWITCHES = {
     "lazy": "count the pairs of a split only if its own bound can win",
     "best_first": "best first over the splits of the root; else depth first there too",
     "peek": "on a second visit, ask the memo before pairs are counted",
+    "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
     "duplicates": "drop splits that are the same partition of the rows as another",
 }
 
@@ -60,7 +63,10 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
-        **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "peek", "duplicates")},
+        **{
+            name: on[name]
+            for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "peek", "duplicates")
+        },
     )
 
 
@@ -94,6 +100,7 @@ class Search:
             else None
         )
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
+        self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
             self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
 
@@ -101,15 +108,15 @@ class Search:
     def counters(self) -> dict[str, int]:
         if self.data is None:
             return {"iterations": 0, "supports": 0}
-        return {"iterations": int(self.stack.state[kernel.ITERATIONS]), "supports": int(self.memo.used[0])}
+        return {"iterations": int(self.stack.state[ITERATIONS]), "supports": int(self.memo.used[0])}
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
-        at = tables.look_up(self.memo, self.data, *self._root())
+        at = self._root_entry()
         if at < 0:
             return self.known, min(self.known, self.rules.penalty)
         upper, lower = int(self.memo.entry[at]["upper"]), int(self.memo.entry[at]["lower"])
-        if self.stack.state[kernel.DEPTH] > 0:
+        if self.stack.state[DEPTH] > 0:
             root = self.stack.frame[1]
             candidates = self.stack.order[1, : root["n_candidates"]]
             upper = int(root["upper"])
@@ -156,7 +163,7 @@ class Search:
         """Whether a tree cheaper than the known one was found."""
         if self.data is None or self.scale != scale:
             return False
-        at = self._known(*self._root())
+        at = self._root_entry()
         return at >= 0 and int(self.memo.entry[at]["upper"]) < self.known
 
     def _tune(self, scale: Scale) -> None:
@@ -198,6 +205,12 @@ class Search:
             self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
         return None
 
+    def _root_entry(self) -> int:
+        """The entry of the root's rows in the memo, -1 if there is none yet."""
+        if self.root.get(self.spare, -1) < 0:
+            self.root[self.spare] = tables.look_up(self.memo, self.data, *self._root())
+        return self.root[self.spare]
+
     def _root(self) -> tuple[np.ndarray, int, int]:
         """The words of its rows, levels and splits left."""
         return self.stack.key[0].copy(), self.left, self.spare
@@ -207,38 +220,47 @@ class Search:
 
         None if no tree costs less than the budget, or after ``most`` iterations.
         """
-        pace, stack = Pace(clock), self.stack
-        end = None if most is None else self.counters["iterations"] + most
-        stack.frame[0]["spare"] = self.spare
-        stack.state[kernel.DEPTH] = stack.state[kernel.STARTED] = 0
-        stack.frame[0]["budget"] = budget
+        stack, first = self.stack, self._slice()
+        stack.state[[DEPTH, STARTED, STOPPED]] = 0
+        stack.frame[0]["spare"], stack.frame[0]["budget"] = self.spare, budget
+        pace = Pace(clock, self.counters["iterations"], first)
+        end = INFINITE if most is None else self.counters["iterations"] + most
         status, code = None, kernel.PAUSED
         try:
-            while status is None:
-                upper, lower = self.interval()
-                trace.add(upper + self.offset, lower + self.offset)
-                if lower == upper:
-                    status = "optimal"
-                elif code == kernel.COMPLETE or (end is not None and self.counters["iterations"] >= end):
-                    break
-                elif not (status := clock.limit(self.counters["iterations"])):
+            with clock.alarm(self._stop) if first < 4 else nullcontext():
+                while status is None:
+                    upper, lower = self.interval()
+                    trace.add(upper + self.offset, lower + self.offset)
                     iterations = self.counters["iterations"]
-                    code = self._kernel("search", pace.next(iterations))
-                    if code == kernel.NO_ROOM:
-                        self.memo, status = tables.grow_memo(self.memo, clock, iterations)
-                    elif code == kernel.NO_DEPTH:
-                        status = tables.grow_stack(stack, self.shares, clock, iterations)
+                    if lower == upper:
+                        status = "optimal"
+                    elif code == kernel.COMPLETE or iterations == end:
+                        break
+                    elif not (status := clock.limit(iterations)):
+                        code = self._search(min(pace.next(iterations), end - iterations))
+                        if code == kernel.NO_ROOM:
+                            self.memo, status = tables.grow_memo(self.memo, clock, iterations)
+                        elif code == kernel.NO_DEPTH:
+                            status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        self._kernel("close")
+        self._search(-1)
         return status
 
-    def _kernel(self, name: str, *arguments):
-        """Call a kernel; those for a limit on splits are compiled only if there is one."""
+    def _stop(self) -> None:
+        """End the visit that is under way: its other splits keep the bounds they have."""
+        self.stack.state[STOPPED] = 1
+
+    def _slice(self) -> int:
+        """How many visits take a few milliseconds at most."""
+        words, width = self.data.rows.shape[1], len(self.data.bits) // self.data.rows.shape[1]
+        return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
+
+    def _search(self, iterations: int) -> int:
+        """Call the kernel; the one for a limit on splits is compiled only if there is one."""
         if self.spare < 0:
-            return getattr(kernel, name)(self.data, self.memo, self.stack, self.rules, *arguments)
-        function = getattr(limited_search, f"{name}_limited")
-        return function(self.data, self.memo, self.stack, self.shares, self.rules, *arguments)
+            return kernel.search(self.data, self.memo, self.stack, self.rules, iterations)
+        return limited_search.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
 
     def _best(self) -> Tree:
         return self._tree(self.problem, self._root())
@@ -252,7 +274,7 @@ class Search:
             if key is None or 0 in (left, spare):
                 return LEAF, []
             at = self._known(key, left, spare)
-            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(problem, rows)[1]
+            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(key)[1]
             if f < 0:
                 return LEAF, []
             j, below = int(data.feature[f]), left - 1 if left > 0 else left
@@ -278,7 +300,7 @@ class Search:
             ways = [(0, 0, 0)]  # splits, share, cost
             if words is not None and len(held):
                 ways = [(0, 0, int(problem.losses(held).sum(axis=0).min()) * self.rules.error)]
-                ways += [(1, 1, self._stump(problem, held)[0])] if spare and left else []
+                ways += [(1, 1, self._stump(words)[0])] if spare and left else []
                 for share in range(1, spare + 1):
                     if (at := self._known(words, left, share)) >= 0:
                         ways.append((share, share, int(self.memo.entry[at]["upper"])))
@@ -293,28 +315,27 @@ class Search:
             best = after
         return min(best.values(), key=lambda way: way[0])[1]
 
-    def _stump(self, problem: Problem, rows: np.ndarray) -> tuple[int, int]:
-        """The cost of the best stump of some rows, and its feature; of a leaf, and -1, if that is as good."""
-        rows = rows[problem.weights[rows] > 0]
-        if not len(rows):
-            return 0, -1
-        codes, loss = problem.codes[rows], problem.losses(rows)
-        best, chosen = int(loss.sum(axis=0).min()) * self.rules.error, -1
-        for f, j in enumerate(self.data.feature):
-            order = np.argsort(codes[:, j], kind="stable")
-            first = np.flatnonzero(np.diff(codes[order, j], prepend=-1))
-            if np.diff(first, append=len(rows)).min() < self.rules.least:
+    def _stump(self, key: np.ndarray) -> tuple[int, int]:
+        """The cost of the best stump of a set of rows, and its feature; of a leaf, and -1, if that is as good."""
+        data, rules, counts = self.data, self.rules, tables.count_clauses(self.data, key)
+        n = counts[:, -3] if rules.least else counts[:, :-1].sum(axis=1)
+        rows = counts[:, -2] if rules.least else n
+        loss = rules.error * (n - counts[:, : data.n_classes].max(axis=1))
+        best, chosen = int(loss[-1]), -1
+        for f, (first, last) in enumerate(pairwise(data.first_clause)):
+            held = rows[first:last][rows[first:last] > 0]
+            if len(held) < 2 or held.min() < rules.least:
                 continue
-            price = self.rules.penalty * (len(first) - 1 if self.rules.per_leaf else 1)
-            cost = price + int(np.add.reduceat(loss[order], first).min(axis=1).sum()) * self.rules.error
-            if cost < best:
-                best, chosen = cost, f
+            price = rules.penalty * (len(held) - 1 if rules.per_leaf else 1)
+            if price + int(loss[first:last].sum()) < best:
+                best, chosen = price + int(loss[first:last].sum()), f
         return best, chosen
 
 
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     search = Search(task.problem, task.objective, switches)
+    task.clock.prepared()
     known = None if task.incumbent is None else task.cost(task.incumbent)
     status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
     return Outcome(task.incumbent if tree is None else tree, lower, status, search.counters)

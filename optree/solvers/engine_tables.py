@@ -36,6 +36,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
         counts=np.empty((depth, counts, width), np.int64),
+        gain=np.empty((depth, width), np.int64),
         classes=np.empty((depth, counts), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
         blocks=np.empty((depth, *data.blocks.shape), np.int64),
@@ -43,6 +44,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         lower=np.empty((depth, clauses), np.int64),
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
+        gain_row=np.empty(width, np.int64),
         row=np.empty((2, counts, width), np.int64),
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
@@ -52,7 +54,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(3, np.int64),
+        state=np.zeros(4, np.int64),
     )
     root = stack.frame[0]
     root["spare"], root["left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
@@ -74,6 +76,17 @@ def new_shares(data: Layout, limit: int, depth: int) -> Shares:
     most, free = np.empty((depth, clauses), np.int64), np.empty((depth, clauses), bool)
     clause, share = (np.empty(depth, np.int64) for _ in range(2))
     return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
+
+
+def count_clauses(data: Layout, key: np.ndarray) -> np.ndarray:
+    """What is counted (see `Layout`) in the rows of a set that meet each clause, at last in all of its rows."""
+    words = np.bitwise_count(data.rows & key).astype(np.int64)
+    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=1)
+    counts = np.zeros((len(words), data.n_classes + data.n_totals), np.int64)
+    for number in range(len(data.blocks)):
+        for term in range(data.first_term[number], data.first_term[number + 1]):
+            counts[:, data.target[term]] += blocks[:, number] * data.factor[term]
+    return counts
 
 
 def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:
@@ -109,7 +122,7 @@ def grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | No
     return memo, None
 
 
-_BY_DEPTH = Stack._fields[: Stack._fields.index("row")]
+_BY_DEPTH = Stack._fields[: Stack._fields.index("gain_row")]
 
 
 _SHARES_BY_DEPTH = Shares._fields[: Shares._fields.index("low")]

@@ -76,6 +76,7 @@ def fast(task: Task, fewest_splits: bool) -> Outcome:
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
     depth, most = limits(task)
     data, certain = columns(task.problem)
+    task.clock.prepared()
     if data is None or depth == 0:
         return Outcome(leaf_tree(task), leaf_cost(task) + per_leaf, "optimal", counters)
     offset = scale.error * certain + per_leaf
@@ -97,6 +98,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
     depth, most = limits(task)
     data = items(task.problem, depth)
+    task.clock.prepared()
     counters = {"iterations": 0, "subproblems": 0, "entries": 0}
     leaf = leaf_cost(task)
     if data is None or depth == 0:

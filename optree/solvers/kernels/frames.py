@@ -47,6 +47,10 @@ FRAME = np.dtype(
 )
 
 
+# Indices of `Stack.state`.
+DEPTH, ITERATIONS, STARTED, STOPPED = range(4)
+
+
 class Rules(NamedTuple):
     """What is minimised, and which techniques are on."""
 
@@ -63,6 +67,7 @@ class Rules(NamedTuple):
     deepening: bool
     lazy: bool
     best_first: bool
+    similar: bool
     peek: bool
     duplicates: bool
 
@@ -78,6 +83,7 @@ class Stack(NamedTuple):
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
     counts: np.ndarray  # int64[depth, K + totals, width], what is counted (see Layout) in each column
+    gain: np.ndarray  # int64[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
@@ -85,6 +91,7 @@ class Stack(NamedTuple):
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
+    gain_row: np.ndarray  # int64[width], scratch: gains of a part
     row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
@@ -94,7 +101,7 @@ class Stack(NamedTuple):
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    state: np.ndarray  # int64[3]: depth of the frame on top, iterations, whether the root was visited
+    state: np.ndarray  # int64[4]: depth of the frame on top, iterations, whether the root was visited, and to end now
 
 
 @njit(**INNER)
