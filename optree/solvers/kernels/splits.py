@@ -6,13 +6,13 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.borrowed import FLAT, INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.memo import find
 
 
-@njit(**INNER)
+@njit(**FLAT)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
     frame, classes, n_classes = stack.frame[d], stack.present, 0
@@ -118,7 +118,7 @@ def spread_to_candidates(data, stack, d, t, lower, rules):
             total[other] = max(total[other], lower - rules.error * min(moved, everything - moved))
 
 
-@njit(**INNER)
+@njit(**FLAT)
 def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
@@ -150,7 +150,7 @@ def look_up(data, memo, stack, d, clause):
     return find(memo, data.rows, below, hashed, left - 1 if left > 0 else left), hashed
 
 
-@njit(**INNER)
+@njit(**FLAT)
 def recall(data, memo, stack, d, t, rules):
     """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
     f = stack.feature[d, t]
@@ -212,7 +212,7 @@ def sort_by(order, length, key):
         order[j] = item
 
 
-@njit(**INNER)
+@njit(**FLAT)
 def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
