@@ -1,0 +1,299 @@
+"""The DPDT search as Python sees it: its rules, the threads, and the trees that come out, for every penalty."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from optree.budget import Budget, Clock, Pace
+from optree.solvers.kernels.cart_grow import DEPTH, FITTED, NODE, SPLITS, TOP, Machine, Rules
+from optree.solvers.kernels.columns import Sample
+from optree.solvers.kernels.dpdt_search import DONE, FRAME, NEXT, NO_ROOM, OPEN, search
+
+_ROOM = 1 << 10  # vertices and splits at first; doubled when they are full
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What limits the trees and the CARTs that offer their splits; names and meaning as in scikit-learn.
+
+    Attributes
+    ----------
+    max_depth : int
+        At least 1.
+    cart_nodes_list : sequence of int
+        The most leaves of the CART of a state, by depth; two beyond the list: the greedy split alone.
+    min_samples_split, min_samples_leaf : int
+        Rows.
+    min_weight_leaf : float
+        Weight.
+    min_impurity_decrease : float
+        As a share of the weight of all rows.
+    max_features : int
+    seed : int
+        Of the lot that draws features; not used if ``max_features`` is all of them.
+    per_split : bool
+        Price a split at one, else at the weight of its rows.
+    bounds : bool
+        Use bounds to do less, for the same trees.
+    """
+
+    max_depth: int
+    cart_nodes_list: tuple[int, ...]
+    max_features: int
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    seed: int = 0
+    per_split: bool = False
+    bounds: bool = True
+
+
+@dataclass(frozen=True)
+class Path:
+    """All trees that are best at some penalty, by price, the leaf alone first; their losses fall.
+
+    Attributes
+    ----------
+    price, loss : float64[m]
+        The weight of the rows over all splits (or the number of splits); the weight misclassified, or squared error.
+    link : int64[m]
+        The split at the root, -1 for a leaf.
+    feature, threshold, left, right : array
+        Splits: ``X[:, feature] <= threshold`` goes to the split ``left``, the rest to ``right``.
+    fitted : int
+        Nodes, splits and leaves, of the CARTs fitted.
+    status : str
+        "heuristic", or the limit that ended the search.
+    """
+
+    price: np.ndarray
+    loss: np.ndarray
+    link: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    fitted: int
+    status: str
+
+    @property
+    def least_alpha(self) -> np.ndarray:
+        """float64[m]: tree i is best from ``least_alpha[i]``, loss for price, up to that of the tree before it."""
+        return np.append((self.loss[:-1] - self.loss[1:]) / np.diff(self.price), 0.0)
+
+    def best(self, alpha: float) -> int:
+        """The tree of least ``loss + alpha * price``, the cheapest of equals."""
+        return int(np.argmax(self.least_alpha <= alpha))
+
+
+def solve(sample: Sample, growth: Growth, threads: int = 1, clock: Clock | None = None) -> Path:
+    """Backward induction over the states; see ``kernels/dpdt_search.py``.
+
+    Parameters
+    ----------
+    sample : Sample
+    growth : Growth
+    threads : int, default 1
+        Threads share the root's splits; the trees are the same for any number.
+    clock : Clock, optional
+        Running; at a limit, the trees are those of the root's splits that are done.
+    """
+    return _Search(sample, growth, clock or Budget().start()).run(threads)
+
+
+def _rules(sample: Sample, growth: Growth) -> Rules:
+    depth = growth.max_depth
+    leaves = np.full(depth, 2, np.int64)
+    given = np.asarray(growth.cart_nodes_list[:depth], np.int64)
+    leaves[: len(given)] = np.maximum(2, given)
+    p, n = sample.packed.shape
+    weight = float(sample.weight.sum()) if sample.weighted else float(n)
+    least = growth.min_samples_leaf
+    split = max(growth.min_samples_split, 2 * least)
+    by_weight = sample.counts_rows
+    if sample.classes:
+        whole = not sample.weighted or np.array_equal(sample.weight, np.rint(sample.weight))
+        slack = 0.0 if whole else 1e-12 * weight
+    else:
+        slack = 1e-12 * float(np.average(sample.target**2, weights=sample.weight if sample.weighted else None)) * weight
+    return Rules(
+        depth=depth,
+        leaves=leaves,
+        buffer=_buffers(leaves.tolist()),
+        split_rows=0 if by_weight else split,
+        split_weight=float(split) if by_weight else 0.0,
+        least_rows=0 if by_weight else least,
+        least_weight=max(float(growth.min_weight_leaf), float(least) if by_weight else 0.0),
+        least_decrease=float(growth.min_impurity_decrease),
+        weight=weight,
+        max_features=growth.max_features,
+        per_split=growth.per_split,
+        bounds=growth.bounds and growth.max_features >= p,
+        slack=slack,
+    )
+
+
+def _buffers(leaves: list[int]) -> np.ndarray:
+    """Where the columns of a state of each depth are: -1 for the sample's own, else a layer of the machine.
+
+    A state with one split to try does not need its columns any more once they are divided: such depths take turns in
+    two layers. The others keep theirs until all splits are tried.
+    """
+    buffer = [-1]
+    for depth in range(len(leaves) - 1):
+        kept = {buffer[depth]} | {buffer[j] for j in range(depth) if leaves[j] > 2}
+        buffer.append(min(set(range(len(leaves))) - kept))
+    return np.array(buffer, np.int64)
+
+
+class _Search:
+    """A search under way: one machine for each thread, the first of which also finds the root's splits."""
+
+    def __init__(self, sample: Sample, growth: Growth, clock: Clock):
+        self.sample, self.rules, self.clock = sample, _rules(sample, growth), clock
+        self.machines = [self._machine(growth.seed)]
+        self.status = None
+
+    def _machine(self, seed: int) -> Machine:
+        p, n = self.sample.packed.shape
+        depth, leaves = self.rules.depth, int(self.rules.leaves.max())
+        columns, nodes = max(3, self.sample.classes), 2 * leaves + 2
+        machine = Machine(
+            layer=np.empty((int(self.rules.buffer.max()) + 3, p, n), np.uint64),
+            side=np.empty(n, np.uint8),
+            left=np.empty(columns if not self.sample.classes else self.sample.classes),
+            node=np.zeros(nodes, NODE),
+            node_features=np.zeros((nodes, p), np.int64),
+            node_counts=np.zeros((nodes, self.sample.classes or 3)),
+            frame=np.zeros(depth, FRAME),
+            frame_features=np.zeros((depth, p), np.int64),
+            action_feature=np.zeros((depth, leaves), np.int64),
+            action_rank=np.zeros((depth, leaves), np.int64),
+            action_threshold=np.zeros((depth, leaves)),
+            price=np.empty(_ROOM),
+            loss=np.empty(_ROOM),
+            link=np.empty(_ROOM, np.int64),
+            split_feature=np.empty(_ROOM, np.int64),
+            split_threshold=np.empty(_ROOM),
+            split_left=np.empty(_ROOM, np.int64),
+            split_right=np.empty(_ROOM, np.int64),
+            state=np.zeros(5, np.int64),
+            random=np.array([1, seed], np.uint64),
+        )
+        machine.frame[0]["stop"], machine.frame[0]["n_features"], machine.frame[0]["phase"] = n, p, OPEN
+        machine.frame_features[0] = np.arange(p)
+        return machine
+
+    def run(self, threads: int) -> Path:
+        self._advance(0, 1)  # the root's splits
+        root = self.machines[0].frame[0]
+        n_actions = int(root["n_actions"]) if self.machines[0].state[DEPTH] >= 0 else 0
+        if threads > 1 and n_actions > 1 and self.rules.depth > 2:
+            self._share(min(threads, n_actions), n_actions)
+        else:
+            self._advance(0)
+        return self._path()
+
+    def _advance(self, number: int, quota: int | None = None) -> None:
+        """Let one machine work until it is done, or for one slice of this quota, or until a limit is reached."""
+        pace = Pace(self.clock)
+        while self.machines[number].state[DEPTH] >= 0 and self.status is None:
+            machine = self.machines[number]
+            code = search(self.sample, self.rules, machine, quota or pace.next(int(machine.state[FITTED])))
+            if code == NO_ROOM:
+                self.machines[number] = _roomier(machine)
+            elif code == DONE or quota:
+                return
+            elif limit := self.clock.limit(self.fitted):
+                self.status = limit
+
+    @property
+    def fitted(self) -> int:
+        return sum(int(machine.state[FITTED]) for machine in self.machines)
+
+    def _share(self, threads: int, n_actions: int) -> None:
+        """Let threads take the root's splits, one after another, in order."""
+        first = self.machines[0]
+        for _ in range(threads - 1):
+            machine = self._machine(int(first.random[1]))
+            for name in ("frame", "frame_features", "action_feature", "action_rank", "action_threshold"):
+                getattr(machine, name)[0] = getattr(first, name)[0]
+            machine.price[0], machine.loss[0], machine.link[0] = first.price[0], first.loss[0], first.link[0]
+            self.machines.append(machine)
+        actions, lock = iter(range(n_actions)), threading.Lock()
+
+        def work(number: int) -> None:
+            while self.status is None:
+                with lock:
+                    action = next(actions, None)
+                if action is None:
+                    return
+                machine = self.machines[number]
+                root = machine.frame[0]
+                root["phase"], root["next"], root["n_actions"] = NEXT, action, action + 1
+                machine.state[DEPTH], machine.state[TOP] = 0, root["base"] + root["size"]
+                self._advance(number)
+
+        with ThreadPoolExecutor(threads) as pool:
+            futures = [pool.submit(work, number) for number in range(threads)]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self.status = "interrupted"  # the threads end with their slice
+                raise
+
+    def _path(self) -> Path:
+        """The hull of the root, over all machines."""
+        actions = {}
+        first = self.machines[0]
+        for action in range(int(first.frame[0]["n_actions"]) - 1, -1, -1):
+            actions[int(first.action_feature[0, action]), float(first.action_threshold[0, action])] = action
+        points, splits, used = [], [], 0
+        for machine in self.machines:
+            for at in range(int(machine.frame[0]["size"])):
+                link = int(machine.link[at])
+                split = (int(machine.split_feature[link]), float(machine.split_threshold[link]))
+                action = actions.get(split, 0) if link >= 0 else -1
+                points.append((float(machine.price[at]), float(machine.loss[at]), action, link + used * (link >= 0)))
+            size = int(machine.state[SPLITS])
+            below = [np.where(a[:size] >= 0, a[:size] + used, -1) for a in (machine.split_left, machine.split_right)]
+            splits.append((machine.split_feature[:size], machine.split_threshold[:size], *below))
+            used += size
+        hull = _lower_hull(sorted(set(points)), self.rules.slack) if len(self.machines) > 1 else points
+        price, loss, _, link = zip(*hull, strict=True)
+        return Path(
+            np.array(price),
+            np.array(loss),
+            np.array(link, np.int64),
+            *map(np.concatenate, zip(*splits, strict=True)),
+            fitted=self.fitted,
+            status=self.status or "heuristic",
+        )
+
+
+def _roomier(machine: Machine) -> Machine:
+    """The machine with twice the room for hulls and splits."""
+    names = ("price", "loss", "link", "split_feature", "split_threshold", "split_left", "split_right")
+    return machine._replace(**{name: np.resize(getattr(machine, name), 2 * len(machine.link)) for name in names})
+
+
+def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
+    """The lower left hull of points in order of price, loss and action; as ``unite`` in ``kernels/hulls.py``."""
+    hull: list[tuple] = []
+    for point in points:
+        x, y = point[:2]
+        if hull and y >= hull[-1][1] - slack:
+            continue
+        while len(hull) > 1 or (hull and hull[-1][0] == x):
+            (a, b), (c, d) = hull[-2][:2] if len(hull) > 1 else (x, y), hull[-1][:2]
+            if c != x and (d - b) * (x - a) < (y - b) * (c - a):
+                break
+            hull.pop()
+        hull.append(point)
+    return hull

@@ -1,0 +1,312 @@
+"""CART as DPDT asks it for splits: best first, up to so many leaves, on the rows of one state.
+
+Equal to ``DecisionTreeClassifier(max_leaf_nodes=B)`` of scikit-learn in the splits that it offers, in the order in
+which it makes them (``cart_scan.py`` says how ties are broken). The tree itself is not kept. What is not needed is not
+done: the children of the last split are never looked at, and columns that are constant in a node are left out of the
+whole subtree.
+
+A split's threshold lies between neighbouring values of its node, but DPDT applies it to all rows of the state, which
+may have values between them: the rank of the greatest value below the threshold is part of the split.
+
+Complexity: O(p m) for each node that is looked at, m its rows, at most 2 B - 3 nodes. Source: Breiman, Friedman,
+Olshen, Stone: Classification and Regression Trees, 1984; best-first order: H. Shi, Best-first Decision Tree Learning,
+2007.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.cart_scan import best_of_classes, best_of_squares, best_of_two, gini
+from optree.solvers.kernels.columns import count, leaf_loss, places_up_to, rank_of, row_of, weight_of
+
+EPSILON = 2.0**-52  # scikit-learn's
+
+NODE = np.dtype(
+    [
+        ("start", np.int64),  # its places, in all columns
+        ("stop", np.int64),
+        ("buffer", np.int64),  # where its columns are: -1 for the sample's own
+        ("n_features", np.int64),  # that are not constant
+        ("weight", np.float64),
+        ("loss", np.float64),  # as a leaf
+        ("feature", np.int64),  # of its best split, -1 if it has none
+        ("left", np.int64),  # how many places go left
+        ("rank", np.int64),  # the greatest that goes left
+        ("threshold", np.float64),
+        ("gain", np.float64),
+        ("stump", np.float64),  # no single split has less loss
+        ("waits", np.bool_),  # to be split
+    ]
+)
+
+# Entries of Machine.state.
+DEPTH, TOP, SPLITS, FITTED, NODES = range(5)
+
+
+class Rules(NamedTuple):
+    """What is grown and minimised. Rows and weights are checked both; whichever does not apply is 0."""
+
+    depth: int
+    leaves: np.ndarray  # int64[depth], the most leaves of the CART of a state, by depth; at least 2
+    buffer: np.ndarray  # int64[depth], where the columns of a state are, by depth
+    split_rows: int  # the least of a node that is split
+    split_weight: float
+    least_rows: int  # in a leaf
+    least_weight: float
+    least_decrease: float  # of the impurity, as a share of the whole weight
+    weight: float  # of all rows
+    max_features: int
+    per_split: bool  # a split costs one; else the weight of its rows
+    bounds: bool  # use bounds to do less
+    slack: float  # losses that differ by at most this are equal; 0 where losses are whole numbers
+
+
+class Machine(NamedTuple):
+    """What a search works with, apart from the rows; one for each thread."""
+
+    layer: np.ndarray  # uint64[buffers, p, n]; the last two are for CART
+    side: np.ndarray  # uint8[n]
+    left: np.ndarray  # float64[K]
+    node: np.ndarray  # NODE[2 B]; 0 and 1 are states
+    node_features: np.ndarray  # int64[2 B, p]
+    node_counts: np.ndarray  # float64[2 B, K], see `count`
+    frame: np.ndarray  # FRAME[depth]
+    frame_features: np.ndarray  # int64[depth, p]
+    action_feature: np.ndarray  # int64[depth, B]
+    action_rank: np.ndarray  # int64[depth, B]
+    action_threshold: np.ndarray  # float64[depth, B]
+    price: np.ndarray  # float64[size]; these three are the stack of hulls
+    loss: np.ndarray  # float64[size]
+    link: np.ndarray  # int64[size], the split at the root of the tree, -1 for a leaf
+    split_feature: np.ndarray  # int64[size]; these four are the splits of trees on hulls
+    split_threshold: np.ndarray  # float64[size]
+    split_left: np.ndarray  # int64[size], the split below, -1 for a leaf
+    split_right: np.ndarray  # int64[size]
+    state: np.ndarray  # int64[5]
+    random: np.ndarray  # uint64[2], the generator, and the seed
+
+
+@njit(**INNER)
+def column_of(sample, machine, buffer, feature, start, stop):
+    if buffer < 0:
+        return sample.packed[feature][start:stop]
+    return machine.layer[buffer, feature][start:stop]
+
+
+@njit(**INNER)
+def divide(sample, machine, node_start, node_stop, features, source, target, split, left):
+    """Divide a node's columns stably, those with the first ``left`` words of column ``split`` first."""
+    side = machine.side
+    column = column_of(sample, machine, source, split, node_start, node_stop)
+    for place in range(len(column)):
+        side[row_of(sample, column[place])] = place < left
+    for feature in features:
+        words = column_of(sample, machine, source, feature, node_start, node_stop)
+        out = column_of(sample, machine, target, feature, node_start, node_stop)
+        low, high = 0, left
+        for word in words:
+            goes_left = np.int64(side[row_of(sample, word)])
+            out[low if goes_left else high] = word
+            low += goes_left
+            high += 1 - goes_left
+
+
+@njit(**INNER)
+def open_node(sample, machine, number, buffer, start, stop, features):
+    """Node ``number``: rows, classes, and which of ``features`` are not constant. Its best split comes later."""
+    node, counts, varied = machine.node[number], machine.node_counts[number], machine.node_features[number]
+    n = 0
+    for feature in features:
+        column = column_of(sample, machine, buffer, feature, start, stop)
+        if rank_of(sample, column[0]) != rank_of(sample, column[-1]):
+            varied[n] = feature
+            n += 1
+    counts[:] = 0.0
+    count(sample, column_of(sample, machine, buffer, features[0], start, stop), counts)
+    node["start"], node["stop"], node["buffer"], node["n_features"] = start, stop, buffer, n
+    node["weight"], node["loss"] = weight_of(sample, counts), leaf_loss(sample, counts)
+    node["feature"], node["waits"], node["stump"] = -1, False, node["loss"]
+
+
+@njit(**INNER)
+def impurity(sample, counts, weight):
+    if sample.classes:
+        return gini(weight, (counts * counts).sum())
+    mean = counts[1] / weight
+    return counts[2] / weight - mean * mean
+
+
+@njit(**INNER)
+def draw(machine, n):
+    """A whole number below n: xorshift, Marsaglia 2003."""
+    x = machine.random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    machine.random[0] = x
+    return np.int64((x >> np.uint64(33)) % np.uint64(n))
+
+
+@njit(**INNER)
+def seed(machine, stream):
+    """Begin a stream of random numbers."""
+    machine.random[0] = (machine.random[1] ^ np.uint64(stream) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
+    draw(machine, 2)
+
+
+@njit(**INNER)
+def some_features(rules, machine, features, p):
+    """Those drawn by lot among all ``p``, of which ``features`` are not constant, as scikit-learn does: so many, and
+    more until one of them is not constant. Moves the drawn ones to the front; returns how many."""
+    n, drawn, kept = len(features), 0, 0
+    # Only how many constant ones are drawn matters, not which.
+    while drawn < rules.max_features or not kept:
+        if draw(machine, p - drawn) < n - kept:
+            at = kept + draw(machine, n - kept)
+            features[kept], features[at] = features[at], features[kept]
+            kept += 1
+        drawn += 1
+    return kept
+
+
+@njit(**INNER)
+def find_split(sample, rules, machine, number, state_weight, want_stump):
+    """The best split of an open node, if it may be split at all, and the best stump's loss."""
+    node, counts, n = machine.node[number], machine.node_counts[number], machine.node[number]["n_features"]
+    rows, weight, start, stop = node["stop"] - node["start"], node["weight"], node["start"], node["stop"]
+    before = impurity(sample, counts, weight)
+    few = rows < rules.split_rows or weight < rules.split_weight or weight < 2 * rules.least_weight
+    if n == 0 or few or before <= EPSILON:
+        return
+    best, stump, chosen, left = -np.inf, node["loss"], -1, -1
+    two = sample.classes == 2 and not sample.weighted
+    features = machine.node_features[number][:n]
+    if rules.max_features < len(sample.packed):
+        features = features[: some_features(rules, machine, features, len(sample.packed))]
+    for feature in features:
+        column = column_of(sample, machine, node["buffer"], feature, start, stop)
+        if two:
+            best, at, stump = best_of_two(sample, column, counts[1], rules, best, stump)
+        elif sample.classes:
+            best, at, stump = best_of_classes(
+                sample, column, counts, machine.left, rules, best, stump, want_stump and stump > 0
+            )
+        else:
+            best, at = best_of_squares(sample, column, counts, rules, best)
+        if at >= 0:
+            chosen, left = feature, at
+    if chosen < 0:
+        return
+    column = column_of(sample, machine, node["buffer"], chosen, start, stop)
+    node["gain"] = decrease(sample, column[:left], counts, machine.left, weight, before, state_weight)
+    if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.least_decrease:
+        return
+    node["feature"], node["left"], node["waits"], node["stump"] = chosen, left, True, stump
+    low, high = rank_of(sample, column[left - 1]), rank_of(sample, column[left])
+    level = sample.level[sample.first_level[chosen] : sample.first_level[chosen + 1]]
+    threshold = level[low] / 2 + level[high] / 2
+    if threshold >= level[high]:
+        threshold = level[low]
+    node["threshold"] = threshold
+    node["rank"] = low + np.searchsorted(level[low + 1 : high], threshold, side="right")
+
+
+@njit(**INNER)
+def decrease(sample, column, counts, left, weight, before, state_weight):
+    """How much a split decreases the impurity of the state, by scikit-learn's formula."""
+    left[:] = 0.0
+    count(sample, column, left)
+    right = counts - left
+    n_left, n_right = weight_of(sample, left), weight_of(sample, right)
+    after_left, after_right = impurity(sample, left, n_left), impurity(sample, right, n_right)
+    return weight / state_weight * (before - n_right / weight * after_right - n_left / weight * after_left)
+
+
+@njit(**INNER)
+def next_split(machine, root):
+    """The waiting node whose split decreases the impurity most, the first of equals; -1 if none waits."""
+    node, best, gain = machine.node, -1, -np.inf
+    if node[root]["waits"]:
+        best, gain = root, node[root]["gain"]
+    for number in range(2, machine.state[NODES]):
+        if node[number]["waits"] and node[number]["gain"] > gain:
+            best, gain = number, node[number]["gain"]
+    if best >= 0:
+        node[best]["waits"] = False
+    return best
+
+
+@njit(**INNER)
+def split_node(sample, rules, machine, number, state_weight):
+    """Make the children of a node, with their best splits."""
+    node, first = machine.node[number], machine.state[NODES]
+    start, stop, left, n = node["start"], node["stop"], node["left"], node["n_features"]
+    features = machine.node_features[number][:n]
+    work = len(machine.layer) - 1
+    target = work - 1 if node["buffer"] == work else work
+    divide(sample, machine, start, stop, features, node["buffer"], target, node["feature"], left)
+    machine.state[NODES] = first + 2
+    open_node(sample, machine, first, target, start, start + left, features)
+    open_node(sample, machine, first + 1, target, start + left, stop, features)
+    find_split(sample, rules, machine, first, state_weight, False)
+    find_split(sample, rules, machine, first + 1, state_weight, False)
+
+
+@njit(**INNER)
+def offer(sample, rules, machine, depth):
+    """The splits that CART makes on the state that is node 0, into the actions of this depth; returns how many."""
+    weight, offered = machine.node[0]["weight"], 0
+    machine.state[NODES] = 2
+    number = next_split(machine, 0)
+    while number >= 0:
+        node = machine.node[number]
+        machine.action_feature[depth, offered] = node["feature"]
+        machine.action_rank[depth, offered] = node["rank"]
+        machine.action_threshold[depth, offered] = node["threshold"]
+        offered += 1
+        if offered == rules.leaves[depth] - 1:
+            break
+        split_node(sample, rules, machine, number, weight)
+        number = next_split(machine, 0)
+    return offered
+
+
+@njit(**INNER)
+def best_offer(sample, rules, machine, root, leaves):
+    """The split of least loss among those that CART makes on state ``root``, whose best split is known.
+
+    Ends when the loss of the best stump is reached: no split has less. Returns loss, feature, threshold and the number
+    of splits that CART made.
+    """
+    state = machine.node[root]
+    weight, offered = state["weight"], 0
+    best, feature, threshold = state["loss"], -1, 0.0
+    machine.state[NODES] = 2
+    number = next_split(machine, root)
+    while number >= 0:
+        node = machine.node[number]
+        loss = loss_of(sample, machine, root, node["feature"], node["rank"])
+        if loss < best - rules.slack:
+            best, feature, threshold = loss, node["feature"], node["threshold"]
+        offered += 1
+        if offered == leaves - 1 or (rules.bounds and best <= state["stump"] + rules.slack):
+            break
+        split_node(sample, rules, machine, number, weight)
+        number = next_split(machine, root)
+    return best, feature, threshold, offered
+
+
+@njit(**INNER)
+def loss_of(sample, machine, root, feature, rank):
+    """The loss of a state, node ``root``, divided in two leaves."""
+    state, counts, part = machine.node[root], machine.node_counts[root], machine.left
+    column = column_of(sample, machine, state["buffer"], feature, state["start"], state["stop"])
+    left = places_up_to(sample, column, rank)
+    part[:] = 0.0
+    count(sample, column[:left] if 2 * left <= len(column) else column[left:], part)
+    return leaf_loss(sample, part) + leaf_loss(sample, counts - part)

@@ -1,0 +1,126 @@
+"""The best split of a node in one pass over each of its columns, as scikit-learn's CART chooses it.
+
+A split is rated by the impurity of its two sides (gini, or squared error), computed by scikit-learn's own formula in
+scikit-learn's order, so that splits rated equal there are rated equal here. The first of equals wins: the lowest
+feature, then the lowest threshold (scikit-learn draws the feature by lot). The formula divides; a product with the
+same order, up to rounding, says first whether a split can be the best at all, and almost none can.
+
+In the same pass: the least error of any stump, over all thresholds, whatever their impurity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.columns import row_of
+
+_SLACK = 1 - 1e-12  # far more than rounding can move a rating
+
+
+@njit(**INNER)
+def gini(weight, squares):
+    """Gini impurity of a node, from its weight and the sum of its classes' squared weights."""
+    return 1.0 - squares / (weight * weight)
+
+
+@njit(**INNER)
+def best_of_two(sample, column, ones, rules, best, stump):
+    """The best cut of a column for two classes and unit weights.
+
+    Returns the rating and the place of the best cut (-1 if none rates above ``best``), and the error of the best stump
+    (``stump`` if none is below).
+    """
+    m = len(column)
+    chosen, seen = -1, 0
+    total, step = float(m), np.uint64(1) << sample.rank_shift
+    previous = column[0]
+    for place in range(1, m):
+        seen += np.int64(previous & np.uint64(1))
+        word = column[place]
+        if (word ^ previous) >= step:
+            n_left, n_right = float(place), float(m - place)
+            left = float(seen)
+            right = ones - left
+            left_0, right_0 = n_left - left, n_right - right
+            stump = min(stump, min(left, left_0) + min(right, right_0))
+            squares_left = left_0 * left_0 + left * left
+            squares_right = right_0 * right_0 + right * right
+            product = squares_left * n_right + squares_right * n_left
+            if product >= (best + total) * (n_left * n_right) * _SLACK:
+                rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
+                rows = min(place, m - place)
+                if rating > best and rows >= rules.least_rows and rows >= rules.least_weight:
+                    best, chosen = rating, place
+        previous = word
+    return best, chosen, stump
+
+
+@njit(**INNER)
+def best_of_classes(sample, column, counts, left, rules, best, stump, want_stump):
+    """The same for any number of classes, with weights. counts, left : float64[K], the node's classes; scratch.
+
+    Source of the sums: moving weight w of class k changes a sum of squares by w (2 c_k + w); the sum of squares right
+    follows from ``sum((t_k - l_k)^2) = sum(t_k^2) - 2 sum(t_k l_k) + sum(l_k^2)``.
+    """
+    m = len(column)
+    class_mask, step = (np.uint64(1) << sample.row_shift) - np.uint64(1), np.uint64(1) << sample.rank_shift
+    left[:] = 0.0
+    total, squares = counts.sum(), (counts * counts).sum()
+    n_left = squares_left = cross = most_left = 0.0
+    most_right = counts.max()  # an upper bound, made exact when it decides
+    chosen, unit = -1, not sample.weighted
+    previous = column[0]
+    for place in range(1, m):
+        k = np.int64(previous & class_mask)
+        weight = 1.0 if unit else sample.weight[row_of(sample, previous)]
+        squares_left += weight * (2 * left[k] + weight)
+        left[k] += weight
+        cross += weight * counts[k]
+        n_left += weight
+        most_left = max(most_left, left[k])
+        word = column[place]
+        if (word ^ previous) >= step:
+            n_right = total - n_left
+            squares_right = squares - 2 * cross + squares_left
+            product = squares_left * n_right + squares_right * n_left
+            if product >= (best + total) * (n_left * n_right) * _SLACK:
+                rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
+                rows = min(place, m - place)
+                if rating > best and rows >= rules.least_rows and min(n_left, n_right) >= rules.least_weight:
+                    best, chosen = rating, place
+            if want_stump and total - most_left - most_right < stump:
+                most_right = 0.0
+                for j in range(len(counts)):
+                    most_right = max(most_right, counts[j] - left[j])
+                stump = min(stump, total - most_left - most_right)
+        previous = word
+    return best, chosen, stump
+
+
+@njit(**INNER)
+def best_of_squares(sample, column, counts, rules, best):
+    """The same for a target, by squared error. Its best cut is the best stump, so there is no other bound."""
+    m = len(column)
+    step = np.uint64(1) << sample.rank_shift
+    total, whole = counts[0], counts[1]
+    n_left = left = 0.0
+    chosen, unit = -1, not sample.weighted
+    previous = column[0]
+    for place in range(1, m):
+        row = row_of(sample, previous)
+        weight = 1.0 if unit else sample.weight[row]
+        n_left += weight
+        left += weight * sample.target[row]
+        word = column[place]
+        if (word ^ previous) >= step:
+            n_right, right = total - n_left, whole - left
+            product = left * left * n_right + right * right * n_left
+            if product >= best * (n_left * n_right) * _SLACK:
+                rating = left * left / n_left + right * right / n_right
+                rows = min(place, m - place)
+                if rating > best and rows >= rules.least_rows and min(n_left, n_right) >= rules.least_weight:
+                    best, chosen = rating, place
+        previous = word
+    return best, chosen
