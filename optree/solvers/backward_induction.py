@@ -52,6 +52,31 @@ class Growth:
     per_split: bool = False
     bounds: bool = True
 
+    @property
+    def leaves(self) -> list[int]:
+        """The most leaves of the CART of a state of each depth."""
+        given = [max(2, int(nodes)) for nodes in self.cart_nodes_list[: self.max_depth]]
+        return given + [2] * (self.max_depth - len(given))
+
+    @property
+    def layers(self) -> list[int]:
+        """Where the columns of a state of each depth are.
+
+        A state with one split to try does not need its columns any more once they are divided: such depths take turns
+        in two layers. The others keep theirs until all their splits are tried, and the root its own for the next
+        search.
+        """
+        leaves, layers = self.leaves, [0]
+        for depth in range(self.max_depth - 1):
+            kept = {0, layers[depth]} | {layers[j] for j in range(depth) if leaves[j] > 2}
+            layers.append(min(set(range(self.max_depth + 1)) - kept))
+        return layers
+
+    @property
+    def n_layers(self) -> int:
+        """Copies of the columns that a search needs: those of its states, and two for CART."""
+        return max(self.layers) + 3
+
 
 @dataclass(frozen=True)
 class Path:
@@ -107,11 +132,7 @@ def solve(sample: Sample, growth: Growth, threads: int = 1, clock: Clock | None 
 
 
 def _rules(sample: Sample, growth: Growth) -> Rules:
-    depth = growth.max_depth
-    leaves = np.full(depth, 2, np.int64)
-    given = np.asarray(growth.cart_nodes_list[:depth], np.int64)
-    leaves[: len(given)] = np.maximum(2, given)
-    p, n = sample.packed.shape
+    p, n = sample.features, sample.packed.shape[1]
     weight = float(sample.weight.sum()) if sample.weighted else float(n)
     least = growth.min_samples_leaf
     split = max(growth.min_samples_split, 2 * least)
@@ -122,9 +143,9 @@ def _rules(sample: Sample, growth: Growth) -> Rules:
     else:
         slack = 1e-12 * float(np.average(sample.target**2, weights=sample.weight if sample.weighted else None)) * weight
     return Rules(
-        depth=depth,
-        leaves=leaves,
-        buffer=_buffers(leaves.tolist()),
+        depth=growth.max_depth,
+        leaves=np.array(growth.leaves, np.int64),
+        layer=np.array(growth.layers, np.int64),
         split_rows=0 if by_weight else split,
         split_weight=float(split) if by_weight else 0.0,
         least_rows=0 if by_weight else least,
@@ -138,38 +159,29 @@ def _rules(sample: Sample, growth: Growth) -> Rules:
     )
 
 
-def _buffers(leaves: list[int]) -> np.ndarray:
-    """Where the columns of a state of each depth are: -1 for the sample's own, else a layer of the machine.
-
-    A state with one split to try does not need its columns any more once they are divided: such depths take turns in
-    two layers. The others keep theirs until all splits are tried.
-    """
-    buffer = [-1]
-    for depth in range(len(leaves) - 1):
-        kept = {buffer[depth]} | {buffer[j] for j in range(depth) if leaves[j] > 2}
-        buffer.append(min(set(range(len(leaves))) - kept))
-    return np.array(buffer, np.int64)
-
-
 class _Search:
     """A search under way: one machine for each thread, the first of which also finds the root's splits."""
 
     def __init__(self, sample: Sample, growth: Growth, clock: Clock):
         self.sample, self.rules, self.clock = sample, _rules(sample, growth), clock
-        self.machines = [self._machine(growth.seed)]
-        self.status = None
+        self.n_layers, self.status, self.machines = growth.n_layers, None, []
+        self.machines.append(self._machine(growth.seed))
 
     def _machine(self, seed: int) -> Machine:
-        p, n = self.sample.packed.shape
+        p, n, classes = self.sample.features, self.sample.packed.shape[1], self.sample.classes
         depth, leaves = self.rules.depth, int(self.rules.leaves.max())
-        columns, nodes = max(3, self.sample.classes), 2 * leaves + 2
+        if len(self.sample.packed) < self.n_layers * p or self.machines:
+            columns = np.empty((self.n_layers * p, n), np.uint64)  # memory that is never written is never used
+            columns[:p] = self.sample.packed[:p]
+        else:
+            columns = self.sample.packed
         machine = Machine(
-            layer=np.empty((int(self.rules.buffer.max()) + 3, p, n), np.uint64),
+            columns=columns,
             side=np.empty(n, np.uint8),
-            left=np.empty(columns if not self.sample.classes else self.sample.classes),
-            node=np.zeros(nodes, NODE),
-            node_features=np.zeros((nodes, p), np.int64),
-            node_counts=np.zeros((nodes, self.sample.classes or 3)),
+            left=np.empty(classes or 3),
+            node=np.zeros(2 * leaves, NODE),
+            node_features=np.zeros((2 * leaves, p), np.int64),
+            node_counts=np.zeros((2 * leaves, classes or 3)),
             frame=np.zeros(depth, FRAME),
             frame_features=np.zeros((depth, p), np.int64),
             action_feature=np.zeros((depth, leaves), np.int64),

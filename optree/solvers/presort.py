@@ -11,7 +11,14 @@ _BLOCK = 4096  # rows that are transposed at a time: they stay in the cache
 _WORTH = 0.7  # merge equal rows if at most this share of the rows is left
 
 
-def presort(X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | None = None, merge: bool = True) -> Sample:
+def presort(
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: int,
+    weight: np.ndarray | None = None,
+    merge: bool = True,
+    layers: int = 1,
+) -> Sample:
     """Sort each column once.
 
     Values are told apart as float64. (scikit-learn's CART rounds to float32, and takes values within 1e-7 for equal;
@@ -29,6 +36,8 @@ def presort(X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | Non
         Positive.
     merge : bool, default True
         Make equal rows of one class a single row of their weight, where that saves much.
+    layers : int, default 1
+        Room for so many copies of the columns, the first of which is filled.
 
     Raises
     ------
@@ -41,7 +50,7 @@ def presort(X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | Non
         raise OptreeError(f"dpdt: {n} rows with {classes} classes; at most 2^24 rows with 2^16 classes, 2^31 with 4")
     shifts = np.uint64(class_bits), np.uint64(class_bits + row_bits)
     labels = y.astype(np.uint16) if classes else np.empty(0, np.uint16)
-    packed, level, first_level = np.empty((p, n), np.uint64), [], np.zeros(p + 1, np.int64)
+    packed, level, first_level = np.empty((layers * p, n), np.uint64), [], np.zeros(p + 1, np.int64)
     columns = _transpose(X)
     for j in range(p):
         distinct = np.empty(n)
@@ -52,6 +61,7 @@ def presort(X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | Non
         level.append(distinct[:size].copy())
         first_level[j + 1] = first_level[j] + size
     sample = Sample(
+        p,
         packed,
         np.concatenate(level),
         first_level,

@@ -22,7 +22,7 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.cart_scan import best_of_classes, best_of_squares, best_of_two, gini
-from optree.solvers.kernels.columns import count, leaf_loss, places_up_to, rank_of, row_of, weight_of
+from optree.solvers.kernels.columns import count, fill, leaf_loss, places_up_to, rank_of, row_of, squares_of, weight_of
 
 EPSILON = 2.0**-52  # scikit-learn's
 
@@ -30,7 +30,7 @@ NODE = np.dtype(
     [
         ("start", np.int64),  # its places, in all columns
         ("stop", np.int64),
-        ("buffer", np.int64),  # where its columns are: -1 for the sample's own
+        ("layer", np.int64),  # where its columns are
         ("n_features", np.int64),  # that are not constant
         ("weight", np.float64),
         ("loss", np.float64),  # as a leaf
@@ -41,6 +41,9 @@ NODE = np.dtype(
         ("gain", np.float64),
         ("stump", np.float64),  # no single split has less loss
         ("waits", np.bool_),  # to be split
+        ("loss_split", np.float64),  # a state one split from the end: the best split CART has made, and its loss
+        ("best_feature", np.int64),
+        ("best_threshold", np.float64),
     ]
 )
 
@@ -53,7 +56,7 @@ class Rules(NamedTuple):
 
     depth: int
     leaves: np.ndarray  # int64[depth], the most leaves of the CART of a state, by depth; at least 2
-    buffer: np.ndarray  # int64[depth], where the columns of a state are, by depth
+    layer: np.ndarray  # int64[depth], the layer of a state's columns, by depth
     split_rows: int  # the least of a node that is split
     split_weight: float
     least_rows: int  # in a leaf
@@ -69,7 +72,7 @@ class Rules(NamedTuple):
 class Machine(NamedTuple):
     """What a search works with, apart from the rows; one for each thread."""
 
-    layer: np.ndarray  # uint64[buffers, p, n]; the last two are for CART
+    columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f; the last two layers are for CART
     side: np.ndarray  # uint8[n]
     left: np.ndarray  # float64[K]
     node: np.ndarray  # NODE[2 B]; 0 and 1 are states
@@ -92,24 +95,23 @@ class Machine(NamedTuple):
 
 
 @njit(**INNER)
-def column_of(sample, machine, buffer, feature, start, stop):
-    if buffer < 0:
-        return sample.packed[feature][start:stop]
-    return machine.layer[buffer, feature][start:stop]
+def column_of(sample, machine, layer, feature, start, stop):
+    return machine.columns[layer * sample.features + feature][start:stop]
 
 
 @njit(**INNER)
-def divide(sample, machine, node_start, node_stop, features, source, target, split, left):
-    """Divide a node's columns stably, those with the first ``left`` words of column ``split`` first."""
+def divide(sample, machine, start, stop, features, source, target, split, left):
+    """Divide columns stably from layer to layer, those with the first ``left`` words of column ``split`` first."""
     side = machine.side
-    column = column_of(sample, machine, source, split, node_start, node_stop)
+    column = column_of(sample, machine, source, split, start, stop)
     for place in range(len(column)):
         side[row_of(sample, column[place])] = place < left
     for feature in features:
-        words = column_of(sample, machine, source, feature, node_start, node_stop)
-        out = column_of(sample, machine, target, feature, node_start, node_stop)
+        words = column_of(sample, machine, source, feature, start, stop)
+        out = column_of(sample, machine, target, feature, start, stop)
         low, high = 0, left
-        for word in words:
+        for place in range(len(words)):
+            word = words[place]
             goes_left = np.int64(side[row_of(sample, word)])
             out[low if goes_left else high] = word
             low += goes_left
@@ -117,18 +119,19 @@ def divide(sample, machine, node_start, node_stop, features, source, target, spl
 
 
 @njit(**INNER)
-def open_node(sample, machine, number, buffer, start, stop, features):
+def open_node(sample, machine, number, layer, start, stop, features):
     """Node ``number``: rows, classes, and which of ``features`` are not constant. Its best split comes later."""
     node, counts, varied = machine.node[number], machine.node_counts[number], machine.node_features[number]
     n = 0
     for feature in features:
-        column = column_of(sample, machine, buffer, feature, start, stop)
-        if rank_of(sample, column[0]) != rank_of(sample, column[-1]):
+        column = column_of(sample, machine, layer, feature, start, stop)
+        if rank_of(sample, column[0]) != rank_of(sample, column[len(column) - 1]):
             varied[n] = feature
             n += 1
-    counts[:] = 0.0
-    count(sample, column_of(sample, machine, buffer, features[0], start, stop), counts)
-    node["start"], node["stop"], node["buffer"], node["n_features"] = start, stop, buffer, n
+        if feature == features[0]:
+            fill(counts, 0.0)
+            count(sample, column, counts)
+    node["start"], node["stop"], node["layer"], node["n_features"] = start, stop, layer, n
     node["weight"], node["loss"] = weight_of(sample, counts), leaf_loss(sample, counts)
     node["feature"], node["waits"], node["stump"] = -1, False, node["loss"]
 
@@ -136,7 +139,7 @@ def open_node(sample, machine, number, buffer, start, stop, features):
 @njit(**INNER)
 def impurity(sample, counts, weight):
     if sample.classes:
-        return gini(weight, (counts * counts).sum())
+        return gini(weight, squares_of(counts))
     mean = counts[1] / weight
     return counts[2] / weight - mean * mean
 
@@ -186,10 +189,10 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     best, stump, chosen, left = -np.inf, node["loss"], -1, -1
     two = sample.classes == 2 and not sample.weighted
     features = machine.node_features[number][:n]
-    if rules.max_features < len(sample.packed):
-        features = features[: some_features(rules, machine, features, len(sample.packed))]
+    if rules.max_features < sample.features:
+        features = features[: some_features(rules, machine, features, sample.features)]
     for feature in features:
-        column = column_of(sample, machine, node["buffer"], feature, start, stop)
+        column = column_of(sample, machine, node["layer"], feature, start, stop)
         if two:
             best, at, stump = best_of_two(sample, column, counts[1], rules, best, stump)
         elif sample.classes:
@@ -202,7 +205,7 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
             chosen, left = feature, at
     if chosen < 0:
         return
-    column = column_of(sample, machine, node["buffer"], chosen, start, stop)
+    column = column_of(sample, machine, node["layer"], chosen, start, stop)
     node["gain"] = decrease(sample, column[:left], counts, machine.left, weight, before, state_weight)
     if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.least_decrease:
         return
@@ -212,19 +215,33 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     threshold = level[low] / 2 + level[high] / 2
     if threshold >= level[high]:
         threshold = level[low]
-    node["threshold"] = threshold
-    node["rank"] = low + np.searchsorted(level[low + 1 : high], threshold, side="right")
+    while high - low > 1:  # values of the state that are not in the node
+        middle = (low + high) // 2
+        if level[middle] <= threshold:
+            low = middle
+        else:
+            high = middle
+    node["rank"], node["threshold"] = low, threshold
 
 
 @njit(**INNER)
 def decrease(sample, column, counts, left, weight, before, state_weight):
     """How much a split decreases the impurity of the state, by scikit-learn's formula."""
-    left[:] = 0.0
+    fill(left, 0.0)
     count(sample, column, left)
-    right = counts - left
-    n_left, n_right = weight_of(sample, left), weight_of(sample, right)
-    after_left, after_right = impurity(sample, left, n_left), impurity(sample, right, n_right)
+    n_left = weight_of(sample, left)
+    after_left = impurity(sample, left, n_left)
+    complement(counts, left)
+    n_right = weight_of(sample, left)
+    after_right = impurity(sample, left, n_right)
     return weight / state_weight * (before - n_right / weight * after_right - n_left / weight * after_left)
+
+
+@njit(**INNER)
+def complement(counts, part):
+    """Replace a part by the rest."""
+    for k in range(len(counts)):
+        part[k] = counts[k] - part[k]
 
 
 @njit(**INNER)
@@ -242,71 +259,54 @@ def next_split(machine, root):
 
 
 @njit(**INNER)
-def split_node(sample, rules, machine, number, state_weight):
-    """Make the children of a node, with their best splits."""
-    node, first = machine.node[number], machine.state[NODES]
-    start, stop, left, n = node["start"], node["stop"], node["left"], node["n_features"]
-    features = machine.node_features[number][:n]
-    work = len(machine.layer) - 1
-    target = work - 1 if node["buffer"] == work else work
-    divide(sample, machine, start, stop, features, node["buffer"], target, node["feature"], left)
-    machine.state[NODES] = first + 2
-    open_node(sample, machine, first, target, start, start + left, features)
-    open_node(sample, machine, first + 1, target, start + left, stop, features)
-    find_split(sample, rules, machine, first, state_weight, False)
-    find_split(sample, rules, machine, first + 1, state_weight, False)
-
-
-@njit(**INNER)
-def offer(sample, rules, machine, depth):
-    """The splits that CART makes on the state that is node 0, into the actions of this depth; returns how many."""
-    weight, offered = machine.node[0]["weight"], 0
-    machine.state[NODES] = 2
-    number = next_split(machine, 0)
-    while number >= 0:
-        node = machine.node[number]
-        machine.action_feature[depth, offered] = node["feature"]
-        machine.action_rank[depth, offered] = node["rank"]
-        machine.action_threshold[depth, offered] = node["threshold"]
-        offered += 1
-        if offered == rules.leaves[depth] - 1:
-            break
-        split_node(sample, rules, machine, number, weight)
-        number = next_split(machine, 0)
-    return offered
-
-
-@njit(**INNER)
-def best_offer(sample, rules, machine, root, leaves):
-    """The split of least loss among those that CART makes on state ``root``, whose best split is known.
-
-    Ends when the loss of the best stump is reached: no split has less. Returns loss, feature, threshold and the number
-    of splits that CART made.
-    """
-    state = machine.node[root]
-    weight, offered = state["weight"], 0
-    best, feature, threshold = state["loss"], -1, 0.0
-    machine.state[NODES] = 2
-    number = next_split(machine, root)
-    while number >= 0:
-        node = machine.node[number]
-        loss = loss_of(sample, machine, root, node["feature"], node["rank"])
-        if loss < best - rules.slack:
-            best, feature, threshold = loss, node["feature"], node["threshold"]
-        offered += 1
-        if offered == leaves - 1 or (rules.bounds and best <= state["stump"] + rules.slack):
-            break
-        split_node(sample, rules, machine, number, weight)
-        number = next_split(machine, root)
-    return best, feature, threshold, offered
-
-
-@njit(**INNER)
 def loss_of(sample, machine, root, feature, rank):
     """The loss of a state, node ``root``, divided in two leaves."""
     state, counts, part = machine.node[root], machine.node_counts[root], machine.left
-    column = column_of(sample, machine, state["buffer"], feature, state["start"], state["stop"])
+    column = column_of(sample, machine, state["layer"], feature, state["start"], state["stop"])
     left = places_up_to(sample, column, rank)
-    part[:] = 0.0
+    fill(part, 0.0)
     count(sample, column[:left] if 2 * left <= len(column) else column[left:], part)
-    return leaf_loss(sample, part) + leaf_loss(sample, counts - part)
+    loss = leaf_loss(sample, part)
+    complement(counts, part)
+    return loss + leaf_loss(sample, part)
+
+
+@njit(**INNER)
+def grow(sample, rules, machine, root, depth):
+    """Grow CART on the state that is node ``root``, whose best split is known, and keep the splits it makes.
+
+    They are the actions of this depth; returns how many. Of a state one split from the end only the best is kept, in
+    the node and its ``loss_split``, and CART ends when no split can have less loss.
+    """
+    state, last, offered = machine.node[root], depth + 1 == rules.depth, 0
+    work = len(machine.columns) // sample.features - 1
+    machine.state[NODES] = first = 2
+    number = next_split(machine, root)
+    while number >= 0:
+        node = machine.node[number]
+        if last:
+            loss = loss_of(sample, machine, root, node["feature"], node["rank"])
+            if offered == 0 or loss < state["loss_split"] - rules.slack:
+                state["loss_split"], state["best_feature"] = loss, node["feature"]
+                state["best_threshold"] = node["threshold"]
+            done = rules.bounds and state["loss_split"] <= state["stump"] + rules.slack
+        else:
+            machine.action_feature[depth][offered] = node["feature"]
+            machine.action_rank[depth][offered] = node["rank"]
+            machine.action_threshold[depth][offered] = node["threshold"]
+            done = False
+        offered += 1
+        if done or offered == rules.leaves[depth] - 1:
+            break
+        features = machine.node_features[number][: node["n_features"]]
+        target = work - 1 if node["layer"] == work else work
+        start, middle, stop = node["start"], node["start"] + node["left"], node["stop"]
+        divide(sample, machine, start, stop, features, node["layer"], target, node["feature"], node["left"])
+        for part in range(2):
+            ends = (middle, stop) if part else (start, middle)
+            open_node(sample, machine, first + part, target, ends[0], ends[1], features)
+            find_split(sample, rules, machine, first + part, state["weight"], False)
+        first += 2
+        machine.state[NODES] = first
+        number = next_split(machine, root)
+    return offered

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.columns import row_of
+from optree.solvers.kernels.columns import fill, row_of, squares_of
 
 _SLACK = 1 - 1e-12  # far more than rounding can move a rating
 
@@ -66,10 +66,12 @@ def best_of_classes(sample, column, counts, left, rules, best, stump, want_stump
     """
     m = len(column)
     class_mask, step = (np.uint64(1) << sample.row_shift) - np.uint64(1), np.uint64(1) << sample.rank_shift
-    left[:] = 0.0
-    total, squares = counts.sum(), (counts * counts).sum()
+    fill(left, 0.0)
+    total, squares, most_right = 0.0, squares_of(counts), 0.0
+    for k in range(len(counts)):
+        total += counts[k]
+        most_right = max(most_right, counts[k])  # an upper bound later on, made exact when it decides
     n_left = squares_left = cross = most_left = 0.0
-    most_right = counts.max()  # an upper bound, made exact when it decides
     chosen, unit = -1, not sample.weighted
     previous = column[0]
     for place in range(1, m):

@@ -21,7 +21,8 @@ from optree.solvers.kernels.borrowed import INNER
 class Sample(NamedTuple):
     """The training rows. For a regression ``classes`` is 0; with unit weights ``weighted`` is False."""
 
-    packed: np.ndarray  # uint64[p, n]
+    features: int
+    packed: np.ndarray  # uint64[layers * p, n]: the columns, and room to work
     level: np.ndarray  # float64[sum of distinct values], the values, feature after feature
     first_level: np.ndarray  # int64[p + 1]
     weight: np.ndarray  # float64[n], or [0] if not weighted
@@ -32,11 +33,6 @@ class Sample(NamedTuple):
     row_shift: np.uint64  # how many bits a class has
     row_mask: np.uint64
     rank_shift: np.uint64
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Features and rows."""
-        return self.packed.shape
 
 
 @njit(cache=True, nogil=True)
@@ -89,17 +85,43 @@ def count(sample, column, counts):
             counts[2] += weight * sample.target[row] ** 2
 
 
+# Written as loops: numba compiles each array expression, and each reduction, for seconds.
 @njit(**INNER)
 def weight_of(sample, counts):
-    return counts.sum() if sample.classes else counts[0]
+    """The weight of a node, from what `count` found."""
+    if not sample.classes:
+        return counts[0]
+    weight = 0.0
+    for k in range(len(counts)):
+        weight += counts[k]
+    return weight
+
+
+@njit(**INNER)
+def squares_of(counts):
+    """The sum of squares."""
+    total = 0.0
+    for k in range(len(counts)):
+        total += counts[k] * counts[k]
+    return total
 
 
 @njit(**INNER)
 def leaf_loss(sample, counts):
     """The loss of a leaf: the weight of all classes but the heaviest; or the squared error around the mean."""
-    if sample.classes:
-        return counts.sum() - counts.max()
-    return max(0.0, counts[2] - counts[1] * counts[1] / counts[0])
+    if not sample.classes:
+        return max(0.0, counts[2] - counts[1] * counts[1] / counts[0])
+    weight = most = 0.0
+    for k in range(len(counts)):
+        weight += counts[k]
+        most = max(most, counts[k])
+    return weight - most
+
+
+@njit(**INNER)
+def fill(values, value):
+    for k in range(len(values)):
+        values[k] = value
 
 
 @njit(**INNER)
@@ -120,8 +142,8 @@ def hash_rows(sample):
     """A number for each row, uint64[n], equal for rows with equal values and class."""
     class_mask = (np.uint64(1) << sample.row_shift) - np.uint64(1)
     hashes = np.zeros(sample.packed.shape[1], np.uint64)
-    for column in sample.packed:
-        for word in column:
+    for feature in range(sample.features):
+        for word in sample.packed[feature]:
             row = row_of(sample, word)
             mixed = (hashes[row] ^ (word >> sample.rank_shift)) * np.uint64(0x9E3779B97F4A7C15)
             hashes[row] = mixed ^ (mixed >> np.uint64(29)) ^ (word & class_mask)
@@ -149,7 +171,7 @@ def group_rows(X, classes, hashes, order, group):
 @njit(cache=True, nogil=True)
 def keep(sample, number, out):
     """Copy the words of the rows that have a number >= 0, with this number for the row."""
-    for feature in range(len(sample.packed)):
+    for feature in range(sample.features):
         column, place = out[feature], 0
         for word in sample.packed[feature]:
             row = number[row_of(sample, word)]
