@@ -10,7 +10,7 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Pace
 from optree.solvers.kernels.cart_grow import DEPTH, FITTED, NODE, SPLITS, TOP, Machine, Rules
-from optree.solvers.kernels.columns import Sample
+from optree.solvers.kernels.presorted import Sample
 from optree.solvers.kernels.dpdt_search import DONE, FRAME, NEXT, NO_ROOM, OPEN, search
 
 _ROOM = 1 << 10  # vertices and splits at first; doubled when they are full

@@ -1,11 +1,11 @@
-"""From rows of numbers to the presorted packed columns that DPDT works on (``kernels/columns.py``)."""
+"""From rows of numbers to the presorted packed columns that DPDT works on (``kernels/presorted.py``)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from optree.errors import OptreeError
-from optree.solvers.kernels.columns import Sample, group_rows, hash_rows, keep, pack
+from optree.solvers.kernels.presorted import Sample, group_rows, hash_rows, keep, pack
 
 _BLOCK = 4096  # rows that are transposed at a time: they stay in the cache
 _WORTH = 0.7  # merge equal rows if at most this share of the rows is left

@@ -22,7 +22,7 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.cart_scan import best_of_classes, best_of_squares, best_of_two, gini
-from optree.solvers.kernels.columns import count, fill, leaf_loss, places_up_to, rank_of, row_of, squares_of, weight_of
+from optree.solvers.kernels.presorted import count, fill, leaf_loss, places_up_to, rank_of, row_of, squares_of, weight_of
 
 EPSILON = 2.0**-52  # scikit-learn's
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.columns import fill, row_of, squares_of
+from optree.solvers.kernels.presorted import fill, row_of, squares_of
 
 _SLACK = 1 - 1e-12  # far more than rounding can move a rating
 

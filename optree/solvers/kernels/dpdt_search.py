@@ -35,7 +35,7 @@ from optree.solvers.kernels.cart_grow import (
     open_node,
     seed,
 )
-from optree.solvers.kernels.columns import places_up_to
+from optree.solvers.kernels.presorted import places_up_to
 from optree.solvers.kernels.hulls import add_split, consider, push
 
 FRAME = np.dtype(
