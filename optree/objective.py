@@ -51,7 +51,8 @@ class Objective:
     max_splits : int, optional
         The greatest number of splits of the tree; no limit by default.
     min_samples_leaf : int, default 1
-        The least number of rows (of any positive weight, each counted once) in a leaf that holds rows.
+        The least number of rows (of any positive weight, each counted once) in a leaf that holds rows, of a tree with
+        splits.
     """
 
     regularization: Fraction
@@ -112,7 +113,9 @@ class Objective:
         return loss * scale.error + paid * scale.penalty
 
     def broken(self, tree, problem: Problem) -> dict[str, int]:
-        """The constraints that a tree breaks, with the values it has."""
+        """The constraints that a tree breaks, with the values it has. A tree without splits breaks none."""
+        if not tree.n_splits:
+            return {}
         leaf = tree.apply(problem.codes)[problem.weights > 0]
         found = {
             "max_depth": tree.depth,

@@ -112,6 +112,11 @@ class Problem:
     def total_weight(self) -> int:
         return int(self.weights.sum())
 
+    def losses(self, rows) -> np.ndarray:
+        """What predicting each class costs each of some rows: int64[m, K]."""
+        costs = 1 - np.eye(len(self.classes), dtype=np.int64) if self.costs is None else self.costs
+        return self.weights[rows, None] * costs[self.y[rows]]
+
     @property
     def greatest_loss(self) -> int:
         """No tree has more."""

@@ -84,6 +84,12 @@ class Tree:
             problem.classes,
         )
 
+    def refit(self, problem: Problem) -> Tree:
+        """The same splits with the counts and predictions of another problem over the same features."""
+        if len(problem.features) != len(self.features):
+            raise OptreeError(f"tree: over {len(self.features)} features; the problem has {len(problem.features)}")
+        return Tree.grow(problem, lambda rows, node: (int(self.feature[node]), list(self.children(node))), 0)
+
     @property
     def n_nodes(self) -> int:
         return len(self.feature)

@@ -55,12 +55,24 @@ def harder_problem(seed):
     return make(codes, y, n_parts, classes, weights)
 
 
-def random_objective(seed, rows):
-    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some depth limits."""
+def with_costs(problem, seed):
+    """Costs with zeros, ties, and a diagonal that is not always zero; some predictions that are never right."""
+    random = np.random.RandomState(seed)
+    classes = len(problem.classes) + random.randint(2)
+    costs = random.randint(0, random.choice([2, 4, 100]), (classes, classes))
+    if random.randint(4):
+        np.fill_diagonal(costs, 0)
+    costs[0, -1] += not costs.any()
+    return make(problem.codes, problem.y, problem.n_parts, classes, problem.weights, costs, random.choice([1, 2, 10]))
+
+
+def random_objective(seed, rows, least=(1,)):
+    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some constraints."""
     random = np.random.RandomState(seed)
     decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
     value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
-    return Objective.of(value, ["split", "leaf"][random.randint(2)], [None, None, 1, 2, 3][random.randint(5)])
+    depth = [None, None, 1, 2, 3][random.randint(5)]
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, min_samples_leaf=int(random.choice(least)))
 
 
 def test_harder_problems_with_every_penalty_and_depth_limit():
@@ -69,11 +81,20 @@ def test_harder_problems_with_every_penalty_and_depth_limit():
         check("optree", problem, random_objective(seed, len(problem.y)))
 
 
+def test_costs_and_least_rows_in_a_leaf():
+    for seed in range(1500 if COMPILED else 15):
+        problem = harder_problem(seed)
+        if seed % 3:
+            problem = with_costs(problem, seed)
+        check("optree", problem, random_objective(seed, len(problem.y), (1, 2, 3, 5)))
+
+
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
 def test_every_technique_may_be_off(off):
     switches = {name: False for name in SOLVER.parameters if off in (name, "all")}
     for seed in range(150 if COMPILED else 5):
-        problem, objective = harder_problem(seed), random_objective(seed, 30)
+        problem, objective = harder_problem(seed), random_objective(seed, 30, (1, 1, 3))
+        problem = problem if seed % 3 else with_costs(problem, seed)
         result = SOLVER.solve(problem, objective, **switches)
         assert result.cost == result.lower_bound == solvers.get("exhaustive").solve(problem, objective).cost
 
@@ -217,7 +238,7 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     objective = Objective.of("0.01")
     expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
     monkeypatch.setattr(engine_tables, "new_memo", small_memo)
-    monkeypatch.setattr(engine_tables, "new_stack", lambda data, left, step: roomy_stack(data, left, step, depth=2))
+    monkeypatch.setattr(engine_tables, "new_stack", lambda data, left: roomy_stack(data, left, depth=2))
     monkeypatch.setattr(engine_tables, "grow_memo", count)
     for seed, before in enumerate(expected):
         result = SOLVER.solve(harder_problem(seed), objective)
@@ -229,7 +250,7 @@ def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
     """With all salts equal to zero every set of rows has the same hash: only the exact comparison separates them."""
     make_layout = engine.layout
     monkeypatch.setattr(
-        engine, "layout", lambda problem: (data := make_layout(problem)) and data._replace(salt=data.salt * 0)
+        engine, "layout", lambda *given: (data := make_layout(*given)) and data._replace(salt=data.salt * 0)
     )
     for seed in range(40 if COMPILED else 4):
         check("optree", random_problem(seed), Objective.of("0.02"))
@@ -242,22 +263,26 @@ def test_counting_bits_is_what_it_says():
         out = np.arange(width)
         bits.add_counts(table, width, 5, words // 2, words, 3, out)
         rows = table.reshape(words, width)[words // 2 :]
-        expected = np.arange(width) + 8 * np.bitwise_count(rows & rows[:, 5:6]).sum(axis=0)
+        expected = np.arange(width) + 3 * np.bitwise_count(rows & rows[:, 5:6]).sum(axis=0)
         assert (out == expected).all()
 
 
 def test_the_layout_counts_every_row_and_every_unavoidable_error():
     for seed in range(50):
-        problem = harder_problem(seed)
-        data = layout(problem)
+        problem, counted = harder_problem(seed), seed % 3 == 0
+        data = layout(problem, counted)
         if data is None:
             continue
         held = np.bitwise_count(data.rows[-1]).astype(int)
-        weight = sum(held[first:last].sum() << shift for first, last, _, shift, _ in data.runs)
-        unavoidable = sum(held[first:last].sum() << shift for first, last, _, shift, bad in data.runs if bad)
+        counts = np.zeros(data.n_classes + data.n_totals, np.int64)
+        for first, last, number in data.blocks:
+            for term in range(data.first_term[number], data.first_term[number + 1]):
+                counts[data.target[term]] += held[first:last].sum() * data.factor[term]
         groups = problem.groups.weights
-        assert weight == problem.total_weight
-        assert unavoidable == groups.sum() - groups.max(axis=1).sum()
+        assert counts[: data.n_classes].tolist() == [int(w) for w in groups.sum(axis=0) if w]
+        assert counts[-1] == groups.sum() - groups.max(axis=1).sum()
+        if counted:
+            assert counts[-3:-1].tolist() == [problem.total_weight, (problem.weights > 0).sum()]
 
 
 FRESH = """

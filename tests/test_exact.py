@@ -22,8 +22,8 @@ def check(name, problem, objective):
     oracle = solvers.get("exhaustive").solve(problem, objective)
     assert oracle.status == result.status == "optimal"
     assert result.cost == result.lower_bound == oracle.cost
-    assert objective.cost(result.tree, result.scale, result.tree.errors(problem)) == result.cost
-    assert objective.max_depth is None or result.tree.depth <= objective.max_depth
+    assert objective.cost(result.tree, result.scale, result.tree.loss(problem)) == result.cost
+    assert not objective.broken(result.tree, problem)
     assert np.array_equal(result.tree.counts[0], np.bincount(problem.y, problem.weights, len(problem.classes)))
     return result
 

@@ -19,10 +19,12 @@ tree.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optree.budget import Clock, Pace
-from optree.objective import Scale
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Trace
 from optree.solvers import engine_tables as tables
@@ -46,67 +48,150 @@ _SWITCHES = {
 }
 
 
-def _rules(scale: Scale, per_leaf: bool, on: dict[str, bool]) -> Rules:
+def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
     return Rules(
         error=scale.error,
         penalty=scale.penalty,
         margin=scale.penalty // scale.error if on["gain_bound"] else 0,
         step=min(max(2 * scale.penalty, scale.error), int(INFINITE) // 2),
+        least=objective.min_samples_leaf if data.n_totals > 1 else 0,
         most_parts=int(INFINITE) // 2 // max(1, scale.penalty),
-        per_leaf=per_leaf,
+        per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
         **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "peek", "duplicates")},
     )
 
 
-class _Search:
-    """A search under way."""
+class Search:
+    """A search for one problem, which may be asked for the optima of several penalties in turn.
 
-    def __init__(self, problem: Problem, data: Layout, rules: Rules, left: int, leaf: int):
-        self.problem, self.data, self.rules, self.left = problem, data, rules, left
-        self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, left, rules.step)
-        self.leaf = leaf
+    Parameters
+    ----------
+    problem : Problem
+    objective : Objective
+        Its regularization aside, which comes with each call of :meth:`minimise`.
+    switches : dict of str to bool
+    """
+
+    def __init__(self, problem: Problem, objective: Objective, switches: dict[str, bool]):
+        self.constant = 0  # the loss of every tree
+        losses = problem.losses(slice(None))
+        if problem.costs is not None:
+            least = problem.costs.min(axis=1)
+            self.constant = int(losses.min(axis=1).sum())
+            problem = replace(problem, costs=problem.costs - least[:, None])
+        self.leaf = int(losses.sum(axis=0).min()) - self.constant
+        self.problem, self.objective, self.switches = problem, objective, switches
+        self.left = -1 if objective.max_depth is None else objective.max_depth
+        data = layout(problem, objective.min_samples_leaf > 1) if self.leaf and self.left else None
+        self.data, self.memo, self.stack, self.scale = data, None, None, None
+        if data is not None:
+            self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
 
     @property
-    def iterations(self) -> int:
-        return int(self.stack.state[kernel.ITERATIONS])
+    def counters(self) -> dict[str, int]:
+        if self.data is None:
+            return {"iterations": 0, "supports": 0}
+        return {"iterations": int(self.stack.state[kernel.ITERATIONS]), "supports": int(self.memo.used[0])}
 
     def interval(self) -> tuple[int, int]:
-        """(cost of the best tree in hand, lower bound)."""
-        if not self.memo.used[0]:
-            return self.leaf, min(self.leaf, self.rules.penalty)
+        """(cost of the best tree in hand, lower bound), without what every tree costs."""
+        if self.memo.used[0] == 0:
+            return self.known, min(self.known, self.rules.penalty)
         if self.stack.state[kernel.DEPTH] < 1:
-            return int(self.memo.entry[0]["upper"]), int(self.memo.entry[0]["lower"])
-        root = self.stack.frame[1]
-        candidates = self.stack.order[1, : root["n_candidates"]]
-        lower = min([int(root["floor"]), int(root["upper"]), *self.stack.total[1, candidates].tolist()])
-        return int(root["upper"]), lower
+            upper, lower = int(self.memo.entry[0]["upper"]), int(self.memo.entry[0]["lower"])
+        else:
+            root = self.stack.frame[1]
+            candidates = self.stack.order[1, : root["n_candidates"]]
+            upper = int(root["upper"])
+            lower = min([int(root["floor"]), *self.stack.total[1, candidates].tolist()])
+            lower = max(lower, int(self.memo.entry[0]["lower"]))
+        upper = min(upper, self.known)
+        return upper, min(lower, upper)
 
-    def run(self, clock: Clock, trace: Trace, offset: int) -> str:
-        """Search in slices until the root is solved or a limit is reached; the status."""
-        pace = Pace(clock)
-        status = None
+    def minimise(self, scale: Scale, clock: Clock, trace: Trace, known: int | None = None, hoped: int | None = None):
+        """Search for the tree of least cost.
+
+        Parameters
+        ----------
+        scale : Scale
+            Units of cost. What is known of sets of rows from an earlier call with others is carried over.
+        clock, trace
+        known : int, optional
+            The cost of a tree in hand: only cheaper ones are looked for.
+        hoped : int, optional
+            A bound that the optimum is thought to keep. If it does not, this is found out and the search goes on.
+
+        Returns
+        -------
+        (str, int, Tree or None)
+            Status, lower bound, and the tree; None if none cheaper than the known one was found.
+        """
+        self.offset = self.constant * scale.error + (scale.penalty if self.objective.penalty == "leaf" else 0)
+        leaf = self.leaf * scale.error
+        self.known = leaf if known is None else min(leaf, known - self.offset)
+        if self.data is None or leaf <= scale.penalty:
+            status, lower = "optimal", self.known
+        else:
+            self._tune(scale)
+            budget = self.known if hoped is None else min(self.known, hoped - self.offset + 1)
+            status = self._run(budget, clock, trace)
+            if status is None:
+                status = self._run(self.known, clock, trace)
+            lower = self.interval()[1]
+        found = self.data is not None and self.scale == scale and int(self.memo.entry[0]["upper"]) < self.known
+        if not found and (known is None or leaf < known - self.offset):
+            return status, lower + self.offset, Tree.grow(self.problem, lambda rows, state: (LEAF, []))
+        return status, lower + self.offset, self._tree() if found else None
+
+    def _tune(self, scale: Scale) -> None:
+        """Make ready for costs in these units.
+
+        In rows an optimum is monotone and concave in the penalty, for it is a minimum of straight lines: at a smaller
+        penalty it is at least the old one times the ratio, and what a tree costs does not grow; at a greater one the
+        old bound holds as it is, and of the trees nothing is known.
+        """
+        if self.scale not in (None, scale):
+            entry, old = self.memo.entry[: self.memo.used[0]], self.scale
+            ratio = min(1.0, float(scale.in_rows(scale.penalty) / old.in_rows(old.penalty))) if old.penalty else 1.0
+            rows = scale.row / old.row
+            entry["lower"] = np.maximum(0, entry["lower"] * (ratio * rows * (1 - 1e-12)) - 1)
+            if scale.in_rows(scale.penalty) > old.in_rows(old.penalty):
+                entry["upper"], entry["feature"] = INFINITE, LEAF
+            else:
+                held = entry["upper"] < INFINITE
+                entry["upper"][held] = np.ceil(entry["upper"][held] * (rows * (1 + 1e-12)) + 1)
+        self.scale, self.rules = scale, _rules(scale, self.objective, self.data, self.switches)
+        self.stack.stride[:] = self.rules.step
+
+    def _run(self, budget: int, clock: Clock, trace: Trace) -> str | None:
+        """Search in slices until the root is solved or a limit is reached; the status, None if no tree costs less."""
+        pace, stack = Pace(clock), self.stack
+        stack.state[kernel.DEPTH] = stack.state[kernel.STARTED] = 0
+        stack.frame[0]["budget"] = budget
+        status, code = None, kernel.PAUSED
         try:
             while status is None:
                 upper, lower = self.interval()
-                trace.add(upper + offset, lower + offset)
+                trace.add(upper + self.offset, lower + self.offset)
                 if lower == upper:
                     status = "optimal"
-                    break
-                if status := clock.limit(self.iterations):
-                    break
-                code = kernel.search(self.data, self.memo, self.stack, self.rules, pace.next(self.iterations))
-                if code == kernel.NO_ROOM:
-                    self.memo, status = tables.grow_memo(self.memo, clock, self.iterations)
-                elif code == kernel.NO_DEPTH:
-                    status = tables.grow_stack(self.stack, clock, self.iterations)
+                elif code == kernel.COMPLETE:
+                    return None
+                elif not (status := clock.limit(self.counters["iterations"])):
+                    iterations = self.counters["iterations"]
+                    code = kernel.search(self.data, self.memo, stack, self.rules, pace.next(iterations))
+                    if code == kernel.NO_ROOM:
+                        self.memo, status = tables.grow_memo(self.memo, clock, iterations)
+                    elif code == kernel.NO_DEPTH:
+                        status = tables.grow_stack(stack, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        kernel.close(self.data, self.memo, self.stack, self.rules)
+        kernel.close(self.data, self.memo, stack, self.rules)
         return status
 
-    def tree(self) -> Tree:
+    def _tree(self) -> Tree:
         """The tree of the best splits seen: those of the memo, and for rows that it does not hold the best stump."""
         data, memo, problem = self.data, self.memo, self.problem
 
@@ -115,6 +200,7 @@ class _Search:
             if key is None or left == 0:
                 return LEAF, []
             at = tables.look_up(memo, data, key, left)
+            at = -1 if at >= 0 and memo.entry[at]["upper"] == INFINITE else at  # known at another penalty only
             f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(rows)
             if f < 0:
                 return LEAF, []
@@ -127,16 +213,18 @@ class _Search:
 
     def _stump(self, rows: np.ndarray) -> int:
         """The feature of the best stump of some rows, -1 if a leaf is as good."""
-        codes, y, weights = self.problem.codes[rows], self.problem.y[rows], self.problem.weights[rows]
-        classes, sizes = len(self.problem.classes), self.problem.n_parts
-        best, chosen = weights.sum() - np.bincount(y, weights, classes).max(), -1
-        best = int(best) * self.rules.error
+        rows = rows[self.problem.weights[rows] > 0]
+        if not len(rows):
+            return -1
+        codes, loss = self.problem.codes[rows], self.problem.losses(rows)
+        best, chosen = int(loss.sum(axis=0).min()) * self.rules.error, -1
         for f, j in enumerate(self.data.feature):
-            cell = codes[:, j] * classes + y
-            counts = np.bincount(cell, weights, sizes[j] * classes).astype(np.int64).reshape(-1, classes)
-            held = int(counts.any(axis=1).sum())
-            price = self.rules.penalty * (held - 1 if self.rules.per_leaf else 1)
-            cost = price + int((counts.sum(axis=1) - counts.max(axis=1)).sum()) * self.rules.error
+            order = np.argsort(codes[:, j], kind="stable")
+            first = np.flatnonzero(np.diff(codes[order, j], prepend=-1))
+            if np.diff(first, append=len(rows)).min() < self.rules.least:
+                continue
+            price = self.rules.penalty * (len(first) - 1 if self.rules.per_leaf else 1)
+            cost = price + int(np.add.reduceat(loss[order], first).min(axis=1).sum()) * self.rules.error
             if cost < best:
                 best, chosen = cost, f
         return chosen
@@ -144,23 +232,10 @@ class _Search:
 
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    problem, objective, scale = task.problem, task.objective, task.scale
-    per_leaf = objective.penalty == "leaf"
-    offset = scale.penalty if per_leaf else 0  # a leaf costs that, a split of p parts p - 1 times that
-    heaviest = max(int(problem.weights[problem.y == k].sum()) for k in range(len(problem.classes)))
-    leaf = scale.error * (problem.total_weight - heaviest)
-    data = layout(problem) if leaf > scale.penalty and objective.max_depth != 0 else None
-    counters = {"iterations": 0, "supports": 0}
-    if data is None:
-        tree = Tree.grow(problem, lambda rows, state: (LEAF, []))
-        lower, status = leaf + offset, "optimal"
-    else:
-        left = -1 if objective.max_depth is None else objective.max_depth
-        search = _Search(problem, data, _rules(scale, per_leaf, switches), left, leaf)
-        status = search.run(task.clock, task.trace, offset)
-        tree, lower = search.tree(), search.interval()[1] + offset
-        counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])}
-    return Outcome(tree, lower, status, counters)
+    search = Search(task.problem, task.objective, switches)
+    known = None if task.incumbent is None else task.cost(task.incumbent)
+    status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
+    return Outcome(task.incumbent if tree is None else tree, lower, status, search.counters)
 
 
 SOLVER = Solver(
@@ -169,9 +244,10 @@ SOLVER = Solver(
     paper="optree's own engine; see the module's text for its sources",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
-    constraints=("max_depth",),
+    constraints=("max_depth", "min_samples_leaf", "costs"),
     exact=True,
     anytime=True,
+    warm_start=True,
     iteration="one visit to a set of rows: its splits bounded",
     run=run,
     parameters={name: Parameter(bool, True, doc) for name, doc in _SWITCHES.items()},

@@ -21,10 +21,11 @@ def new_memo(data: Layout) -> Memo:
     )
 
 
-def new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
+def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
     """A stack with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
-    q, width, classes = len(data.feature), len(data.bits) // words, data.n_classes
+    q, width = len(data.feature), len(data.bits) // words
+    classes, counts = data.n_classes, data.n_classes + data.n_totals
     stack = Stack(
         frame=np.zeros(depth, FRAME),
         feature=np.empty((depth, q), np.int64),
@@ -33,35 +34,35 @@ def new_stack(data: Layout, left: int, step: int, depth: int = 8) -> Stack:
         price=np.empty((depth, q), np.int64),
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
-        counts=np.empty((depth, classes + 1, width), np.int64),
-        classes=np.empty((depth, classes + 1), np.int64),
+        counts=np.empty((depth, counts, width), np.int64),
+        classes=np.empty((depth, counts), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
-        runs=np.empty((depth, *data.runs.shape), np.int64),
+        blocks=np.empty((depth, *data.blocks.shape), np.int64),
         key=np.empty((depth, words), np.uint64),
         lower=np.empty((depth, clauses), np.int64),
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
-        row=np.empty((2, classes + 1, width), np.int64),
+        row=np.empty((2, counts, width), np.int64),
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         source=np.empty(width, np.int64),
-        stride=np.full(q, step, np.int64),
-        parts=np.empty((int(np.diff(data.first_clause).max()), 3), np.int64),
+        stride=np.empty(q, np.int64),
+        parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
         present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(3, np.int64),
     )
     root = stack.frame[0]
     root["left"], root["n_features"], root["n_binary"] = left, q, data.n_binary
     root["n_columns"] = 1 + clauses - q
-    root["width"], root["n_runs"], root["n_classes"] = width, len(data.runs), classes
+    root["width"], root["n_blocks"], root["n_classes"], root["n_counts"] = width, len(data.blocks), classes, counts
     stack.feature[0] = np.arange(q)
     stack.column[0] = 1 + data.first_clause[:-1] - np.arange(q)
     stack.bound[0] = 0
-    stack.classes[0] = np.arange(classes + 1)
+    stack.classes[0] = np.arange(counts)
     stack.key[0] = data.rows[-1]
-    stack.bits[0], stack.runs[0] = data.bits, data.runs
+    stack.bits[0], stack.blocks[0] = data.bits, data.blocks
     return stack
 
 

@@ -33,8 +33,7 @@ class _Oracle:
             [_bits(problem.codes[:, j] == part) for part in range(size)] for j, size in enumerate(problem.n_parts)
         ]
         self.heavy = _bits(problem.weights > 0)
-        costs = 1 - np.eye(len(problem.classes), dtype=np.int64) if problem.costs is None else problem.costs
-        self.loss = problem.weights[:, None] * costs[problem.y]
+        self.loss = problem.losses(slice(None))
         self.memo: dict[tuple[int, int, int], tuple[int, int, list[int]]] = {}
 
     def leaf(self, support: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from optree.budget import Budget, Clock
@@ -11,6 +13,7 @@ from optree.errors import OptreeError, choice
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Result, Trace
+from optree.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,10 @@ class Task:
         Running; to be asked for limits.
     trace : Trace
         Where moves of incumbent and bound are noted; the last one is noted by :meth:`Solver.solve`.
+    incumbent : Tree or None
+        A tree to start from; what is returned must not cost more. For solvers that declare ``warm_start``.
+    upper_bound : int or None
+        A cost that the optimum is thought not to exceed; it may be wrong.
     """
 
     problem: Problem
@@ -34,6 +41,11 @@ class Task:
     scale: Scale
     clock: Clock
     trace: Trace
+    incumbent: Tree | None = None
+    upper_bound: int | None = None
+
+    def cost(self, tree: Tree) -> int:
+        return self.objective.cost(tree, self.scale, tree.loss(self.problem))
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,8 @@ class Solver:
         What it obeys: "max_depth", "max_splits", "min_samples_leaf"; and "costs" if it takes problems with costs.
     exact, anytime : bool
         Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
+    warm_start : bool
+        Whether it takes a tree or an upper bound to start from.
     iteration : str
         What one iteration is.
     run : callable
@@ -81,6 +95,7 @@ class Solver:
     iteration: str
     run: Callable[..., Outcome]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    warm_start: bool = False
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters with defaults filled in; raises OptreeError naming solver and parameter otherwise."""
@@ -110,7 +125,29 @@ class Solver:
         if problem.codes.min() < 0:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
 
-    def solve(self, problem: Problem, objective: Objective, budget: Budget | None = None, seed: int = 0, **parameters):
+    def _start(self, task: Task, incumbent: Tree | None, upper_bound) -> Task:
+        """The task with the tree refitted to its problem, and the bound in its units."""
+        if incumbent is None and upper_bound is None:
+            return task
+        if not self.warm_start:
+            raise OptreeError(f"solver {self.name}: a tree or an upper bound to start from is not accepted")
+        if incumbent is not None:
+            incumbent = incumbent.refit(task.problem)
+            for name, value in task.objective.broken(incumbent, task.problem).items():
+                raise OptreeError(f"incumbent: it breaks {name} = {task.objective.constraints[name]} with {value}")
+        bound = None if upper_bound is None else math.floor(Fraction(upper_bound) * task.scale.row)
+        return replace(task, incumbent=incumbent, upper_bound=bound)
+
+    def solve(
+        self,
+        problem: Problem,
+        objective: Objective,
+        budget: Budget | None = None,
+        seed: int = 0,
+        incumbent: Tree | None = None,
+        upper_bound: Fraction | None = None,
+        **parameters,
+    ) -> Result:
         """Check everything, then search.
 
         Parameters
@@ -121,6 +158,10 @@ class Solver:
             No limits by default.
         seed : int
             For solvers that draw random numbers.
+        incumbent : Tree, optional
+            A tree to start from, over the same features; its counts are taken anew.
+        upper_bound : Fraction, optional
+            In rows: a cost that the optimum is thought not to exceed. One that is too low costs time, nothing else.
         **parameters
             The solver's own.
 
@@ -138,7 +179,8 @@ class Solver:
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale, trace = objective.scale(problem), Trace(clock)
-        tree, lower, status, counters = self.run(Task(problem, objective, scale, clock, trace), seed, **parameters)
-        cost = objective.cost(tree, scale, tree.loss(problem))
+        task = self._start(Task(problem, objective, scale, clock, trace), incumbent, upper_bound)
+        tree, lower, status, counters = self.run(task, seed, **parameters)
+        cost = task.cost(tree)
         trace.add(cost, lower)
         return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())

@@ -21,6 +21,14 @@ B4 (class count): t leaves name at most t classes, so a tree of t leaves costs a
 of the t heaviest classes). For binary splits or a penalty per leaf only: else a multiway split buys many leaves for A.
 
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
+
+Costs: with C the costs of a problem less each class' cheapest, let n be the weight times the costliest prediction, and
+the weight of class k what predicting it saves against that: leaf = n - the greatest of them, as before, and so e = the
+sum over groups of equal rows. Nothing else about n, e and leaf is used in B1 and B2, and in B3 only that no tree loses
+more than n. B4 holds as the best of t predictions saves a row at most the sum of what each of them saves.
+
+Least rows in a leaf: fewer trees, so lower bounds hold; a stump counts only if its parts have enough rows. B3 holds if
+all splits are binary: of v's tree no leaf is empty, and on more rows all leaves grow.
 """
 
 from __future__ import annotations
@@ -31,6 +39,7 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
+BARRED = INFINITE - 1
 
 # Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in
 # its rows ("in") and in the others ("out").
@@ -73,12 +82,15 @@ def least_pairs_of_two(first, second, unavoidable, columns, margin):
 
 
 @njit(**INNER)
-def find_tops(counts, classes, n_classes, columns, tops):
-    """Fill ``tops`` from counts of two or more classes."""
+def find_tops(counts, classes, n_classes, columns, least, tops):
+    """Fill ``tops`` from counts of two or more classes.
+
+    Where a part has fewer than ``least`` rows, nothing is saved: a stump there is no better than a leaf.
+    """
     size = tops[SIZE]
     for c in range(columns):
-        size[c] = 0
-    for t in range(n_classes):
+        size[c] = counts[len(counts) - 3, c] if least else 0
+    for t in range(0 if least else n_classes):
         weight = counts[classes[t]]
         for c in range(columns):
             size[c] += weight[c]
@@ -100,6 +112,19 @@ def find_tops(counts, classes, n_classes, columns, tops):
         for c in range(columns):
             two_out[c] = max(two_out[c], most_out[c] + n - weight[c])
             most_out[c] = max(most_out[c], n - weight[c])
+    if least > 1:
+        rows = counts[len(counts) - 2]
+        for c in range(1, columns):
+            if min(rows[c], rows[0] - rows[c]) < least:
+                most_in[c] = most_out[c] = 0
+
+
+@njit(**INNER)
+def bar_small_parts(rows, columns, least, bound):
+    """Drop the binary splits of which a part has fewer than ``least`` rows: so it is on all subsets."""
+    for c in range(1, columns):
+        if min(rows[c], rows[0] - rows[c]) < least:
+            bound[c - 1] = INFINITE
 
 
 @njit(**INNER)
@@ -146,40 +171,51 @@ def charge(held, rules):
 
 
 @njit(**INNER)
-def multiway_cells(counts, classes, n_classes, column, parts, out):
-    """Fill ``out[part] = (n, leaf, e)`` of a multiway split whose parts 1, 2, ... are the columns from ``column``."""
+def count_cell(weights, column, parts, part):
+    """What ``weights``, a row of counts, has in one part of a split whose parts 1, 2, ... begin at ``column``."""
+    if part:
+        return weights[column + part - 1]
+    weight = weights[0]
+    for other in range(column, column + parts - 1):
+        weight -= weights[other]
+    return weight
+
+
+@njit(**INNER)
+def multiway_cells(counts, classes, n_classes, column, parts, least, out):
+    """Fill ``out[part] = (n, leaf, e, rows)`` of a multiway split; without ``least``, n stands for the rows."""
+    last = len(counts) - 1
     for part in range(parts):
-        n, most, e = np.int64(0), np.int64(0), counts[-1, 0]
+        n, most = np.int64(0), np.int64(0)
         for t in range(n_classes):
-            k = classes[t]
-            if part:
-                weight = counts[k, column + part - 1]
-            else:
-                weight = counts[k, 0]
-                for other in range(column, column + parts - 1):
-                    weight -= counts[k, other]
+            weight = count_cell(counts[classes[t]], column, parts, part)
             n += weight
             most = max(most, weight)
-        if part:
-            e = counts[-1, column + part - 1]
-        else:
-            for other in range(column, column + parts - 1):
-                e -= counts[-1, other]
-        out[part, 0], out[part, 1], out[part, 2] = n, n - most, e
+        rows = n
+        if least:
+            n = count_cell(counts[last - 2], column, parts, part)
+            rows = count_cell(counts[last - 1], column, parts, part)
+        out[part, 0], out[part, 1], out[part, 3] = n, n - most, rows
+        out[part, 2] = count_cell(counts[last], column, parts, part)
 
 
 @njit(**INNER)
 def bound_multiway(out, parts, margin, rules):
-    """From `multiway_cells`: bound (INFINITE if dropped), cost of a stump, of a tree of two splits; the split's price.
+    """From `multiway_cells`: bound, cost of a stump, of a tree of two splits; the split's price.
+
+    The bound is INFINITE if the split is dropped from the subtree, BARRED if it leaves too few rows in a part here: on
+    a subset, that part may be empty.
 
     Two splits: one part is a stump, the others are leaves, so take the part that saves most. With a penalty per leaf
     the split costs A for each part that holds rows, but one.
     """
     error, penalty = rules.error, rules.penalty
-    low, leaves, saved, gain, most, held = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0), 0
+    low, leaves, saved, gain, most = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    held, small = 0, False
     for part in range(parts):
         n, leaf, e = out[part, 0], out[part, 1], out[part, 2]
-        held += n > 0
+        held += out[part, 3] > 0
+        small |= 0 < out[part, 3] < rules.least
         low += min(error * leaf, penalty + error * e)
         leaves += leaf
         saved = max(saved, leaf - e)
@@ -187,20 +223,21 @@ def bound_multiway(out, parts, margin, rules):
         most = max(most, n - e)
     price = charge(held, rules)
     if gain - most <= margin or held < 2:
-        return INFINITE, price + error * leaves, INFINITE, price
+        return INFINITE, INFINITE, INFINITE, price
+    if small:
+        return BARRED, INFINITE, INFINITE, price
     return price + low, price + error * leaves, price + penalty + error * (leaves - saved), price
 
 
 @njit(**INNER)
-def bound_classes(counts, classes, n_classes, e, start, rules, weights):
+def bound_classes(counts, classes, n_classes, n, e, start, rules, weights):
     """B4: the least over t >= ``start`` leaves of (t - 1) A + c max(e, n - the t heaviest classes).
 
     weights : int64[n_classes], scratch.
     """
-    rest = np.int64(0)
+    rest = n
     for t in range(n_classes):
         weights[t] = counts[classes[t], 0]
-        rest += weights[t]
     best, price = INFINITE, np.int64(0)
     for t in range(1, n_classes + 1):
         heaviest = t - 1

@@ -16,7 +16,7 @@ from optree.solvers.kernels.splits import expand, improve, look_up, refresh
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
 # Indices of `Stack.state`.
-DEPTH, ITERATIONS = range(2)
+DEPTH, ITERATIONS, STARTED = range(3)
 
 
 @njit(**INNER)
@@ -29,11 +29,11 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     column, parts = 0, 2
     if t < 0:
         counts = stack.row[0]
-        count_column(stack, d, 0, counts)
+        count_column(data, stack, d, 0, counts)
     else:
         f, column = stack.feature[d, t], stack.column[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
-        counts = count_part(stack, d, column, parts, part)
+        counts = count_part(data, stack, d, column, parts, part)
     n, most, n_classes = np.int64(0), np.int64(0), 0
     for i in range(above["n_classes"]):
         weight = counts[stack.classes[d, i], 0]
@@ -42,8 +42,12 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
-    stack.classes[d + 1, n_classes] = len(counts) - 1
+    if rules.least:
+        n = counts[len(counts) - 3, 0]
+    for i in range(data.n_totals):
+        stack.classes[d + 1, n_classes + i] = data.n_classes + i
     frame["n_classes"] = n_classes
+    frame["n_counts"] = n_classes + data.n_totals
     frame["entry"] = entry
     frame["budget"] = budget
     frame["upper"] = rules.error * (n - most)
@@ -176,7 +180,7 @@ def descend(data, memo, stack, d, clause, rules):
 def search(data, memo, stack, rules, iterations):
     """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
 
-    The first call starts at frame 0, whose only part is the root.
+    The first call starts at frame 0, whose only part is the root; its budget is the root's.
     """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     last = stack.state[ITERATIONS] + iterations
@@ -188,15 +192,17 @@ def search(data, memo, stack, rules, iterations):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH
-        frame, clause, budget, t = stack.frame[d], -1, INFINITE, -1
+        frame, clause, t = stack.frame[d], -1, -1
+        budget = frame["budget"]
         if d > 0:
             clause, budget = choose(data, memo, stack, d, rules)
             t = frame["current"]
-        if clause < 0 and memo.used[0] > 0:
+        if clause < 0 and stack.state[STARTED]:
             if d > 0:
                 leave(memo, stack, d)
             stack.state[DEPTH] -= 1
             continue
+        stack.state[STARTED] = 1
         at, seen = descend(data, memo, stack, d, clause, rules)
         entry, part = memo.entry[at], 1
         if d > 0:

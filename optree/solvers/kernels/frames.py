@@ -11,6 +11,7 @@ from optree.solvers.kernels.bits import LANES, add_counts
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import (
     INFINITE,
+    bar_small_parts,
     bound_multiway,
     bound_singles_of_many,
     bound_singles_of_two,
@@ -19,7 +20,7 @@ from optree.solvers.kernels.bounds import (
     least_pairs_of_two,
     multiway_cells,
 )
-from optree.solvers.kernels.layout import CLASS, FIRST, LAST, SHIFT, UNAVOIDABLE
+from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 
 FRAME = np.dtype(
     [
@@ -34,8 +35,9 @@ FRAME = np.dtype(
         ("n_binary", np.int64),
         ("n_columns", np.int64),
         ("width", np.int64),  # n_columns, padded
-        ("n_runs", np.int64),
+        ("n_blocks", np.int64),
         ("n_classes", np.int64),
+        ("n_counts", np.int64),  # rows of counts: classes present and totals
         ("n_candidates", np.int64),
         ("current", np.int64),  # the candidate under way, -1 if none
         ("part", np.int64),  # ... and its part to deepen
@@ -51,6 +53,7 @@ class Rules(NamedTuple):
     penalty: int  # of a split
     margin: int  # B3 drops a split whose parts but one gain at most this weight
     step: int  # the least rise of a bound worth a visit
+    least: int  # rows in a leaf that holds rows; 0 if rows are not counted
     most_parts: int  # with a penalty per leaf, a split of more costs more than any tree
     per_leaf: bool  # the penalty is for each leaf that holds rows
     classes: bool  # B4
@@ -73,46 +76,45 @@ class Stack(NamedTuple):
     price: np.ndarray  # int64[depth, q], what each split costs by itself
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
-    counts: np.ndarray  # int64[depth, K + 1, width], weight of each class (row K: of e) in each column
-    classes: np.ndarray  # int64[depth, K + 1], the classes present, then K: the row of e in tables of counts
+    counts: np.ndarray  # int64[depth, K + totals, width], what is counted (see Layout) in each column
+    classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
-    runs: np.ndarray  # int64[depth, runs, 5], as in Layout
+    blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
     key: np.ndarray  # uint64[depth, words], the rows
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
-    row: np.ndarray  # int64[2, K + 1, width], scratch: counts of a part
+    row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
-    parts: np.ndarray  # int64[most parts, 3], scratch
+    parts: np.ndarray  # int64[most parts, 4], scratch
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    state: np.ndarray  # int64[2]: depth of the frame on top, iterations
+    state: np.ndarray  # int64[3]: depth of the frame on top, iterations, whether the root was visited
 
 
 @njit(**INNER)
-def count_column(stack, d, column, out):
-    """Fill ``out`` with the weights of the classes present, and of e, in the rows of ``column`` and each column."""
-    frame, runs, bits = stack.frame[d], stack.runs[d], stack.bits[d]
+def count_column(data, stack, d, column, out):
+    """Fill ``out`` with what is counted in the rows of ``column`` and each column."""
+    frame, blocks, bits = stack.frame[d], stack.blocks[d], stack.bits[d]
     width = frame["width"]
-    for t in range(frame["n_classes"] + 1):
+    for t in range(frame["n_counts"]):
         target = out[stack.classes[d, t]]
         for c in range(width):
             target[c] = 0
-    for r in range(frame["n_runs"]):
-        first, last, shift = runs[r, FIRST], runs[r, LAST], runs[r, SHIFT]
-        add_counts(bits, width, column, first, last, shift, out[runs[r, CLASS]])
-        if runs[r, UNAVOIDABLE]:
-            add_counts(bits, width, column, first, last, shift, out[len(out) - 1])
+    for b in range(frame["n_blocks"]):
+        first, last, number = blocks[b, FIRST], blocks[b, LAST], blocks[b, NUMBER]
+        for term in range(data.first_term[number], data.first_term[number + 1]):
+            add_counts(bits, width, column, first, last, data.factor[term], out[data.target[term]])
 
 
 @njit(**INNER)
 def subtract(stack, d, whole, less, out):
     """``out = whole - less``, counts of frame ``d``."""
-    for t in range(stack.frame[d]["n_classes"] + 1):
+    for t in range(stack.frame[d]["n_counts"]):
         k = stack.classes[d, t]
         target, first, second = out[k], whole[k], less[k]
         for c in range(stack.frame[d]["width"]):
@@ -120,15 +122,15 @@ def subtract(stack, d, whole, less, out):
 
 
 @njit(**INNER)
-def count_part(stack, d, column, parts, part):
+def count_part(data, stack, d, column, parts, part):
     """The counts of one part of a split, given its first column: filled and returned."""
     row, rest = stack.row[0], stack.row[1]
     if part:
-        count_column(stack, d, column + part - 1, row)
+        count_column(data, stack, d, column + part - 1, row)
         return row
     whole = stack.counts[d]
     for other in range(column, column + parts - 1):
-        count_column(stack, d, other, row)
+        count_column(data, stack, d, other, row)
         subtract(stack, d, whole, row, rest)
         whole = rest
     return rest
@@ -142,8 +144,9 @@ def counts_classes(stack, d, rules):
 
 @njit(**INNER)
 def gain_margin(stack, d, rules):
-    """The weight up to which B3 drops a split of frame ``d``; 0, for splits that separate nothing, where it is off."""
-    return 0 if rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"] else rules.margin
+    """The weight up to which B3 drops a split of frame ``d``; -1 where it does not hold."""
+    multiway = stack.frame[d]["n_binary"] < stack.frame[d]["n_features"]
+    return -1 if multiway and (rules.per_leaf or rules.least > 1) else rules.margin
 
 
 @njit(**INNER)
@@ -151,12 +154,14 @@ def bound_singles(stack, d, counts, rules):
     """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
-    if n_classes == 2:
+    if n_classes == 2 and rules.least == 0:
         bound_singles_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin, rules, bound, stack.stump)
-    else:
-        find_tops(counts, classes, n_classes, columns, stack.tops)
-        count_classes = counts_classes(stack, d, rules)
-        bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
+        return
+    find_tops(counts, classes, n_classes, columns, rules.least, stack.tops)
+    count_classes = counts_classes(stack, d, rules)
+    bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
+    if rules.least:
+        bar_small_parts(counts[len(counts) - 2], columns, rules.least, bound)
 
 
 @njit(**INNER)
@@ -167,9 +172,9 @@ def least_pairs(stack, d, counts, n_classes, rules):
     """
     classes = stack.present
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
-    if n_classes == 2:
+    if n_classes == 2 and rules.least == 0:
         return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)
-    find_tops(counts, classes, n_classes, columns, stack.tops)
+    find_tops(counts, classes, n_classes, columns, rules.least, stack.tops)
     return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin)
 
 
@@ -194,7 +199,7 @@ def inherit(data, stack, d, counts, rules):
             bound, price = stack.bound[d + 1, t], rules.penalty
             cost = price + rules.error * stack.stump[t]
         else:
-            multiway_cells(counts, classes, n_classes, column, parts, stack.parts)
+            multiway_cells(counts, classes, n_classes, column, parts, rules.least, stack.parts)
             bound, cost, _, price = bound_multiway(stack.parts, parts, margin, rules)
         if cost < frame["upper"]:
             frame["upper"] = cost
@@ -220,7 +225,7 @@ def inherit(data, stack, d, counts, rules):
 def gather_counts(stack, d, counts):
     """Copy to frame ``d`` the columns that it keeps of ``counts``."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
-    for t in range(stack.frame[d]["n_classes"] + 1):
+    for t in range(stack.frame[d]["n_counts"]):
         k = stack.classes[d, t]
         source, target = counts[k], stack.counts[d, k]
         for c in range(columns):
@@ -235,10 +240,10 @@ def gather_bits(stack, d, column, parts, part):
     frame, source = stack.frame[d + 1], stack.source
     bits, below, width = stack.bits[d], stack.bits[d + 1], stack.frame[d]["width"]
     columns, width_below = frame["n_columns"], frame["width"]
-    words, n_runs = 0, 0
-    for r in range(stack.frame[d]["n_runs"]):
-        run, first = stack.runs[d, r], words
-        for w in range(run[FIRST], run[LAST]):
+    words, n_blocks = 0, 0
+    for b in range(stack.frame[d]["n_blocks"]):
+        block, first = stack.blocks[d, b], words
+        for w in range(block[FIRST], block[LAST]):
             base, target = w * width, words * width_below
             held = bits[base + column + part - 1] if part else bits[base]
             for other in range(0 if part else parts - 1):
@@ -250,9 +255,7 @@ def gather_bits(stack, d, column, parts, part):
                     below[target + c] = 0
                 words += 1
         if words > first:
-            for i in range(stack.runs.shape[2]):
-                stack.runs[d + 1, n_runs, i] = run[i]
-            stack.runs[d + 1, n_runs, FIRST] = first
-            stack.runs[d + 1, n_runs, LAST] = words
-            n_runs += 1
-    frame["n_runs"] = n_runs
+            kept = stack.blocks[d + 1, n_blocks]
+            kept[FIRST], kept[LAST], kept[NUMBER] = first, words, block[NUMBER]
+            n_blocks += 1
+    frame["n_blocks"] = n_blocks

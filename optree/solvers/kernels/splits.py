@@ -7,7 +7,7 @@ from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.bounds import INFINITE, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.frames import count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.memo import find
 
@@ -25,8 +25,11 @@ def bound_part(data, stack, d, counts, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
+    if rules.least:
+        n = counts[len(counts) - 3, 0]
     upper = error * (n - most)
-    if upper <= penalty + error * e or frame["left"] == 1:
+    too_few = rules.least > 1 and counts[len(counts) - 2, 0] < 2 * rules.least
+    if upper <= penalty + error * e or frame["left"] == 1 or too_few:
         return upper, upper
     margin = gain_margin(stack, d, rules)
     stump, two = least_pairs(stack, d, counts, n_classes, rules)
@@ -36,7 +39,7 @@ def bound_part(data, stack, d, counts, rules):
     for t in range(frame["n_binary"], frame["n_features"]):
         f = stack.feature[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
-        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, stack.parts)
+        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
         _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
         upper, two = min(upper, one), min(two, more)
     if frame["left"] == 2:
@@ -45,13 +48,13 @@ def bound_part(data, stack, d, counts, rules):
         two = 2 * penalty + error * e
     lower = min(two, 3 * penalty + error * e)
     if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
-        lower = max(lower, min(two, bound_classes(counts, classes, n_classes, e, 4, rules, stack.weights)))
-        lower = max(lower, bound_classes(counts, classes, n_classes, e, 3, rules, stack.weights))
+        lower = max(lower, min(two, bound_classes(counts, classes, n_classes, n, e, 4, rules, stack.weights)))
+        lower = max(lower, bound_classes(counts, classes, n_classes, n, e, 3, rules, stack.weights))
     return min(lower, upper), upper
 
 
 @njit(**INNER)
-def drop_equals(stack, d, t, counts):
+def drop_equals(stack, d, t, counts, rules):
     """Drop the other binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
 
     counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves. Most are
@@ -68,11 +71,12 @@ def drop_equals(stack, d, t, counts):
         if (first[column] != x and first[column] != all_x - x) or bound[other] != bound[t] or other == t:
             continue
         n, a, b, both = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for i in range(frame["n_classes"]):
-            n += stack.counts[d, classes[i], 0]
-            a += counts[classes[i], own]
-            b += stack.counts[d, classes[i], column]
-            both += counts[classes[i], column]
+        for i in range(1 if rules.least else frame["n_classes"]):
+            k = len(counts) - 2 if rules.least else classes[i]
+            n += stack.counts[d, k, 0]
+            a += counts[k, own]
+            b += stack.counts[d, k, column]
+            both += counts[k, column]
         if (both == a and both == b) or (both == 0 and a + b == n):
             bound[other] = INFINITE
 
@@ -86,11 +90,11 @@ def bound_split(data, stack, d, t, rules):
     lower = upper = stack.price[d, t]
     for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
         if clause > first:
-            count_column(stack, d, column + clause - first - 1, row)
+            count_column(data, stack, d, column + clause - first - 1, row)
             subtract(stack, d, whole, row, rest)
             whole = rest
             if rules.duplicates and t < stack.frame[d]["n_binary"]:
-                drop_equals(stack, d, t, row)
+                drop_equals(stack, d, t, row, rules)
         part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
         stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
         lower += part_lower
@@ -133,7 +137,7 @@ def peek(data, memo, stack, d, t, rules):
     first = data.first_clause[f]
     parts = data.first_clause[f + 1] - first
     lower = stack.price[d, t]
-    multiway_cells(stack.counts[d], classes, n_classes, stack.column[d, t], parts, stack.parts)
+    multiway_cells(stack.counts[d], classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
     for part in range(parts):
         leaf, split = rules.error * stack.parts[part, 1], rules.penalty + rules.error * stack.parts[part, 2]
         if leaf > split:
@@ -182,7 +186,7 @@ def expand(data, memo, stack, d, rules):
     for i in range(frame["n_features"]):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
-        if bound[t] == INFINITE:  # found equal to another
+        if bound[t] >= BARRED:  # or found equal to another
             continue
         if rules.lazy and bound[t] >= target:
             frame["floor"] = min(frame["floor"], bound[t])
