@@ -7,7 +7,7 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("BranchesClassifier", "OptimalTreeClassifier")
+_ESTIMATORS = ("BranchesClassifier", "DPDTreeClassifier", "DPDTreeRegressor", "OptimalTreeClassifier")
 __all__ = [*_ESTIMATORS, "__version__"]
 
 

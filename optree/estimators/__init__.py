@@ -2,6 +2,7 @@
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.branches import BranchesClassifier
+from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
 
-__all__ = ["BranchesClassifier", "OptimalTreeClassifier", "TreeClassifier"]
+__all__ = ["BranchesClassifier", "DPDTreeClassifier", "DPDTreeRegressor", "OptimalTreeClassifier", "TreeClassifier"]
