@@ -11,6 +11,7 @@ from optree.solvers.spec import Parameter, Solver
 _MODULES = {
     "branches": "optree.solvers.branches",
     "cart": "optree.solvers.cart",
+    "dpdt": "optree.solvers.dpdt",
     "exhaustive": "optree.solvers.exhaustive",
     "optree": "optree.solvers.engine",
 }

@@ -45,7 +45,7 @@ def presort(
         If a row number, its class and the number of a value do not fit into 64 bits.
     """
     n, p = X.shape
-    class_bits, row_bits = max(1, (max(classes, 1) - 1).bit_length()), max(1, (n - 1).bit_length())
+    class_bits, row_bits = max(1, int(max(classes, 1) - 1).bit_length()), max(1, (n - 1).bit_length())
     if class_bits > 16 or n > 2**32 or 2 * row_bits + class_bits > 64:
         raise OptreeError(f"dpdt: {n} rows with {classes} classes; at most 2^24 rows with 2^16 classes, 2^31 with 4")
     shifts = np.uint64(class_bits), np.uint64(class_bits + row_bits)
