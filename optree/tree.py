@@ -27,7 +27,8 @@ class Tree:
     first_child : int32[m]
         The first child of each node, -1 for a leaf.
     counts : int64[m, K]
-        Training weight of each class at each node (float64 for weights that are not whole). A node that no training row reaches has zeros.
+        Training weight of each class at each node (float64 if not whole). A node that no training row reaches has
+        zeros.
     prediction : int32[m]
         The class given to rows that end here: the heaviest (with costs: the cheapest), the lowest index among equals;
         an empty node has its parent's. Rows of a category not seen in training (code -1) end at the split and get its

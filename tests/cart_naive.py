@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def cuts(X, y, weights, classes, least=1):
     """All splits of some rows, each (rating, feature, threshold), rated as scikit-learn rates them."""
     for feature in range(X.shape[1]):
         values = np.unique(X[:, feature])
-        for low, high in zip(values[:-1], values[1:], strict=True):
+        for low, high in pairwise(values):
             threshold = low / 2 + high / 2 if low / 2 + high / 2 < high else low
             left = X[:, feature] <= threshold
             if min(left.sum(), (~left).sum()) < least:
@@ -66,9 +67,11 @@ def cuts(X, y, weights, classes, least=1):
                 yield s_left * s_left / w_left + s_right * s_right / w_right, feature, threshold
 
 
-def offered(X, y, weights, classes, leaves, least=1):
-    """The splits (feature, threshold) that CART makes, best first, on its way to so many leaves."""
-    whole = weights.sum()
+def offered(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
+    """The splits (feature, threshold) that CART makes, best first, on its way to so many leaves.
+
+    Ratings within ``slack``, and decreases of impurity within ``slack / whole``, are equal.
+    """
 
     def best(rows):
         part, w = y[rows], weights[rows]
@@ -76,46 +79,42 @@ def offered(X, y, weights, classes, leaves, least=1):
             return None
         chosen = None
         for cut in cuts(X[rows], part, w, classes, least):
-            if chosen is None or cut[0] > chosen[0]:
+            if chosen is None or cut[0] > chosen[0] + slack:
                 chosen = cut
         if chosen is None:
             return None
         left = X[rows, chosen[1]] <= chosen[2]
-        w_left, w_right = w[left].sum(), w[~left].sum()
-        after_left, after_right = (impurity(part[side], w[side], classes) for side in (left, ~left))
-        gain = w.sum() / whole * (
-            impurity(part, w, classes) - w_right / w.sum() * after_right - w_left / w.sum() * after_left
+        (w_left, after_left), (w_right, after_right) = (
+            (w[side].sum(), impurity(part[side], w[side], classes)) for side in (left, ~left)
         )
+        before = impurity(part, w, classes)
+        gain = w.sum() / weights.sum() * (before - w_right / w.sum() * after_right - w_left / w.sum() * after_left)
         return gain, chosen[1], chosen[2], rows[left], rows[~left]
 
     waiting, made = [best(np.arange(len(y)))], []
     while len(made) < leaves - 1:
-        number, node = max(
-            ((i, node) for i, node in enumerate(waiting) if node), key=lambda pair: pair[1][0], default=(-1, None)
-        )
-        if node is None:
+        chosen = None
+        for number, node in enumerate(waiting):
+            if node and (chosen is None or node[0] > waiting[chosen][0] + slack / whole):
+                chosen = number
+        if chosen is None:
             break
-        made.append(node[1:3])
-        waiting[number] = None
-        waiting += [best(node[3]), best(node[4])]
+        made.append(waiting[chosen][1:3])
+        left, right = waiting[chosen][3:]
+        waiting[chosen] = None
+        waiting += [best(left), best(right)]
     return made
 
 
-def optimum(X, y, weights, classes, nodes, depth, alpha, per_split=False, least=1):
+def optimum(X, y, weights, classes, nodes, depth, alpha, per_split=False, least=1, slack=0.0, whole=1.0):
     """The least loss + alpha * price over all trees of splits that CART offers: by trying them all."""
-    leaf = Fraction(loss(y, weights, classes))
-    if depth == 0 or leaf == 0:
-        return leaf
-    best = leaf
+    best = Fraction(loss(y, weights, classes))
+    if depth == 0 or best <= slack:
+        return best
     price = alpha * (1 if per_split else Fraction(weights.sum()))
-    for feature, threshold in offered(X, y, weights, classes, nodes[0] if nodes else 2, least):
+    rest = nodes[1:], depth - 1, alpha, per_split, least, slack, whole
+    for feature, threshold in offered(X, y, weights, classes, max([2, *nodes[:1]]), least, slack, whole):
         left = X[:, feature] <= threshold
-        best = min(
-            best,
-            price
-            + sum(
-                optimum(X[side], y[side], weights[side], classes, nodes[1:], depth - 1, alpha, per_split, least)
-                for side in (left, ~left)
-            ),
-        )
+        below = sum(optimum(X[side], y[side], weights[side], classes, *rest) for side in (left, ~left))
+        best = min(best, price + below)
     return best

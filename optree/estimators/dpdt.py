@@ -172,9 +172,7 @@ class _DPDTree(TreeViews, BaseEstimator):
         arguments = {} if isinstance(y, str) else {"y": y}
         if arguments and isinstance(self, RegressorMixin):
             arguments["y_numeric"] = True
-        checked = validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments
-        )
+        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
         X, y = checked if arguments else (checked, None)
         if not np.isfinite(X).all():
             column = int((~np.isfinite(X)).any(axis=0).argmax())
@@ -267,6 +265,12 @@ class DPDTreeClassifier(ClassifierMixin, _DPDTree):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = DPDTreeClassifier(max_depth=2, alpha=0.01).fit(X, y)
     >>> print(model.export_text())
+    petal length (cm) > 2.45
+    |   petal width (cm) > 1.75: 2 (45 of 46)
+    |   petal width (cm) <= 1.75: 1 (49 of 54)
+    petal length (cm) <= 2.45: 0 (50)
+    >>> [(round(step.lowest, 3), step.splits) for step in model.alpha_path_]
+    [(0.0, 2), (0.376, 0)]
     """
     )
 
@@ -306,13 +310,10 @@ class DPDTreeClassifier(ClassifierMixin, _DPDTree):
 
 
 class DPDTreeRegressor(RegressorMixin, _DPDTree):
-    __doc__ = (
-        """Near-optimal regression trees on numbers, of limited depth, by dynamic programming over CART's splits.
+    __doc__ = """Near-optimal regression trees on numbers, of limited depth, by dynamic programming over CART's splits.
 
     Minimises the mean squared error plus ``alpha`` times the complexity.
-"""
-        + _PARAMETERS.format(objective="sum of the two")
-    )
+""" + _PARAMETERS.format(objective="sum of the two")
 
     def fit(self, X, y, sample_weight=None):
         """Find the trees for all alphas, and take that for ``alpha``.

@@ -10,8 +10,8 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Pace
 from optree.solvers.kernels.cart_grow import DEPTH, FITTED, NODE, SPLITS, TOP, Machine, Rules
-from optree.solvers.kernels.presorted import Sample
 from optree.solvers.kernels.dpdt_search import DONE, FRAME, NEXT, NO_ROOM, OPEN, search
+from optree.solvers.kernels.presorted import Sample
 
 _ROOM = 1 << 10  # vertices and splits at first; doubled when they are full
 
@@ -203,10 +203,9 @@ class _Search:
 
     def run(self, threads: int) -> Path:
         self._advance(0, 1)  # the root's splits
-        root = self.machines[0].frame[0]
-        n_actions = int(root["n_actions"]) if self.machines[0].state[DEPTH] >= 0 else 0
-        if threads > 1 and n_actions > 1 and self.rules.depth > 2:
-            self._share(min(threads, n_actions), n_actions)
+        self.n_actions = int(self.machines[0].frame[0]["n_actions"])
+        if threads > 1 and self.n_actions > 1 and self.rules.depth > 2:
+            self._share(min(threads, self.n_actions))
         else:
             self._advance(0)
         return self._path()
@@ -228,7 +227,7 @@ class _Search:
     def fitted(self) -> int:
         return sum(int(machine.state[FITTED]) for machine in self.machines)
 
-    def _share(self, threads: int, n_actions: int) -> None:
+    def _share(self, threads: int) -> None:
         """Let threads take the root's splits, one after another, in order."""
         first = self.machines[0]
         for _ in range(threads - 1):
@@ -237,7 +236,7 @@ class _Search:
                 getattr(machine, name)[0] = getattr(first, name)[0]
             machine.price[0], machine.loss[0], machine.link[0] = first.price[0], first.loss[0], first.link[0]
             self.machines.append(machine)
-        actions, lock = iter(range(n_actions)), threading.Lock()
+        actions, lock = iter(range(self.n_actions)), threading.Lock()
 
         def work(number: int) -> None:
             while self.status is None:
@@ -262,22 +261,20 @@ class _Search:
 
     def _path(self) -> Path:
         """The hull of the root, over all machines."""
-        actions = {}
-        first = self.machines[0]
-        for action in range(int(first.frame[0]["n_actions"]) - 1, -1, -1):
-            actions[int(first.action_feature[0, action]), float(first.action_threshold[0, action])] = action
+        first, several = self.machines[0], len(self.machines) > 1
+        offered = [*zip(first.action_feature[0].tolist(), first.action_threshold[0].tolist(), strict=True)]
         points, splits, used = [], [], 0
         for machine in self.machines:
             for at in range(int(machine.frame[0]["size"])):
                 link = int(machine.link[at])
                 split = (int(machine.split_feature[link]), float(machine.split_threshold[link]))
-                action = actions.get(split, 0) if link >= 0 else -1
+                action = offered.index(split) if several and link >= 0 else -1  # equal trees: the first split's
                 points.append((float(machine.price[at]), float(machine.loss[at]), action, link + used * (link >= 0)))
             size = int(machine.state[SPLITS])
             below = [np.where(a[:size] >= 0, a[:size] + used, -1) for a in (machine.split_left, machine.split_right)]
             splits.append((machine.split_feature[:size], machine.split_threshold[:size], *below))
             used += size
-        hull = _lower_hull(sorted(set(points)), self.rules.slack) if len(self.machines) > 1 else points
+        hull = _lower_hull(sorted(set(points)), self.rules.slack) if several else points
         price, loss, _, link = zip(*hull, strict=True)
         return Path(
             np.array(price),

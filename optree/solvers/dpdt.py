@@ -54,7 +54,10 @@ def run(task: Task, seed: int, cart_nodes_list: list, bounds: bool) -> Outcome:
         layers=growth.n_layers,
     )
     path = solve(sample, growth, clock=task.clock)
-    costs = [int(loss) * scale.error + int(splits) * scale.penalty for splits, loss in zip(path.price, path.loss)]
+    costs = [
+        int(loss) * scale.error + int(splits) * scale.penalty
+        for splits, loss in zip(path.price, path.loss, strict=True)
+    ]
     tree = _tree(task, path, costs.index(min(costs)))
     return Outcome(tree, None, path.status, {"iterations": path.fitted})
 

@@ -22,7 +22,16 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.cart_scan import best_of_classes, best_of_squares, best_of_two, gini
-from optree.solvers.kernels.presorted import count, fill, leaf_loss, places_up_to, rank_of, row_of, squares_of, weight_of
+from optree.solvers.kernels.presorted import (
+    count,
+    fill,
+    leaf_loss,
+    places_up_to,
+    rank_of,
+    row_of,
+    squares_of,
+    weight_of,
+)
 
 EPSILON = 2.0**-52  # scikit-learn's
 
@@ -245,13 +254,13 @@ def complement(counts, part):
 
 
 @njit(**INNER)
-def next_split(machine, root):
+def next_split(rules, machine, root):
     """The waiting node whose split decreases the impurity most, the first of equals; -1 if none waits."""
-    node, best, gain = machine.node, -1, -np.inf
+    node, best, gain, slack = machine.node, -1, -np.inf, rules.slack / rules.weight
     if node[root]["waits"]:
         best, gain = root, node[root]["gain"]
     for number in range(2, machine.state[NODES]):
-        if node[number]["waits"] and node[number]["gain"] > gain:
+        if node[number]["waits"] and node[number]["gain"] > gain + slack:
             best, gain = number, node[number]["gain"]
     if best >= 0:
         node[best]["waits"] = False
@@ -281,7 +290,7 @@ def grow(sample, rules, machine, root, depth):
     state, last, offered = machine.node[root], depth + 1 == rules.depth, 0
     work = len(machine.columns) // sample.features - 1
     machine.state[NODES] = first = 2
-    number = next_split(machine, root)
+    number = next_split(rules, machine, root)
     while number >= 0:
         node = machine.node[number]
         if last:
@@ -308,5 +317,8 @@ def grow(sample, rules, machine, root, depth):
             find_split(sample, rules, machine, first + part, state["weight"], False)
         first += 2
         machine.state[NODES] = first
-        number = next_split(machine, root)
+        number = next_split(rules, machine, root)
+    if last:
+        state["stump"] = state["loss_split"]  # all is known
+        machine.state[FITTED] += 2 * (offered - 1)
     return offered

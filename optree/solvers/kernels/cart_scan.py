@@ -2,7 +2,8 @@
 
 A split is rated by the impurity of its two sides (gini, or squared error), computed by scikit-learn's own formula in
 scikit-learn's order, so that splits rated equal there are rated equal here. The first of equals wins: the lowest
-feature, then the lowest threshold (scikit-learn draws the feature by lot). The formula divides; a product with the
+feature, then the lowest threshold (scikit-learn draws the feature by lot). Where sums are rounded (a target, weights
+that are not whole) what differs by rounding is equal, too. The formula divides; a product with the
 same order, up to rounding, says first whether a split can be the best at all, and almost none can.
 
 In the same pass: the least error of any stump, over all thresholds, whatever their impurity.
@@ -90,7 +91,11 @@ def best_of_classes(sample, column, counts, left, rules, best, stump, want_stump
             if product >= (best + total) * (n_left * n_right) * _SLACK:
                 rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
                 rows = min(place, m - place)
-                if rating > best and rows >= rules.least_rows and min(n_left, n_right) >= rules.least_weight:
+                if (
+                    rating > best + rules.slack
+                    and rows >= rules.least_rows
+                    and min(n_left, n_right) >= rules.least_weight
+                ):
                     best, chosen = rating, place
             if want_stump and total - most_left - most_right < stump:
                 most_right = 0.0
@@ -122,7 +127,11 @@ def best_of_squares(sample, column, counts, rules, best):
             if product >= best * (n_left * n_right) * _SLACK:
                 rating = left * left / n_left + right * right / n_right
                 rows = min(place, m - place)
-                if rating > best and rows >= rules.least_rows and min(n_left, n_right) >= rules.least_weight:
+                if (
+                    rating > best + rules.slack
+                    and rows >= rules.least_rows
+                    and min(n_left, n_right) >= rules.least_weight
+                ):
                     best, chosen = rating, place
         previous = word
     return best, chosen

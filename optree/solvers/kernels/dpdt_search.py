@@ -35,8 +35,8 @@ from optree.solvers.kernels.cart_grow import (
     open_node,
     seed,
 )
-from optree.solvers.kernels.presorted import places_up_to
 from optree.solvers.kernels.hulls import add_split, consider, push
+from optree.solvers.kernels.presorted import places_up_to
 
 FRAME = np.dtype(
     [
@@ -185,22 +185,40 @@ def is_settled(rules, machine, root):
 
 
 @njit(**INNER)
-def is_promising(rules, machine, depth):
-    """Whether more splits of the two states below can matter: the bound (b).
-
-    What is known already is added to the state's hull.
-    """
+def merge_last(rules, machine, depth, bounds):
+    """Add what is known of the two states below; or only ask whether their bounds would add anything."""
     below = machine.frame[depth]["below"]
     for root in range(2):
-        below[root] = put_last(rules, machine, root, machine.node[root]["loss_split"])
-    merge(rules, machine, depth, True)
-    if is_settled(rules, machine, 0) and is_settled(rules, machine, 1):
+        node = machine.node[root]
+        below[root] = put_last(rules, machine, root, node["stump"] if bounds else node["loss_split"])
+    return merge(rules, machine, depth, not bounds)
+
+
+@njit(**INNER)
+def is_worth_growing(rules, machine, depth, phase, root, last):
+    """Whether CART is to go on beyond the first split of a state."""
+    if not last:
+        return machine.node[root]["feature"] >= 0
+    if is_settled(rules, machine, root):
         return False
-    if not rules.bounds:
-        return True
-    for root in range(2):
-        below[root] = put_last(rules, machine, root, machine.node[root]["stump"])
-    return merge(rules, machine, depth, False)
+    return phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True)
+
+
+@njit(**INNER)
+def conclude(rules, machine, depth, phase, last, n_actions):
+    """Put what was found of the state of a frame, or of the two below it, on the stack of hulls."""
+    frame, node = machine.frame[depth], machine.node[0]
+    if phase == LAST:
+        merge_last(rules, machine, depth, False)
+        frame["phase"] = NEXT
+    elif last:
+        begin_frame(machine, depth, 0)
+        machine.state[TOP] = frame["base"]
+        frame["size"] = put_last(rules, machine, 0, node["loss_split"])
+    else:
+        begin_frame(machine, depth, n_actions)
+        if node["loss"] > rules.slack:
+            machine.state[FITTED] += 1 + 2 * n_actions
 
 
 @njit(**INNER)
@@ -218,50 +236,33 @@ def search(sample, rules, machine, quota):
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
     state = machine.state
     limit = state[FITTED] + quota
+    if state[FITTED] == 0:
+        seed(machine, 0)
     while state[DEPTH] >= 0:
         depth = state[DEPTH]
-        frame = machine.frame[depth]
-        phase = frame["phase"]
+        frame, phase = machine.frame[depth], machine.frame[depth]["phase"]
         if not has_room(machine, depth):
             return NO_ROOM
         if state[FITTED] >= limit:
             return PAUSED
-        alone = phase == OPEN and depth + 1 == rules.depth  # one split is all there is
-        if phase == OPEN or phase == LAST:
-            below = depth if phase == OPEN else depth + 1
-            last = below + 1 == rules.depth
-            if phase == OPEN and depth == 0:
-                seed(machine, 0)
+        if phase == OPEN or phase == LAST:  # noqa: SIM109 (numba would make a tuple)
+            below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
+            last, n_actions = below + 1 == rules.depth, 0
             features = machine.frame_features[depth][: frame["n_features"]]
-            for root in range(2 if phase == LAST else 1):
-                start = frame["middle"] if root == 1 else frame["start"]
-                stop = frame["middle"] if phase == LAST and root == 0 else frame["stop"]
+            for root in range(states):
+                start = frame["middle"] if root else frame["start"]
+                stop = frame["middle"] if root + 1 < states else frame["stop"]
                 open_node(sample, machine, root, rules.layer[below], start, stop, features)
-                node = machine.node[root]
-                if node["loss"] > rules.slack:
-                    find_split(sample, rules, machine, root, node["weight"], last and rules.bounds)
+                if machine.node[root]["loss"] > rules.slack:
+                    find_split(sample, rules, machine, root, machine.node[root]["weight"], last and rules.bounds)
                 if last:
                     first_of_last(sample, rules, machine, root)
-            grown = not last or alone or is_promising(rules, machine, depth)
-            n_actions = 0
-            for root in range(2 if phase == LAST else 1):
-                node = machine.node[root]
-                if grown and node["feature"] >= 0 and not (last and is_settled(rules, machine, root)):
+            if phase == LAST:
+                merge_last(rules, machine, depth, False)
+            for root in range(states):
+                if is_worth_growing(rules, machine, depth, phase, root, last):
                     n_actions = grow(sample, rules, machine, root, below)
-                    state[FITTED] += 2 * (n_actions - 1) if last else 0
-            if alone:
-                begin_frame(machine, depth, 0)
-                state[TOP] = 0
-                frame["size"] = put_last(rules, machine, 0, machine.node[0]["loss_split"])
-            elif phase == OPEN:
-                begin_frame(machine, depth, n_actions)
-                state[FITTED] += 1 + 2 * n_actions if machine.node[0]["loss"] > rules.slack else 0
-            else:
-                if grown:
-                    for root in range(2):
-                        frame["below"][root] = put_last(rules, machine, root, machine.node[root]["loss_split"])
-                    merge(rules, machine, depth, True)
-                frame["phase"] = NEXT
+            conclude(rules, machine, depth, phase, last, n_actions)
         elif phase == RIGHT:
             push_frame(machine, depth + 1, frame["middle"], frame["stop"])
             frame["phase"] = MERGE

@@ -42,7 +42,7 @@ def add_split(machine, feature, threshold, left, right):
 def add_up(machine, left, n_left, right, n_right, price, out):
     """The Minkowski sum of the hulls at ``left`` and ``right`` plus ``price``, at ``out``; returns its size.
 
-    The edges of the sum are those of the two, by slope. A link says which two vertices were added: -2 - (i n_right + j).
+    The edges of the sum are those of the two, by slope. A link says which vertices were added: -2 - (i n_right + j).
     """
     p, loss = machine.price, machine.loss
     i = j = size = 0
