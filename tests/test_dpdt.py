@@ -21,11 +21,13 @@ from optree.solvers.backward_induction import Growth, _Search, solve
 from optree.solvers.presort import presort
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 ALPHAS = [Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 8), Fraction(1, 3), Fraction(2)]
 
 
 def seeds(many: int) -> range:
-    return range(many if COMPILED else max(5, many // 25))
+    """Fewer where nothing is compiled, or every access is checked."""
+    return range(max(5, many // (25 if not COMPILED else 5 if CHECKED else 1)))
 
 
 def search(X, y, weights, classes, nodes, depth, threads=1, merge=False, **limits):
@@ -223,8 +225,9 @@ def test_what_the_solver_refuses():
 
 def test_a_limit_leaves_the_best_tree_of_what_is_done():
     random = np.random.RandomState(0)
-    codes = random.randint(2, size=(2000, 12))
-    problem = make(codes, random.randint(3, size=2000), [2] * 12, 3)
+    n = 2000 if COMPILED else 50
+    codes = random.randint(2, size=(n, 12))
+    problem = make(codes, random.randint(3, size=n), [2] * 12, 3)
     objective = Objective.of("0.0001", max_depth=4)
     full = solvers.get("dpdt").solve(problem, objective, cart_nodes_list=[8] * 4)
     for iterations in (0, 10, 1000):
@@ -251,7 +254,7 @@ LIGHT, FULL = (16, 1, 1), (16, 16, 16)
 OTHER_OPERATIONS = {("room", FULL): 0.04}
 
 
-@pytest.mark.skipif(not COMPILED, reason="too slow")
+@pytest.mark.skipif(not COMPILED or CHECKED, reason="too slow")
 @pytest.mark.parametrize("name", sorted(set(PRINTED) - {"skin"}))
 def test_table_1_of_the_paper(name, mirror_dir):
     """Training accuracy within .001 and operations (nodes of all CARTs fitted, nothing pruned) within 3 %."""

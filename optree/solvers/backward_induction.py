@@ -10,6 +10,7 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Pace
 from optree.solvers.kernels.cart_grow import DEPTH, FITTED, NODE, SPLITS, TOP, Machine, Rules
+from optree.solvers.kernels.cart_scan import BLOCK
 from optree.solvers.kernels.dpdt_search import DONE, FRAME, NEXT, NO_ROOM, OPEN, search
 from optree.solvers.kernels.presorted import Sample
 
@@ -179,6 +180,7 @@ class _Search:
             columns=columns,
             side=np.empty(n, np.uint8),
             left=np.empty(classes or 3),
+            ones_left=np.empty(BLOCK, np.int64),
             node=np.zeros(2 * leaves, NODE),
             node_features=np.zeros((2 * leaves, p), np.int64),
             node_counts=np.zeros((2 * leaves, classes or 3)),

@@ -84,6 +84,7 @@ class Machine(NamedTuple):
     columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f; the last two layers are for CART
     side: np.ndarray  # uint8[n]
     left: np.ndarray  # float64[K]
+    ones_left: np.ndarray  # int64[BLOCK]
     node: np.ndarray  # NODE[2 B]; 0 and 1 are states
     node_features: np.ndarray  # int64[2 B, p]
     node_counts: np.ndarray  # float64[2 B, K], see `count`
@@ -195,7 +196,7 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     few = rows < rules.split_rows or weight < rules.split_weight or weight < 2 * rules.least_weight
     if n == 0 or few or before <= EPSILON:
         return
-    best, stump, chosen, left = -np.inf, node["loss"], -1, -1
+    best, stump, chosen, left = -np.inf, node["loss"] if want_stump else -1.0, -1, -1
     two = sample.classes == 2 and not sample.weighted
     features = machine.node_features[number][:n]
     if rules.max_features < sample.features:
@@ -203,11 +204,9 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     for feature in features:
         column = column_of(sample, machine, node["layer"], feature, start, stop)
         if two:
-            best, at, stump = best_of_two(sample, column, counts[1], rules, best, stump)
+            best, at, stump = best_of_two(sample, column, counts[1], machine.ones_left, rules, best, stump)
         elif sample.classes:
-            best, at, stump = best_of_classes(
-                sample, column, counts, machine.left, rules, best, stump, want_stump and stump > 0
-            )
+            best, at, stump = best_of_classes(sample, column, counts, machine.left, rules, best, stump)
         else:
             best, at = best_of_squares(sample, column, counts, rules, best)
         if at >= 0:
@@ -218,7 +217,9 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     node["gain"] = decrease(sample, column[:left], counts, machine.left, weight, before, state_weight)
     if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.least_decrease:
         return
-    node["feature"], node["left"], node["waits"], node["stump"] = chosen, left, True, stump
+    node["feature"], node["left"], node["waits"] = chosen, left, True
+    if want_stump:
+        node["stump"] = stump
     low, high = rank_of(sample, column[left - 1]), rank_of(sample, column[left])
     level = sample.level[sample.first_level[chosen] : sample.first_level[chosen + 1]]
     threshold = level[low] / 2 + level[high] / 2

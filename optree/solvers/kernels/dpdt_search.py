@@ -248,13 +248,14 @@ def search(sample, rules, machine, quota):
         if phase == OPEN or phase == LAST:  # noqa: SIM109 (numba would make a tuple)
             below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
             last, n_actions = below + 1 == rules.depth, 0
+            wants_stump = last and rules.bounds and rules.leaves[below] > 2
             features = machine.frame_features[depth][: frame["n_features"]]
             for root in range(states):
                 start = frame["middle"] if root else frame["start"]
                 stop = frame["middle"] if root + 1 < states else frame["stop"]
                 open_node(sample, machine, root, rules.layer[below], start, stop, features)
                 if machine.node[root]["loss"] > rules.slack:
-                    find_split(sample, rules, machine, root, machine.node[root]["weight"], last and rules.bounds)
+                    find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
                 if last:
                     first_of_last(sample, rules, machine, root)
             if phase == LAST:
