@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.cart_scan import best_of_classes, best_of_squares, best_of_two, gini
+from optree.solvers.kernels.cart_scan import best_of_classes, best_of_few, best_of_squares, best_of_two, gini
 from optree.solvers.kernels.presorted import (
     count,
     fill,
@@ -188,6 +188,13 @@ def some_features(rules, machine, features, p):
 
 
 @njit(**INNER)
+def is_of_few(sample, column):
+    """Whether most places of a column are no cuts, so that sums over the classes may be made at those that are."""
+    values = rank_of(sample, column[len(column) - 1]) - rank_of(sample, column[0]) + 1
+    return 2 * values * sample.classes < len(column)
+
+
+@njit(**INNER)
 def find_split(sample, rules, machine, number, state_weight, want_stump):
     """The best split of an open node, if it may be split at all, and the best stump's loss."""
     node, counts, n = machine.node[number], machine.node_counts[number], machine.node[number]["n_features"]
@@ -205,6 +212,8 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
         column = column_of(sample, machine, node["layer"], feature, start, stop)
         if two:
             best, at, stump = best_of_two(sample, column, counts[1], machine.ones_left, rules, best, stump)
+        elif sample.classes and is_of_few(sample, column):
+            best, at, stump = best_of_few(sample, column, counts, machine.left, rules, best, stump)
         elif sample.classes:
             best, at, stump = best_of_classes(sample, column, counts, machine.left, rules, best, stump)
         else:
