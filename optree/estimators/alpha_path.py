@@ -41,26 +41,35 @@ class AlphaPath:
     sample : Sample
         The rows the search was given, for the values on either side of a threshold.
     X : float64[n, p]
-    mass : float64[n, m]
-        What is summed over the rows of each node: the weight of each class; or the weight, and that of the target.
+    y : int64[n] or float64[n]
+        Class indices, or the target.
+    weight : float64[n], optional
     per_split : bool
         Whether splits were priced at one each.
-    regression : bool
     """
 
-    def __init__(self, path: Path, sample: Sample, X: np.ndarray, mass: np.ndarray, per_split: bool, regression: bool):
-        self._path, self._regression = path, regression
-        self._weight = float(mass[:, 0].sum() if regression else mass.sum())
+    def __init__(self, path: Path, sample: Sample, X: np.ndarray, y: np.ndarray, weight, per_split: bool):
+        self._path, self._classes = path, sample.classes
+        every = np.arange(len(X))
+        # Of the rows of a node: the weight of each class; or the weight, and the sum of the target.
+        self._root = self._mass(every, y, weight)
+        self._weight = float(self._root.sum() if self._classes else self._root[0])
         self._unit = 1.0 if per_split else self._weight
-        self._whole = not (mass % 1).any()
-        self._root = mass.sum(axis=0)
         self._threshold = path.threshold.copy()
-        self._mass_left, self._mass_right = (np.zeros((len(path.left), mass.shape[1])) for _ in range(2))
+        self._mass_left, self._mass_right = (np.zeros((len(path.left), len(self._root))) for _ in range(2))
         seen = np.zeros(len(path.left), bool)
         for link in path.link:
-            self._sum(int(link), np.arange(len(X)), sample, X, mass, seen)
+            self._sum(int(link), every, sample, X, y, weight, seen)
 
-    def _sum(self, link: int, rows: np.ndarray, sample: Sample, X: np.ndarray, mass: np.ndarray, seen) -> None:
+    def _mass(self, rows: np.ndarray, y: np.ndarray, weight) -> np.ndarray:
+        part, weights = y[rows], None if weight is None else weight[rows]
+        if self._classes:
+            return np.bincount(part, weights, self._classes).astype(np.float64)
+        if weights is None:
+            return np.array([len(rows), part.sum()])
+        return np.array([weights.sum(), weights @ part])
+
+    def _sum(self, link: int, rows: np.ndarray, sample: Sample, X: np.ndarray, y: np.ndarray, weight, seen) -> None:
         """Sum over the rows on both sides of a split, and of those below that were not seen with another tree."""
         todo = [(link, rows)]
         while todo:
@@ -75,7 +84,7 @@ class AlphaPath:
                 (self._path.left, rows[goes_left], self._mass_left),
                 (self._path.right, rows[~goes_left], self._mass_right),
             ):
-                sums[link] = mass[part].sum(axis=0)
+                sums[link] = self._mass(part, y, weight)
                 todo.append((int(below[link]), part))
 
     def steps(self) -> tuple[AlphaStep, ...]:
@@ -126,9 +135,9 @@ class AlphaPath:
                 nodes.append((below[split][0], self._mass_left[links[split]]))
         mass = np.array([sums for _, sums in nodes])
         arrays = np.array(feature, np.int32), np.array(first_child, np.int32)
-        counts = mass[:, :1] if self._regression else mass
-        counts = counts.astype(np.int64) if self._whole or not (counts % 1).any() else counts
-        if self._regression:
+        counts = mass if self._classes else mass[:, :1]
+        counts = counts if (counts % 1).any() else counts.astype(np.int64)
+        if not self._classes:
             values = mass[:, 1] / mass[:, 0]
             prediction = np.arange(len(nodes), dtype=np.int32)
             return Tree(*arrays, counts, prediction, encoder.features_, ("",), values), encoder

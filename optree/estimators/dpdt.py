@@ -203,13 +203,7 @@ class _DPDTree(TreeViews, BaseEstimator):
         sample = presort(X, y, classes, weight, mergeable, growth.n_layers)
         clock = Budget(self.time_limit).start()
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
-        ones = np.ones(len(X)) if weight is None else weight
-        if classes:
-            mass = np.zeros((len(X), classes))
-            mass[np.arange(len(X)), y] = ones
-        else:
-            mass = np.column_stack([ones, ones * y])
-        self._path = AlphaPath(path, sample, X, mass, growth.per_split, not classes)
+        self._path = AlphaPath(path, sample, X, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted}
         self._select(alpha)

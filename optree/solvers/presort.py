@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.errors import OptreeError
-from optree.solvers.kernels.presorted import Sample, group_rows, hash_rows, keep, pack
+from optree.solvers.kernels.presorted import Sample, group_rows, hash_rows, keep, number_rows, pack
 
 _BLOCK = 4096  # rows that are transposed at a time: they stay in the cache
 _WORTH = 0.7  # merge equal rows if at most this share of the rows is left
@@ -89,10 +89,7 @@ def _order(values: np.ndarray) -> np.ndarray:
     """Numbers whose low halves are the rows in the order of the values, rounded to float32: sorting whole numbers, rows
     and all, is many times faster than an argsort."""
     with np.errstate(over="ignore"):
-        bits = values.astype(np.float32).view(np.uint32)
-    negative = (bits >> 31).astype(bool)
-    ordered = np.where(negative, ~bits, bits | np.uint32(0x80000000))
-    keys = ordered.astype(np.uint64) << np.uint64(32) | np.arange(len(values), dtype=np.uint64)
+        keys = number_rows(values.astype(np.float32).view(np.uint32))
     keys.sort()
     return keys
 

@@ -36,6 +36,17 @@ class Sample(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def number_rows(bits):
+    """Words uint64[n] in the order of float32 numbers, given as their bits, with the number of the row below."""
+    keys = np.empty(len(bits), np.uint64)
+    sign = np.uint32(1) << np.uint32(31)
+    for row in range(len(bits)):
+        ordered = ~bits[row] if bits[row] & sign else bits[row] | sign
+        keys[row] = np.uint64(ordered) << np.uint64(32) | np.uint64(row)
+    return keys
+
+
+@njit(cache=True, nogil=True)
 def pack(values, keys, row_shift, rank_shift, classes, column, level):
     """Write the column of one feature and its distinct values; returns how many these are, -1 if it is not sorted.
 
