@@ -10,7 +10,10 @@ import pytest
 from checkout import ROOT
 
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, ["test_exact.py", "test_branches.py", "test_engine.py", "test_dpdt.py"]),
+    "bounds-checked": (
+        {"NUMBA_BOUNDSCHECK": "1"},
+        ["test_exact.py", "test_branches.py", "test_engine.py", "test_dpdt.py"],
+    ),
     "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["test_exact.py", "test_dpdt.py"]),
 }
 

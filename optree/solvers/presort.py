@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from optree.errors import OptreeError
-from optree.solvers.kernels.presorted import Sample, group_rows, hash_rows, keep, number_rows, pack
+from optree.solvers.kernels.presorted import Sample, group_rows, hash_rows, number_rows, pack
 
-_BLOCK = 4096  # rows that are transposed at a time: they stay in the cache
+_BLOCK = 512  # rows that are transposed at a time: they stay in the cache
 _WORTH = 0.7  # merge equal rows if at most this share of the rows is left
 
 
@@ -44,6 +44,9 @@ def presort(
     OptreeError
         If a row number, its class and the number of a value do not fit into 64 bits.
     """
+    counts_rows = False
+    if merge and classes:
+        X, y, weight, counts_rows = _merged(X, y, weight)
     n, p = X.shape
     class_bits, row_bits = max(1, int(max(classes, 1) - 1).bit_length()), max(1, (n - 1).bit_length())
     if class_bits > 16 or n > 2**32 or 2 * row_bits + class_bits > 64:
@@ -60,7 +63,7 @@ def presort(
             size = pack(columns[j], order, *shifts, labels, packed[j], distinct)
         level.append(distinct[:size].copy())
         first_level[j + 1] = first_level[j] + size
-    sample = Sample(
+    return Sample(
         p,
         packed,
         np.concatenate(level),
@@ -69,13 +72,11 @@ def presort(
         np.empty(0) if classes else y - np.average(y, weights=weight),  # or sums of squares would cancel
         classes,
         weight is not None,
-        False,
+        counts_rows,
         shifts[0],
         (np.uint64(1) << shifts[1]) - (np.uint64(1) << shifts[0]),
         shifts[1],
     )
-    few = max(map(len, level)) <= _WORTH * n
-    return _merged(sample, X, labels) if merge and classes and few else sample
 
 
 def _transpose(X: np.ndarray) -> np.ndarray:
@@ -94,16 +95,16 @@ def _order(values: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _merged(sample: Sample, X: np.ndarray, labels: np.ndarray) -> Sample:
-    """The sample with equal rows of one class merged, or itself if that saves little."""
-    hashes = hash_rows(sample)
-    group = np.empty(len(X), np.int64)
-    size = group_rows(X, labels, hashes, hashes.argsort(), group)
+def _merged(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None):
+    """The rows, classes and weights with equal rows of one class merged; and whether weights are numbers of rows.
+
+    Nothing is merged where that saves little.
+    """
+    bits, labels = X.view(np.uint64), y.astype(np.uint16)  # -0 and 0 are not merged, which costs nothing
+    hashes = hash_rows(bits, labels)
+    group, first = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
+    size = group_rows(bits, labels, hashes, hashes.argsort(), group, first)
     if size > _WORTH * len(X):
-        return sample
-    number = np.full(len(X), -1)
-    number[np.unique(group, return_index=True)[1]] = np.arange(size)
-    packed = np.empty((len(sample.packed), size), np.uint64)
-    keep(sample, number, packed)
-    weight = np.bincount(group, sample.weight if sample.weighted else None, size).astype(np.float64)
-    return sample._replace(packed=packed, weight=weight, weighted=True, counts_rows=not sample.weighted)
+        return X, y, weight, False
+    first = first[:size]
+    return X[first], y[first], np.bincount(group, weight, size).astype(np.float64), weight is None

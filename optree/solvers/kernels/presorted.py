@@ -149,43 +149,35 @@ def places_up_to(sample, column, rank):
 
 
 @njit(cache=True, nogil=True)
-def hash_rows(sample):
-    """A number for each row, uint64[n], equal for rows with equal values and class."""
-    class_mask = (np.uint64(1) << sample.row_shift) - np.uint64(1)
-    hashes = np.zeros(sample.packed.shape[1], np.uint64)
-    for feature in range(sample.features):
-        for word in sample.packed[feature]:
-            row = row_of(sample, word)
-            mixed = (hashes[row] ^ (word >> sample.rank_shift)) * np.uint64(0x9E3779B97F4A7C15)
-            hashes[row] = mixed ^ (mixed >> np.uint64(29)) ^ (word & class_mask)
+def hash_rows(bits, classes):
+    """A number for each row, uint64[n], equal for rows with equal values and class. bits : uint64[n, p]."""
+    hashes = np.empty(len(bits), np.uint64)
+    for row in range(len(bits)):
+        mixed = np.uint64(classes[row])
+        for feature in range(bits.shape[1]):
+            mixed = (mixed ^ bits[row, feature]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        hashes[row] = mixed
     return hashes
 
 
 @njit(cache=True, nogil=True)
-def group_rows(X, classes, hashes, order, group):
-    """Number the distinct rows into int64[n] ``group``; returns how many. ``order`` sorts the hashes, which only
-    propose: rows are compared."""
+def group_rows(bits, classes, hashes, order, group, first):
+    """Number the distinct rows into int64[n] ``group``, and the first of each into ``first``; returns how many.
+
+    ``order`` sorts the hashes, which only propose: rows are compared.
+    """
     number = -1
     for place in range(len(order)):
         row = order[place]
         before = order[place - 1]  # wraps to the last row at first
         same = number >= 0 and hashes[row] == hashes[before] and classes[row] == classes[before]
         feature = 0
-        while same and feature < X.shape[1]:
-            same = X[row, feature] == X[before, feature]
+        while same and feature < bits.shape[1]:
+            same = bits[row, feature] == bits[before, feature]
             feature += 1
-        number += not same
+        if not same:
+            number += 1
+            first[number] = row
         group[row] = number
     return number + 1
-
-
-@njit(cache=True, nogil=True)
-def keep(sample, number, out):
-    """Copy the words of the rows that have a number >= 0, with this number for the row."""
-    for feature in range(sample.features):
-        column, place = out[feature], 0
-        for word in sample.packed[feature]:
-            row = number[row_of(sample, word)]
-            if row >= 0:
-                column[place] = word & ~sample.row_mask | np.uint64(row) << sample.row_shift
-                place += 1
