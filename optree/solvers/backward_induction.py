@@ -74,9 +74,17 @@ class Growth:
         return layers
 
     @property
+    def work(self) -> list[list[int]]:
+        """For the CART of a state of each depth, two layers that hold nothing at that time: states below come later."""
+        leaves, layers = self.leaves, self.layers
+        kept = [{0, layers[d]} | {layers[j] for j in range(d) if leaves[j] > 2} for d in range(self.max_depth)]
+        return [sorted(set(range(self.max_depth + 3)) - layers_kept)[:2] for layers_kept in kept]
+
+    @property
     def n_layers(self) -> int:
-        """Copies of the columns that a search needs: those of its states, and two for CART."""
-        return max(self.layers) + 3
+        """Copies of the columns that a search needs."""
+        used = [max(work) for work, leaves in zip(self.work, self.leaves, strict=True) if leaves > 2]
+        return 1 + max(self.layers + used)
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,7 @@ def _rules(sample: Sample, growth: Growth) -> Rules:
         depth=growth.max_depth,
         leaves=np.array(growth.leaves, np.int64),
         layer=np.array(growth.layers, np.int64),
+        work=np.array(growth.work, np.int64).T.copy(),
         split_rows=0 if by_weight else split,
         split_weight=float(split) if by_weight else 0.0,
         least_rows=0 if by_weight else least,

@@ -66,6 +66,7 @@ class Rules(NamedTuple):
     depth: int
     leaves: np.ndarray  # int64[depth], the most leaves of the CART of a state, by depth; at least 2
     layer: np.ndarray  # int64[depth], the layer of a state's columns, by depth
+    work: np.ndarray  # int64[2, depth], two layers for its CART
     split_rows: int  # the least of a node that is split
     split_weight: float
     least_rows: int  # in a leaf
@@ -81,7 +82,7 @@ class Rules(NamedTuple):
 class Machine(NamedTuple):
     """What a search works with, apart from the rows; one for each thread."""
 
-    columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f; the last two layers are for CART
+    columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f
     side: np.ndarray  # uint8[n]
     left: np.ndarray  # float64[K]
     ones_left: np.ndarray  # int64[BLOCK]
@@ -298,7 +299,6 @@ def grow(sample, rules, machine, root, depth):
     the node and its ``loss_split``, and CART ends when no split can have less loss.
     """
     state, last, offered = machine.node[root], depth + 1 == rules.depth, 0
-    work = len(machine.columns) // sample.features - 1
     machine.state[NODES] = first = 2
     number = next_split(rules, machine, root)
     while number >= 0:
@@ -318,7 +318,7 @@ def grow(sample, rules, machine, root, depth):
         if done or offered == rules.leaves[depth] - 1:
             break
         features = machine.node_features[number][: node["n_features"]]
-        target = work - 1 if node["layer"] == work else work
+        target = rules.work[1 if node["layer"] == rules.work[0][depth] else 0][depth]
         start, middle, stop = node["start"], node["start"] + node["left"], node["stop"]
         divide(sample, machine, start, stop, features, node["layer"], target, node["feature"], node["left"])
         for part in range(2):
