@@ -31,6 +31,9 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 lock:  # needs uv
 	$(LOCK) --all-extras pyproject.toml -o requirements/main.lock
 	echo 'setuptools>=77' | $(LOCK) - -o requirements/build.lock
+	for peer in workflow/peers/*/peer.yaml; do \
+	    sed -n 's/^requirements: \[\(.*\)\]/\1/p' $$peer | tr ',' '\n' | $(LOCK) - -o $${peer%/*}/requirements.lock; \
+	done
 
 clean:
-	rm -rf $(VENV) .snakemake .numba_cache results/*/
+	rm -rf $(VENV) .peers .snakemake .numba_cache results/*/

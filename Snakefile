@@ -22,6 +22,7 @@ rule all:
         RECORDS,  # named, or a record that went missing would not be missed while the tables are there
         rules.collect.output,
         rules.tables.output,
+        expand(rules.comparison.output, table=COMPARISONS),
         expand(rules.paper_table.output, table=PAPER_TABLES),
         rules.plots.output,
         rules.trees.output,

@@ -42,6 +42,8 @@ class EncodingSpec:
         one feature per column with one part per distinct value.
     max_cuts : int or None, default 4
         The most cut points of a numeric column, taken at its quantiles; None for all.
+    onehot : tuple of str, default ()
+        Categorical columns that are one-hot whatever ``categorical`` says.
     unseen : {"error", "ignore"}, default "error"
         What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
         row stops at such a split), and belongs to none of the ``onehot`` features.
@@ -51,6 +53,7 @@ class EncodingSpec:
     drop: str = "none"
     numeric: str = "thresholds"
     max_cuts: int | None = 4
+    onehot: tuple[str, ...] = ()
     unseen: str = "error"
 
     def __post_init__(self):
@@ -177,6 +180,9 @@ class Encoder:
         table = read_columns(X, names)
         self.names_ = list(table)
         mask = which_categorical(categorical, table)
+        for name in self.spec.onehot:
+            if not mask.get(name):
+                raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
         columns = [self._fit_column(name, values, mask[name]) for name, values in table.items()]
         self.columns_ = [column for column in columns if column is not None]
         if not self.columns_:
@@ -186,7 +192,8 @@ class Encoder:
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool) -> Column | None:
         if categorical:
-            parts, form = ordered(set(read_texts(name, values))), self.spec.categorical
+            parts = ordered(set(read_texts(name, values)))
+            form = "onehot" if name in self.spec.onehot else self.spec.categorical
         else:
             numbers, form = read_numbers(name, values), self.spec.numeric
             parts = np.unique(numbers).tolist()
@@ -238,7 +245,7 @@ class Encoder:
     def from_dict(cls, data: dict) -> Encoder:
         """The encoder of :meth:`to_dict`."""
         try:
-            encoder = cls(EncodingSpec(**data["spec"]))
+            encoder = cls(EncodingSpec(**{**data["spec"], "onehot": tuple(data["spec"]["onehot"])}))
             encoder.names_ = list(data["names"])
             encoder.columns_ = [Column(c["name"], c["form"], tuple(c["parts"])) for c in data["columns"]]
             encoder.classes_ = tuple(data["classes"])

@@ -35,10 +35,11 @@ class Feature:
 
 
 class Groups(NamedTuple):
-    """The distinct rows of a problem: ``codes`` int32[g, q] and ``weights`` int64[g, K], the weight of each class."""
+    """The distinct rows of a problem."""
 
-    codes: np.ndarray
-    weights: np.ndarray
+    codes: np.ndarray  # int32[g, q]
+    weights: np.ndarray  # int64[g, K], the weight of each class
+    rows: np.ndarray  # int64[g], how many there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,19 +125,26 @@ class Problem:
 
     @cached_property
     def groups(self) -> Groups:
-        """Rows with equal codes merged, in lexicographic order of their codes."""
-        _, first, group = np.unique(self._keys(), return_index=True, return_inverse=True)
-        cell = group * len(self.classes) + self.y
-        weights = np.bincount(cell, self.weights, len(first) * len(self.classes))  # float64: exact up to 2^53
-        return Groups(self.codes[first], weights.astype(np.int64).reshape(len(first), -1))
+        """Rows of positive weight with equal codes merged, in lexicographic order of their codes."""
+        held = slice(None) if self.weights.all() else self.weights > 0
+        codes, y, weights = np.ascontiguousarray(self.codes[held].T), self.y[held], self.weights[held]
+        _, first, group, rows = np.unique(self._keys(codes), return_index=True, return_inverse=True, return_counts=True)
+        by_class = np.zeros((len(self.classes), len(first)), np.int64)
+        for k in range(len(by_class)):
+            mine = y == k
+            by_class[k] = np.bincount(group[mine], weights[mine], len(first))  # float64: exact up to 2^53
+        return Groups(codes[:, first].T, by_class.T, rows)
 
-    def _keys(self) -> np.ndarray:
-        """A whole number per row, int64[n], in the lexicographic order of the rows' codes and equal for equal rows."""
-        keys, size = np.zeros(len(self.y), np.int64), 1
-        for column, base in zip(self.codes.T, (self.n_parts + 1).tolist(), strict=True):
+    def _keys(self, codes: np.ndarray) -> np.ndarray:
+        """A whole number per row, int64[n], in the lexicographic order of codes[q, n], equal for equal rows."""
+        keys, size = np.zeros(codes.shape[1], np.int64), 1
+        for column, base in zip(codes, (self.n_parts + 1).tolist(), strict=True):
             if size > 2**62 // base:  # no room for another digit: number the keys so far
                 keys, size = np.unique(keys, return_inverse=True)[1], len(keys)
-            keys, size = keys * base + column + 1, size * base
+            keys *= base
+            keys += column
+            keys += 1
+            size *= base
         return keys
 
     def take(self, rows: np.ndarray) -> Problem:

@@ -136,3 +136,27 @@ def test_cases_are_read_as_they_are_written(script):
         script.Case.of("car")
     with refused("encoding", "'nohot'", "onehot-drop-first"):
         script.Case.of("car/nohot/0.1")
+
+
+def test_sizes_are_swept_and_drawn(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    size = importlib.import_module("size")
+    monkeypatch.setattr(size, "USUAL", {"rows": 200, "features": 6, "classes": 2})
+    sweeps = {name: (key, {"rows": [50, 100]}.get(key, [5, 6])) for name, (key, _) in size.SWEEPS.items()}
+    monkeypatch.setattr(size, "SWEEPS", sweeps)
+    table = size.sweep(1, 10)
+    assert table["status"].eq("optimal").all()
+    assert table["sweep"].value_counts().tolist() == [2] * 4
+    assert table["peak_rss_mib"].gt(50).all()
+    size.plot(table).savefig(tmp_path / "size.svg")
+    table = table.assign(size=[10, 100] * 4, seconds=[2, 20] * 4)
+    assert size.slope(table) == pytest.approx(1)
+
+
+def test_repeated_rows_are_the_same_problem():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    size = importlib.import_module("size")
+    problem = size.draw(3000, 8, 2, 0, distinct=1000)
+    assert problem.total_weight == 3000
+    assert len(problem.groups.rows) <= 256
+    assert (problem.codes[:1000] == problem.codes[1000:2000]).all()

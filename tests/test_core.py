@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from problems import make, problems, random_problem
 
 from optree import solvers, views
-from optree.bench.record import SCHEMA
+from optree.bench.record import PEER_STATUSES, SCHEMA
+from optree.bench.tables import STATUS
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
@@ -227,8 +228,9 @@ def test_peak_memory_is_the_process_own():
     assert 5 < float(done.stdout) < 200 < peak_rss_mib() - ballast.nbytes / 2**21
 
 
-def test_a_record_may_have_every_status_that_a_result_may_have():
-    assert json.loads(SCHEMA.read_text())["properties"]["status"]["enum"] == list(STATUSES)
+def test_a_record_may_have_every_status_that_a_result_or_a_peer_may_have():
+    assert json.loads(SCHEMA.read_text())["properties"]["status"]["enum"] == [*STATUSES, *PEER_STATUSES]
+    assert set(STATUS) == {*STATUSES, *PEER_STATUSES}
 
 
 def test_slices_never_pass_the_iteration_limit():

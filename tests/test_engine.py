@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from optree.objective import Objective
 from optree.solvers import engine, engine_tables
 from optree.solvers.kernels import bits
 from optree.solvers.kernels.layout import layout
+from optree.solvers.path import lambda_path
 
 SOLVER = solvers.get("optree")
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -66,13 +68,13 @@ def with_costs(problem, seed):
     return make(problem.codes, problem.y, problem.n_parts, classes, problem.weights, costs, random.choice([1, 2, 10]))
 
 
-def random_objective(seed, rows, least=(1,)):
+def random_objective(seed, rows, least=(1,), splits=None):
     """Decimals, and penalties of half or whole rows, which make ties; both penalties; some constraints."""
     random = np.random.RandomState(seed)
     decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
     value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
     depth = [None, None, 1, 2, 3][random.randint(5)]
-    return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, min_samples_leaf=int(random.choice(least)))
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, splits, int(random.choice(least)))
 
 
 def test_harder_problems_with_every_penalty_and_depth_limit():
@@ -87,6 +89,16 @@ def test_costs_and_least_rows_in_a_leaf():
         if seed % 3:
             problem = with_costs(problem, seed)
         check("optree", problem, random_objective(seed, len(problem.y), (1, 2, 3, 5)))
+
+
+@pytest.mark.parametrize("few", [8, 0])
+def test_a_limit_on_splits(monkeypatch, few):
+    monkeypatch.setattr(engine, "_FEW", few)
+    monkeypatch.setattr(engine, "_TRIED", 5)
+    for seed in range(600 if COMPILED else 8):
+        problem = harder_problem(seed)
+        problem = with_costs(problem, seed) if seed % 5 == 0 else problem
+        check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7))
 
 
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
@@ -308,3 +320,13 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     )
     assert first.stdout.split("\n")[:3] == second.stdout.split("\n")[:3]
     assert second.stdout.split("\n")[3:5] == ["search 1 0", "close 1 0"]
+
+
+@compiled_only
+def test_limits_on_splits_agree_with_the_trees_along_lambda():
+    """A tree that is optimal at some lambda is the best of its number of splits, at every lambda."""
+    problem, objective = embedded("tic-tac-toe", "first"), Objective.of("0.005")
+    for stretch in lambda_path(problem, objective).stretches[1:]:
+        result = SOLVER.solve(problem, replace(objective, max_splits=stretch.paid))
+        assert (result.status, result.tree.n_splits) == ("optimal", stretch.paid)
+        assert result.tree.errors(problem) == stretch.loss

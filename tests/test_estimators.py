@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from refusal import refused
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
@@ -49,10 +50,11 @@ def test_what_a_fit_leaves_behind():
     assert len(set(model.apply(COLOURS))) == 3
 
 
-def test_limits_leave_a_tree_and_a_gap():
+def test_limits_leave_a_tree_a_gap_and_a_warning():
     random = np.random.RandomState(0)
     X, y = random.randint(3, size=(300, 10)), random.randint(3, size=300)
-    model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0"):
+        model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
     assert model.status_ == "iteration_limit"
     assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
     assert model.gap_ > 0
@@ -126,10 +128,88 @@ def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
         BranchesClassifier(**{"regularization": "0.05", **parameters}).fit(X, y)
 
 
-@pytest.mark.parametrize("weights", [[0.5] * 20, [-1] * 20, [0] * 20, [1] * 3])
-def test_weights_must_be_whole(weights):
+@pytest.mark.parametrize("weights", [[-1] * 20, [0] * 20, [1] * 3, [float("nan")] * 20])
+def test_weights_that_are_refused(weights):
     with refused("sample_weight"):
         BranchesClassifier().fit(COLOURS, FRUIT, sample_weight=weights)
+
+
+def noisy(seed, n=60):
+    random = np.random.RandomState(seed)
+    X = pd.DataFrame(random.randint(3, size=(n, 4)).astype(str), columns=list("abcd"))
+    return X, np.where(random.random_sample(n) < 0.3, random.randint(3, size=n), X["a"].astype(int) % 3)
+
+
+def test_weights_in_decimals_are_exact():
+    X, y = noisy(0)
+    weights = np.random.RandomState(1).randint(1, 9, len(y))
+    whole = OptimalTreeClassifier("0.02").fit(X, y, weights)
+    tenths = OptimalTreeClassifier("0.02").fit(X, y, weights / 10)
+    assert tenths.cost_ == whole.cost_ / 10
+    assert tenths.tree_.to_dict() == whole.tree_.to_dict()
+    rounded = OptimalTreeClassifier("0.02").fit(X, y, weights * np.pi)
+    assert float(rounded.cost_) == pytest.approx(float(whole.cost_) * np.pi, rel=1e-4)
+    assert rounded.tree_.feature.tolist() == whole.tree_.feature.tolist()
+
+
+def test_weights_of_classes():
+    X, y = noisy(2)
+    model = OptimalTreeClassifier("0.02", class_weight={0: 2, 1: "0.5"}).fit(X, y)
+    assert model.cost_ == OptimalTreeClassifier("0.02").fit(X, y, np.array([2, 0.5, 1])[y]).cost_
+    balanced = OptimalTreeClassifier("0.02", class_weight="balanced").fit(X, y)
+    shares = balanced.tree_.counts[0] / balanced.tree_.counts[0].sum()
+    assert shares == pytest.approx([1 / 3] * 3)
+    with refused("class_weight: class: 3 is not known", "accepted: 0, 1, 2"):
+        OptimalTreeClassifier(class_weight={3: 1}).fit(X, y)
+    with refused("class_weight", "'fair'"):
+        OptimalTreeClassifier(class_weight="fair").fit(X, y)
+
+
+def test_costs_of_mistakes():
+    X, y = noisy(3)
+    same = OptimalTreeClassifier("0.02", costs=1 - np.eye(3)).fit(X, y)
+    assert same.cost_ == OptimalTreeClassifier("0.02").fit(X, y).cost_
+    dear = OptimalTreeClassifier("0.02", costs=[[0, 1, 50], [1, 0, 50], [0.25, 0.5, 0]]).fit(X, y)
+    assert set(y[dear.predict(X) == 2]) == {2}
+    with refused("costs have shape (2, 2)", "(3, 3)"):
+        OptimalTreeClassifier(costs=[[0, 1], [1, 0]]).fit(X, y)
+    with refused("costs: one is -1"):
+        OptimalTreeClassifier(costs=-np.ones((3, 3), int)).fit(X, y)
+
+
+def test_constraints_and_a_warm_start():
+    X, y = noisy(4)
+    free = OptimalTreeClassifier("0.001").fit(X, y)
+    small = OptimalTreeClassifier("0.001", max_splits=3, warm_start=True).fit(X, y)
+    assert small.tree_.n_splits == 3 < free.tree_.n_splits
+    large = OptimalTreeClassifier("0.001", min_samples_leaf=15).fit(X, y)
+    assert np.unique(large.apply(X), return_counts=True)[1].min() >= 15
+    assert small.set_params(max_splits=None).fit(X, y).cost_ == free.cost_
+    assert small.set_params(max_splits=1).fit(X, y).tree_.n_splits == 1
+
+
+def test_one_category_against_the_rest():
+    X, y = noisy(5)
+    every = OptimalTreeClassifier("0.02", one_vs_rest=True).fit(X, y)
+    assert max(len(feature.labels) for feature in every.encoder_.features_) == 2
+    some = OptimalTreeClassifier("0.02", one_vs_rest=["b"]).fit(X, y)
+    assert sorted(len(feature.labels) for feature in some.encoder_.features_) == [2, 2, 2, 3, 3, 3]
+    with refused("one-hot column", "'z'", "accepted: a, b, c, d"):
+        OptimalTreeClassifier(one_vs_rest=["z"]).fit(X, y)
+
+
+def test_the_path_along_lambda_is_a_list_of_classifiers():
+    X, y = noisy(6)
+    path = OptimalTreeClassifier("0.005").lambda_path(X, y)
+    assert [model.tree_.n_splits for _, model in path] == sorted(model.tree_.n_splits for _, model in path)
+    for highest, model in path:
+        again = clone(model).fit(X, y)
+        assert (again.cost_, float(again.regularization.split("/")[0]) > 0) == (model.cost_, True)
+        assert again.objective_ == model.objective_
+        assert 0 < highest <= 1
+        assert model.predict(X).shape == y.shape
+    with pytest.warns(UserWarning, match="lambda_path: iteration_limit at lambda ="):
+        assert len(OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)) < len(path)
 
 
 def test_the_package_offers_its_estimators_lazily():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import yaml
 from checkout import ROOT
 
 import optree
@@ -15,7 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_every_dependency_is_pinned_with_hashes_and_no_index_is_named():
-    for lock in (ROOT / "requirements").glob("*.lock"):
+    for lock in [*(ROOT / "requirements").glob("*.lock"), *(ROOT / "workflow").rglob("*.lock")]:
         text = lock.read_text()
         assert "://" not in text
         assert "index-url" not in text
@@ -26,6 +27,18 @@ def test_every_dependency_is_pinned_with_hashes_and_no_index_is_named():
     for requirement in [*PROJECT["dependencies"], *(one for extra in extras for one in extra)]:
         name = re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower()
         assert re.search(rf"^{re.escape(name)}(\[.*?\])?==", locked, re.MULTILINE), name
+
+
+def test_the_lock_of_a_peer_pins_what_it_declares():
+    for path in (ROOT / "workflow" / "peers").glob("*/peer.yaml"):
+        lock = (path.parent / "requirements.lock").read_text().splitlines()
+        names = {re.match(r"[a-z0-9-]*", line).group() for line in lock if "==" in line}
+        for requirement in yaml.safe_load(path.read_text())["requirements"]:
+            name, _, version = requirement.partition("==")
+            assert name in names, requirement
+            assert any(line.startswith(f"{name}=={version}") for line in lock), requirement
+        assert "numpy" in names
+        assert "optree" not in names
 
 
 def test_the_readme_lists_every_solver():

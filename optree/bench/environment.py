@@ -14,7 +14,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 _READERS = (
     "views.py",
     *(f"bench/{name}.py" for name in ("frame", "tables", "formats", "papers", "verdicts", "bounds")),
-    *(f"bench/{name}.py" for name in ("plots", "panels", "cli")),
+    *(
+        f"bench/{name}.py"
+        for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels", "cli")
+    ),
 )
 
 

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from statistics import median_low
 
 import pandas as pd
 
 from optree.bench import record
+from optree.bench.certificates import refute
 from optree.bench.splits import FULL
 
 
@@ -34,6 +36,7 @@ def load(path: str | Path) -> list[dict]:
 def _row(entry: dict) -> dict:
     run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
     test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
+    claim = entry["claim"] or {}
     return {
         "dataset": run["dataset"],
         "encoding": run["encoding"],
@@ -49,6 +52,10 @@ def _row(entry: dict) -> dict:
         "split": run["split"],
         "test_size": run["test_size"],
         "status": entry["status"],
+        "reason": entry["reason"],
+        "depth_limit": entry["depth_limit"],
+        "claimed_status": claim.get("status"),
+        "claimed_objective": claim.get("objective"),
         "objective": entry["objective"],
         "objective_bound": entry["objective_bound"],
         "gap": entry["gap"],
@@ -69,6 +76,8 @@ def _row(entry: dict) -> dict:
         "encode_seconds": seconds["encode"],
         "warm_up_seconds": seconds["warm_up"],
         "search_seconds": seconds["search"],
+        "call_seconds": median_low(seconds["calls"]) if seconds["calls"] else None,
+        "searches": len(seconds["searches"]),
         "peak_rss_mib": entry["peak_rss_mib"],
         "rows": data["rows"],
         "features": data["features"],
@@ -93,8 +102,14 @@ def _row(entry: dict) -> dict:
 
 CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may be constrained by
 # Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
-_WHOLE = ("max_depth", "max_splits", "rows_test", "errors_test", "cost_bound", "limit_iterations")
-_REAL = ("objective_bound", "gap", "accuracy_test", "limit_seconds", "limit_memory_mib")
+_WHOLE = (
+    *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
+    *("splits", "leaves", "depth", "iterations", "limit_iterations"),
+)
+_REAL = (
+    *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
+    *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
+)
 _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "seed"]
 
 
@@ -111,9 +126,11 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     pandas.DataFrame
         Sorted by dataset, encoding, algorithm, lambda, penalty, constraints and split, "full" before the seeds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
-        whole numbers, in units of which one error costs ``cost_of_error``.
+        whole numbers, in units of which one error costs ``cost_of_error``. A status "optimal" that the tree of
+        another run refutes is "wrong_certificate" here, with the ``reason``: :mod:`optree.bench.certificates`.
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
     seed = pd.to_numeric(table["split"].replace(FULL, "-1"))
-    return table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed").reset_index(drop=True)
+    table = table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed")
+    return refute(table.reset_index(drop=True))

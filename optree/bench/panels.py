@@ -48,12 +48,12 @@ def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
     return [*named, *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
 
 
-def _page(rows: int, columns: int, legend_lines: int) -> Figure:
+def _page(rows: int, columns: int, legend_lines: int, large: bool) -> Figure:
     """An empty figure with room for the panels, their titles and the legend.
 
     Margins are fixed: matplotlib's automatic layouts take most of a minute for 36 panels.
     """
-    panel = np.array([4.0 if columns == 1 else 1.95, 1.25])  # inches: width, height
+    panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 1.95, 1.25])  # inches: width, height
     gap = np.array([0.5, 0.72])
     before, after = np.array([0.75, 0.6]), np.array([0.2, 0.5 + 0.17 * legend_lines])
     size = before + np.array([columns, rows]) * (panel + gap) - gap + after
@@ -62,13 +62,21 @@ def _page(rows: int, columns: int, legend_lines: int) -> Figure:
     return figure
 
 
-def grid(cells: Iterable[tuple], draw: Callable[[Axes, tuple], None], x: str, y: str, legend: list, share=False):
-    """A figure with a panel per cell, three or four to a row; ``draw(ax, cell)`` fills one."""
+def grid(
+    cells: Iterable[tuple],
+    draw: Callable[[Axes, tuple], None],
+    x: str,
+    y: str,
+    legend: list,
+    share: bool = False,
+    large: bool = False,
+) -> Figure:
+    """A figure with a panel per cell, three or four to a row, ``large`` ones square; ``draw(ax, cell)`` fills one."""
     cells = sorted(set(cells))
     encodings = max((sum(other[0] == cell[0] for other in cells) for cell in cells), default=0)
     columns = min(max(len(cells), 1), 3 if encodings == 3 else 4)
     rows, legend_columns = max(1, ceil(len(cells) / columns)), max(2, columns)
-    figure = _page(rows, columns, ceil(len(legend) / legend_columns))
+    figure = _page(rows, columns, ceil(len(legend) / legend_columns), large)
     first = None
     for number, cell in enumerate(cells, 1):
         ax = figure.add_subplot(rows, columns, number, sharex=first, sharey=first)

@@ -106,7 +106,7 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
     """
-    table = summarise(runs).sort_values(["leaves", "lambda"])
+    table = summarise(runs[runs["objective"].notna()]).sort_values(["leaves", "lambda"])
     table = table.assign(name=_names(table))
     looks = panels.looks(table["name"])
     train, test = _all_rows_or_seeds(table), table[table["accuracy_test"].notna()]
@@ -154,10 +154,11 @@ def anytime(records: Iterable[dict]) -> Figure:
     Parameters
     ----------
     records : iterable of dict
-        Drawn is the smallest lambda of each exact algorithm, of searches with at least :data:`LEAST_ITERATIONS`
-        iterations, if there are any.
+        Drawn is the smallest lambda of each exact algorithm of ours (peers tell no course), of searches with at least
+        :data:`LEAST_ITERATIONS` iterations, if there are any.
     """
-    chosen = [_pick(group) for group in _by_cell(record for record in records if record["exact"]).values()]
+    watched = (record for record in records if record["exact"] and record["claim"] is None and record["trace"])
+    chosen = [_pick(group) for group in _by_cell(watched).values()]
     chosen = [record for record in chosen if record["counters"]["iterations"] >= LEAST_ITERATIONS] or chosen
     looks = panels.looks(record["run"]["algorithm"] for record in chosen)
 
@@ -200,8 +201,12 @@ def representatives(records: Iterable[dict]) -> dict[tuple[str, str, str], dict]
     It is the one with the smallest lambda among those that are, as far as possible, trained on all rows, small enough
     to be read (:data:`MOST_SPLITS`), and not stopped by a limit.
     """
-    small = (lambda record: record["size"]["splits"] <= MOST_SPLITS, lambda record: record["status"] in _ENDED)
-    return {cell: _pick(group, *small) for cell, group in _by_cell(records).items()}
+    wishes = (
+        lambda record: record["tree"] is not None,
+        lambda record: record["tree"] is None or record["size"]["splits"] <= MOST_SPLITS,
+        lambda record: record["status"] in _ENDED,
+    )
+    return {cell: _pick(group, *wishes) for cell, group in _by_cell(records).items()}
 
 
 @rc_context(panels.STYLE)
@@ -210,12 +215,16 @@ def tree(record: dict) -> Figure:
     run, size = record["run"], record["size"]
     depth = "" if run["max_depth"] is None else f", depth at most {run['max_depth']}"
     seed = "" if run["split"] == FULL else f", seed {run['split']}"
-    title = (
-        f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{seed}\n"
+    title = f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{seed}\n"
+    figure = Figure()
+    if record["tree"] is None:
+        figure.set_size_inches(6.2, 1)
+        figure.text(0.02, 0.9, f"{title}no tree ({record['status']}): {record['reason']}", va="top", fontsize=8.5)
+        return figure
+    title += (
         f"objective {record['objective']:.5f} ({record['status']}), accuracy {record['train']['accuracy']:.4f}, "
         f"splits {size['splits']}, leaves {size['leaves']}, depth {size['depth']}"
     )
-    figure = Figure()
     ax = views.plot(Tree.from_dict(record["tree"]), figure.add_axes((0, 0, 1, 1)))
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     width, height = max(right - left, 6.2), top - bottom + 0.5

@@ -10,8 +10,11 @@ from typing import Any
 
 from optree.bench import schema
 from optree.errors import OptreeError
+from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
+# How a peer's run can end beside what a search can: see optree.bench.peer.
+PEER_STATUSES = ("wrong_certificate", "killed", "error", "skipped")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Run:
         Share of rows held out by a seed, a decimal.
     limits : dict
         Fields of :class:`~optree.budget.Budget`.
+    repeats : int
+        How many searches are done at most; see :data:`optree.bench.entries.REPEAT_SECONDS`.
+    depth_of : str or None
+        The algorithm of the configuration whose tree's depth is told to this one as its limit, in place of
+        ``max_depth``.
     """
 
     dataset: str
@@ -54,6 +62,12 @@ class Run:
     test_size: str = "0.2"
     parameters: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, float | None] = field(default_factory=dict)
+    repeats: int = 1
+    depth_of: str | None = None
+
+    def objective(self, max_depth: int | None) -> Objective:
+        """What is minimised, with this depth limit: ``self.max_depth``, unless another was told."""
+        return Objective.of(self.regularization, self.penalty, max_depth, self.max_splits, self.min_samples_leaf)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -13,10 +13,10 @@ import time
 import numpy as np
 
 from optree import solvers
-from optree.bench import environment, record
+from optree.bench import record
 from optree.bench.cli import reporting
+from optree.bench.entries import REPEAT_SECONDS, Found, divide, entry, median_search, seed, summary, told_depth
 from optree.bench.record import Run
-from optree.bench.splits import test_rows
 from optree.budget import Budget, peak_rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective
@@ -39,14 +39,6 @@ def _warm_up(solver: Solver, objective: Objective, parameters: dict) -> float:
     return time.perf_counter() - start
 
 
-def _score(tree, problem: Problem) -> dict | None:
-    """Errors and accuracy of a tree, recomputed from the rows; None without rows."""
-    if problem is None:
-        return None
-    errors = tree.errors(problem)
-    return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight}
-
-
 def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
     """Nobody grades himself: the cost is recomputed from the tree, and a proof must not contradict it."""
     cost = objective.cost(result.tree, result.scale, result.tree.loss(train))
@@ -60,7 +52,19 @@ def _check(result: Result, objective: Objective, train: Problem, where: str) -> 
         raise OptreeError(f"{where}: its tree breaks {name} = {objective.constraints[name]} with {value}")
 
 
-def solve(problem: Problem, notes: dict, run: Run) -> dict:
+def _search(solver: Solver, train: Problem, objective: Objective, run: Run) -> tuple[list[Result], list[float]]:
+    """Search ``run.repeats`` times, or less often if :data:`REPEAT_SECONDS` are spent or a limit was reached."""
+    budget, results, calls = Budget(**run.limits), [], []
+    while len(results) < run.repeats and sum(calls) < REPEAT_SECONDS:
+        start = time.perf_counter()
+        results.append(solver.solve(train, objective, budget, seed(run), **run.parameters))
+        calls.append(time.perf_counter() - start)
+        if results[-1].status not in ("optimal", "heuristic"):
+            break
+    return results, calls
+
+
+def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
     """Do a run and return its record.
 
     Parameters
@@ -70,6 +74,8 @@ def solve(problem: Problem, notes: dict, run: Run) -> dict:
     notes : dict
         What the encode step wrote beside it: ``data`` (provenance) and ``seconds``.
     run : Run
+    reference : dict, optional
+        The record of ``run.depth_of``: the depth of its tree is the depth limit.
 
     Raises
     ------
@@ -77,55 +83,26 @@ def solve(problem: Problem, notes: dict, run: Run) -> dict:
         For what the solver does not accept, and for a result that its own tree contradicts.
     """
     solver = solvers.get(run.solver)
-    objective = Objective.of(run.regularization, run.penalty, run.max_depth, run.max_splits, run.min_samples_leaf)
-    budget = Budget(**run.limits)
-    held_out = test_rows(problem.y, run.split, run.test_size)
-    train = problem.take(np.flatnonzero(~held_out))
-    test = problem.take(np.flatnonzero(held_out)) if held_out.any() else None
+    objective = run.objective(told_depth(run, reference))
+    train, _ = divide(problem, run)
     warm_up_seconds = _warm_up(solver, objective, run.parameters)
-    seed = int(run.split) if run.split.isdigit() else 0
-    result = solver.solve(train, objective, budget, seed, **run.parameters)
-    _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
-    bound = None if result.lower_bound is None else 1 - float(result.lower_bound_in_rows / train.total_weight)
-    value = 1 - float(result.cost_in_rows / train.total_weight)
-    return {
-        "run": {**run.__dict__},
-        "data": notes["data"] | {"encoded_features": len(problem.features), "parts": int(problem.n_parts.sum())},
-        "status": result.status,
-        "cost": {
-            "value": result.cost,
-            "lower_bound": result.lower_bound,
-            "error_unit": result.scale.error,
-            "penalty_unit": result.scale.penalty,
-        },
-        "objective": value,
-        "objective_bound": bound,
-        "gap": None if bound is None else bound - value,
-        "train": _score(result.tree, train),
-        "test": _score(result.tree, test),
-        "size": {"splits": result.tree.n_splits, "leaves": result.tree.n_leaves, "depth": result.tree.depth},
-        "counters": result.counters,
-        "iteration": solver.iteration,
-        "exact": solver.exact,
-        "seconds": {"encode": notes["seconds"], "warm_up": warm_up_seconds, "search": result.search_seconds},
-        "peak_rss_mib": peak_rss_mib(),
-        "trace": [list(point) for point in result.trace],
-        "tree": result.tree.to_dict(),
-        "environment": environment.describe(sys.argv),
-    }
-
-
-def summary(entry: dict) -> str:
-    """One line on a record, for the screen."""
-    run = entry["run"]
-    depth = "" if run["max_depth"] is None else f" depth {run['max_depth']}"
-    gap = f" gap {entry['gap']:.4f}" if entry["gap"] else ""
-    return (
-        f"{run['algorithm']} on {run['dataset']}/{run['encoding']} lambda {run['regularization']}{depth} "
-        f"split {run['split']}: {entry['status']}{gap}, objective {entry['objective']:.5f}, "
-        f"{entry['size']['splits']} splits, {entry['counters']['iterations']} iterations, "
-        f"{entry['seconds']['search']:.3f} s (+ {entry['seconds']['warm_up']:.1f} s warm-up)"
+    results, calls = _search(solver, train, objective, run)
+    for result in results:
+        _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
+    searches = tuple(result.search_seconds for result in results)
+    result = results[median_search(searches)]
+    found = Found(
+        status=result.status,
+        tree=result.tree,
+        lower_bound=result.lower_bound,
+        counters=result.counters,
+        searches=searches,
+        calls=tuple(calls),
+        warm_up_seconds=warm_up_seconds,
+        peak_rss_mib=peak_rss_mib(),
+        trace=result.trace,
     )
+    return entry(problem, notes, run, solver, objective, found)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -134,12 +111,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("problem", help="an encoded problem (.npz)")
     parser.add_argument("record", help="the run record to write (.json)")
     parser.add_argument("--run", required=True, help="the run, as JSON; see optree.bench.record.Run")
+    parser.add_argument("--depth-of", help="the record whose tree's depth is the depth limit (.json)")
     parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
     options = parser.parse_args(arguments)
     with reporting(options.log):
-        entry = solve(*Problem.load(options.problem), Run.from_json(options.run))
-        record.write(entry, options.record)
-        print(summary(entry), file=sys.stderr)
+        reference = record.read(options.depth_of) if options.depth_of else None
+        made = solve(*Problem.load(options.problem), Run.from_json(options.run), reference)
+        record.write(made, options.record)
+        print(summary(made), file=sys.stderr)
 
 
 if __name__ == "__main__":

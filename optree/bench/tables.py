@@ -17,6 +17,10 @@ STATUS = {
     "iteration_limit": "stopped by the iteration limit",
     "memory_limit": "stopped by the memory limit",
     "interrupted": "stopped by the user",
+    "wrong_certificate": "claims a proof or a bound that a tree refutes: its own, or another algorithm's",
+    "killed": "ended by a signal that was not ours",
+    "error": "crashed, or gave what is no answer",
+    "skipped": "not run, its environment could not be made or it waits for what is not there",
 }
 _TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
 # Each cell of the summary is one of these; "rows" is "full" or the number of seeds.
@@ -67,23 +71,28 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     return table.assign(rows=table["rows"].where(table["rows"] == FULL, seeds)).drop(columns="runs")
 
 
-def _number(decimals: int) -> Callable[[float], str]:
+def number(decimals: int) -> Callable[[float], str]:
     return lambda value: "" if pd.isna(value) else f"{value:,.{decimals}f}"
 
 
 def _size(value: float) -> str:
+    if pd.isna(value):
+        return ""
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
 def seconds(value: float) -> str:
-    """Seconds with the digits that a clock can vouch for: 0.0014, 0.776, 4.38, 22.1, 300."""
-    decimals = next((digits for limit, digits in ((0.1, 4), (1, 3), (10, 2), (100, 1)) if value < limit), 0)
+    """Seconds with the digits that a clock can vouch for: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for none."""
+    if pd.isna(value):
+        return ""
+    digits = ((0.001, 5), (0.1, 4), (1, 3), (10, 2), (100, 1))
+    decimals = next((decimals for limit, decimals in digits if value < limit), 0)
     return f"{value:.{decimals}f}"
 
 
 def _spread(table: pd.DataFrame, name: str) -> pd.Series:
     """Mean and standard deviation, as far as there is one."""
-    mean, deviation = table[name].map(_number(4)), table[f"{name}_std"].map(_number(4))
+    mean, deviation = table[name].map(number(4)), table[f"{name}_std"].map(number(4))
     return mean + deviation.map(lambda text: f" ± {text}" if text else "")
 
 
@@ -102,16 +111,16 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             },
             "rows": table["rows"],
             "status": table["status"],
-            "objective": table["objective"].map(_number(5)),
-            "gap": table["gap"].map(lambda gap: "0" if gap == 0 else _number(5)(gap)),
+            "objective": table["objective"].map(number(5)),
+            "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
             "accuracy": _spread(table, "accuracy_train"),
             "test accuracy": _spread(table, "accuracy_test"),
             "splits": table["splits"].map(_size),
             "leaves": table["leaves"].map(_size),
             "depth": table["depth"].map(_size),
-            "iterations": table["iterations"].map(_number(0)),
+            "iterations": table["iterations"].map(number(0)),
             "seconds": table["search_seconds"].map(seconds),
-            "MiB": table["peak_rss_mib"].map(_number(0)),
+            "MiB": table["peak_rss_mib"].map(number(0)),
         }
     )
     return shown.drop(columns=[name for name in ("penalty per", *_TITLES.values()) if shown[name].nunique() == 1])
@@ -159,7 +168,8 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     return (
         f"status: {'; '.join(statuses)}.",
         f"One iteration: {'; '.join(f'{name} = {text}' for name, text in iterations)}.",
-        "seconds = wall-clock seconds of the search alone, after a warm-up; MiB = peak memory of the whole process. "
+        "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
+        "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",
         f"Measured on {'; '.join(machines)} with {', '.join(versions)}; "
         f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}." if commits else "."),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
 from numbers import Number
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,8 +17,10 @@ from optree import solvers, views
 from optree.budget import Budget
 from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
+from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.tree import Tree
 
 
 class TreeViews:
@@ -49,7 +54,7 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
     status_ : str
         "optimal", or the limit that ended the search.
     cost_, lower_bound_ : Fraction
-        Cost of the tree and the proven lower bound, in rows (errors + penalty), exactly. The bound of a heuristic is
+        Cost of the tree and the proven lower bound, in rows (loss + penalty), exactly. The bound of a heuristic is
         None.
     gap_ : float
         ``(cost_ - lower_bound_)`` as a share of the total weight; 0 when optimal, None without a bound.
@@ -80,7 +85,7 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Classes, of any type.
         sample_weight : array-like of shape (n,), optional
-            Non-negative whole numbers.
+            Not negative; decimals are read as they print.
 
         Returns
         -------
@@ -91,32 +96,58 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         OptreeError
             A ValueError of one line for missing values, constant data, a single class, parameters out of range.
         """
-        objective = Objective.of(self.regularization, getattr(self, "penalty", "split"), self.max_depth)
+        objective = self._objective()
         budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        problem, unit = self._problem(X, y, sample_weight)
+        seed = getattr(self, "random_state", None) or 0
+        start = self._start(problem, objective)
+        result = solvers.get(self._solver).solve(problem, objective, budget, seed, start, **self._parameters())
+        cost, bound = result.cost_in_rows, result.lower_bound_in_rows
+        self._keep(result.tree, result.status, cost, bound, problem.total_weight, unit)
+        if result.status not in ("optimal", "heuristic"):
+            text = (
+                f"the search was ended by its {result.status} with a gap of {self.gap_:.4f}; the tree is the best found"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+        return self
+
+    def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
+        """Set what a fit leaves behind; cost, bound and total weight in ``unit``."""
+        self.tree_, self.status_ = tree, status
+        self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
+        self.gap_ = None if bound is None else float((cost - bound) / total)
+        self.objective_ = 1 - float(cost / total)
+
+    def _objective(self) -> Objective:
+        """What the parameters ask for; those that a subclass does not have are left as they are."""
+        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
+        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
+
+    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
+        """The encoded problem, and what a weight of one stands for there; sets ``classes_`` and ``encoder_``."""
         X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True)
         check_classification_targets(y)
-        weights = _whole_weights(sample_weight, X)
-        if not weights.all():  # a row without weight is as good as not there
-            kept = np.flatnonzero(weights)
-            X, y, weights = X.iloc[kept] if hasattr(X, "iloc") else X[kept], y[kept], weights[kept]
+        if sample_weight is not None:
+            kept = np.asarray(sample_weight) != 0  # a row without weight is as good as not there
+            if kept.shape == y.shape and kept.any() and not kept.all():
+                X, y, sample_weight = X[kept], y[kept], np.asarray(sample_weight)[kept]
         self.classes_, labels = np.unique(y, return_inverse=True)
         names = tuple(map(str, self.classes_))
         if len(names) < 2:
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
+        weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
+        costs, one = whole_costs(getattr(self, "costs", None), self.classes_)
         self.encoder_ = Encoder(self._encoding).fit(X, labels, categorical=self.categorical_features, classes=names)
-        problem = Problem(self.encoder_.transform(X), labels, self.encoder_.features_, names, weights)
-        seed = getattr(self, "random_state", None) or 0
-        result = solvers.get(self._solver).solve(problem, objective, budget, seed, **self._parameters())
-        self._keep(result, problem.total_weight)
-        return self
+        codes = self.encoder_.transform(X)
+        return Problem(codes, labels, self.encoder_.features_, names, weights, costs, one), unit
 
-    def _keep(self, result, total_weight: int) -> None:
-        self.tree_, self.status_ = result.tree, result.status
-        self.cost_, self.lower_bound_ = result.cost_in_rows, result.lower_bound_in_rows
-        bounded = self.lower_bound_ is not None
-        self.gap_ = float((self.cost_ - self.lower_bound_) / total_weight) if bounded else None
-        self.objective_ = 1 - float(self.cost_ / total_weight)
-        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+    def _start(self, problem: Problem, objective: Objective) -> Tree | None:
+        """With ``warm_start``: the tree of the last fit, if it was over the same features and keeps the constraints."""
+        tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
+        if tree is None or tree.features != problem.features or tree.classes != problem.classes:
+            return None
+        return None if objective.broken(tree.refit(problem), problem) else tree
 
     def _table(self, X, y="no_validation", *, reset: bool):
         """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
@@ -148,17 +179,3 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         """The node of ``tree_`` where each row of X ends."""
         codes = self._codes(X)
         return self.tree_.apply(codes)
-
-
-def _whole_weights(sample_weight, X) -> np.ndarray:
-    """Sample weights as whole numbers; one each by default."""
-    if sample_weight is None:
-        return np.ones(len(X), np.int64)
-    weights = np.asarray(sample_weight, float)
-    if weights.shape != (len(X),):
-        raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, ({len(X)},), is needed")
-    if not (np.isfinite(weights).all() and (weights == np.round(weights)).all() and weights.min() >= 0):
-        raise OptreeError("sample_weight: only whole numbers >= 0 are accepted, for costs are exact; scale the weights")
-    if not weights.any():
-        raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
-    return weights.astype(np.int64)

@@ -19,8 +19,8 @@ class BranchesClassifier(TreeClassifier):
         as written.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
-    time_limit : float or None, default=None
-        Seconds of search.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
     memory_limit : float or None, default=None
         MiB of memory of the whole process.
     iteration_limit : int or None, default=None
@@ -54,7 +54,7 @@ class BranchesClassifier(TreeClassifier):
         regularization=0.01,
         *,
         max_depth=None,
-        time_limit=None,
+        time_limit=30,
         memory_limit=None,
         iteration_limit=None,
         categorical_features="from_dtype",

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from copy import copy
+from fractions import Fraction
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.solvers.path import lambda_path
 
 
 class OptimalTreeClassifier(TreeClassifier):
     """Optimal sparse trees, by the engine of this package.
 
-    Minimises the share of misclassified rows plus ``regularization`` for each split or leaf, with a proof. Categorical
-    columns are split all ways at once, numeric ones at thresholds.
+    Minimises the share of misclassified rows, or what ``costs`` say, plus ``regularization`` for each split or leaf,
+    with a proof. Categorical columns are split all ways at once or one category against the rest, numeric ones at
+    thresholds. Of trees of equal cost the first in the order of the search is returned, the same on every machine; a
+    leaf rather than splits that merely pay for themselves.
 
     Parameters
     ----------
@@ -21,16 +33,29 @@ class OptimalTreeClassifier(TreeClassifier):
         What lambda is paid for. The same for binary splits; a split of many parts has many leaves.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
+    max_splits : int or None, default=None
+        The greatest number of splits of the tree.
+    min_samples_leaf : int, default=1
+        The least number of rows in a leaf, whatever their weights; parts of a split without any do not count.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
+    costs : array-like of shape (K, K) or None, default=None
+        ``costs[i][j]``: what it costs, in rows, to predict ``classes_[j]`` for a row of ``classes_[i]``; not negative.
+        By default one for each wrong class.
     max_thresholds : int or None, default=None
         The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=None
-        Seconds of search.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
     memory_limit : float or None, default=None
         MiB of memory of the whole process.
     iteration_limit : int or None, default=None
         Sets of rows visited.
     categorical_features : "from_dtype", mask or names, default="from_dtype"
         Which columns hold categories.
+    one_vs_rest : bool or names, default=False
+        Which categorical columns are split one category against the rest; the others are split all ways at once.
+    warm_start : bool, default=False
+        Start from the tree of the last ``fit``, if it was over the same features. The result is optimal all the same.
     unseen : {"error", "ignore"}, default="error"
         What to do when a row to predict has a category that was not there in ``fit``: refuse, or let the row stop at
         the split and take the class of the training rows there.
@@ -58,25 +83,73 @@ class OptimalTreeClassifier(TreeClassifier):
         *,
         penalty="split",
         max_depth=None,
+        max_splits=None,
+        min_samples_leaf=1,
+        class_weight=None,
+        costs=None,
         max_thresholds=None,
-        time_limit=None,
+        time_limit=30,
         memory_limit=None,
         iteration_limit=None,
         categorical_features="from_dtype",
+        one_vs_rest=False,
+        warm_start=False,
         unseen="error",
     ):
         self.regularization = regularization
         self.penalty = penalty
         self.max_depth = max_depth
+        self.max_splits = max_splits
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.costs = costs
         self.max_thresholds = max_thresholds
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.iteration_limit = iteration_limit
         self.categorical_features = categorical_features
+        self.one_vs_rest = one_vs_rest
+        self.warm_start = warm_start
         self.unseen = unseen
 
     @property
     def _encoding(self) -> EncodingSpec:
+        every = isinstance(self.one_vs_rest, (bool, np.bool_))
         return EncodingSpec(
-            categorical="ordinal", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
+            categorical="onehot" if every and self.one_vs_rest else "ordinal",
+            onehot=() if every else tuple(map(str, self.one_vs_rest)),
+            numeric="thresholds",
+            max_cuts=self.max_thresholds,
+            unseen=self.unseen,
         )
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
+        """All trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits are for the whole.
+
+        Returns
+        -------
+        list of (float, OptimalTreeClassifier)
+            By falling lambda: the greatest lambda at which a tree is optimal, and a fitted estimator with that tree; it
+            stays optimal down to the next one's. Each is fit to predict, and says for which lambda it is by its
+            ``regularization``.
+        """
+        base = clone(self)
+        problem, unit = base._problem(X, y, sample_weight)
+        budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        path = lambda_path(problem, self._objective(), budget)
+        if path.status != "optimal":
+            reached = float(path.stretches[-1].lowest) if path.stretches else 1
+            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=2)
+        base.counters_, base.search_seconds_, base.trace_ = path.counters, path.search_seconds, ()
+        models = []
+        for stretch in path.stretches:
+            model = copy(base).set_params(regularization=str(stretch.highest))
+            cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
+            model._keep(stretch.tree, "optimal", cost, cost, problem.total_weight, unit)
+            models.append((float(stretch.highest), model))
+        return models

@@ -20,6 +20,7 @@ tree.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from optree.problem import Problem
 from optree.result import Outcome, Trace
 from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
+from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import Rules
 from optree.solvers.kernels.layout import Layout, layout
@@ -44,6 +46,7 @@ _SWITCHES = {
     "lazy": "count the pairs of a split only if its own bound can win",
     "best_first": "best first over the splits of the root; else depth first there too",
     "peek": "on a second visit, ask the memo before pairs are counted",
+    "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
     "duplicates": "drop splits that are the same partition of the rows as another",
 }
 
@@ -59,8 +62,14 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
-        **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "peek", "duplicates")},
+        **{
+            name: on[name]
+            for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "peek", "duplicates")
+        },
     )
+
+
+_FEW, _TRIED = 8, 50_000  # a limit of more splits: so many iterations without it come first
 
 
 class Search:
@@ -84,8 +93,12 @@ class Search:
         self.leaf = int(losses.sum(axis=0).min()) - self.constant
         self.problem, self.objective, self.switches = problem, objective, switches
         self.left = -1 if objective.max_depth is None else objective.max_depth
-        data = layout(problem, objective.min_samples_leaf > 1) if self.leaf and self.left else None
-        self.data, self.memo, self.stack, self.scale = data, None, None, None
+        data = (
+            layout(problem, objective.min_samples_leaf > 1)
+            if self.leaf and self.left and objective.max_splits != 0
+            else None
+        )
+        self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
         if data is not None:
             self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
 
@@ -97,16 +110,15 @@ class Search:
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
-        if self.memo.used[0] == 0:
+        at = tables.look_up(self.memo, self.data, *self._root())
+        if at < 0:
             return self.known, min(self.known, self.rules.penalty)
-        if self.stack.state[kernel.DEPTH] < 1:
-            upper, lower = int(self.memo.entry[0]["upper"]), int(self.memo.entry[0]["lower"])
-        else:
+        upper, lower = int(self.memo.entry[at]["upper"]), int(self.memo.entry[at]["lower"])
+        if self.stack.state[kernel.DEPTH] > 0:
             root = self.stack.frame[1]
             candidates = self.stack.order[1, : root["n_candidates"]]
             upper = int(root["upper"])
-            lower = min([int(root["floor"]), *self.stack.total[1, candidates].tolist()])
-            lower = max(lower, int(self.memo.entry[0]["lower"]))
+            lower = max(lower, min([int(root["floor"]), *self.stack.total[1, candidates].tolist()]))
         upper = min(upper, self.known)
         return upper, min(lower, upper)
 
@@ -136,14 +148,21 @@ class Search:
         else:
             self._tune(scale)
             budget = self.known if hoped is None else min(self.known, hoped - self.offset + 1)
-            status = self._run(budget, clock, trace)
+            status = self._try_without_limit(clock) or self._run(budget, clock, trace)
             if status is None:
                 status = self._run(self.known, clock, trace)
             lower = self.interval()[1]
-        found = self.data is not None and self.scale == scale and int(self.memo.entry[0]["upper"]) < self.known
+        found = self._found(scale)
         if not found and (known is None or leaf < known - self.offset):
             return status, lower + self.offset, Tree.grow(self.problem, lambda rows, state: (LEAF, []))
-        return status, lower + self.offset, self._tree() if found else None
+        return status, lower + self.offset, self._best() if found else None
+
+    def _found(self, scale: Scale) -> bool:
+        """Whether a tree cheaper than the known one was found."""
+        if self.data is None or self.scale != scale:
+            return False
+        at = self._known(*self._root())
+        return at >= 0 and int(self.memo.entry[at]["upper"]) < self.known
 
     def _tune(self, scale: Scale) -> None:
         """Make ready for costs in these units.
@@ -165,9 +184,37 @@ class Search:
         self.scale, self.rules = scale, _rules(scale, self.objective, self.data, self.switches)
         self.stack.stride[:] = self.rules.step
 
-    def _run(self, budget: int, clock: Clock, trace: Trace) -> str | None:
-        """Search in slices until the root is solved or a limit is reached; the status, None if no tree costs less."""
+    def _try_without_limit(self, clock: Clock) -> str | None:
+        """Prepare for a limit on splits. "optimal" if a search without it, of some iterations, ends with fewer splits.
+
+        With many splits to share out the search under a limit is the slower one, and what was found bounds it.
+        """
+        limit = self.objective.max_splits
+        useful = self.leaf * self.scale.error // self.scale.penalty if self.scale.penalty else INFINITE
+        self.spare = -1
+        if limit is None or useful <= limit:
+            return None
+        if limit > _FEW:
+            status = self._run(self.known, clock, Trace(clock), most=_TRIED)
+            if status == "optimal" and self._found(self.scale) and self._best().n_splits <= limit:
+                return status
+        self.spare = limit
+        if self.shares is None:
+            self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
+        return None
+
+    def _root(self) -> tuple[np.ndarray, int, int]:
+        """The words of its rows, levels and splits left."""
+        return self.stack.key[0].copy(), self.left, self.spare
+
+    def _run(self, budget: int, clock: Clock, trace: Trace, most: int | None = None) -> str | None:
+        """Search in slices until the root is solved or a limit is reached; the status.
+
+        None if no tree costs less than the budget, or after ``most`` iterations.
+        """
         pace, stack = Pace(clock), self.stack
+        end = None if most is None else self.counters["iterations"] + most
+        stack.frame[0]["spare"] = self.spare
         stack.state[kernel.DEPTH] = stack.state[kernel.STARTED] = 0
         stack.frame[0]["budget"] = budget
         status, code = None, kernel.PAUSED
@@ -177,57 +224,95 @@ class Search:
                 trace.add(upper + self.offset, lower + self.offset)
                 if lower == upper:
                     status = "optimal"
-                elif code == kernel.COMPLETE:
-                    return None
+                elif code == kernel.COMPLETE or (end is not None and self.counters["iterations"] >= end):
+                    break
                 elif not (status := clock.limit(self.counters["iterations"])):
                     iterations = self.counters["iterations"]
-                    code = kernel.search(self.data, self.memo, stack, self.rules, pace.next(iterations))
+                    code = self._kernel("search", pace.next(iterations))
                     if code == kernel.NO_ROOM:
                         self.memo, status = tables.grow_memo(self.memo, clock, iterations)
                     elif code == kernel.NO_DEPTH:
-                        status = tables.grow_stack(stack, clock, iterations)
+                        status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        kernel.close(self.data, self.memo, stack, self.rules)
+        self._kernel("close")
         return status
 
-    def _tree(self) -> Tree:
+    def _kernel(self, name: str, *arguments):
+        """Call a kernel; those for a limit on splits are compiled only if there is one."""
+        if self.spare < 0:
+            return getattr(kernel, name)(self.data, self.memo, self.stack, self.rules, *arguments)
+        function = getattr(limited_search, f"{name}_limited")
+        return function(self.data, self.memo, self.stack, self.shares, self.rules, *arguments)
+
+    def _best(self) -> Tree:
+        return self._tree(self.problem, self._root())
+
+    def _tree(self, problem: Problem, root: tuple[np.ndarray, int, int]) -> Tree:
         """The tree of the best splits seen: those of the memo, and for rows that it does not hold the best stump."""
-        data, memo, problem = self.data, self.memo, self.problem
+        data, memo = self.data, self.memo
 
         def choose(rows: np.ndarray, state) -> tuple[int, list]:
-            key, left = state
-            if key is None or left == 0:
+            key, left, spare = state
+            if key is None or 0 in (left, spare):
                 return LEAF, []
-            at = tables.look_up(memo, data, key, left)
-            at = -1 if at >= 0 and memo.entry[at]["upper"] == INFINITE else at  # known at another penalty only
-            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(rows)
+            at = self._known(key, left, spare)
+            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(key)[1]
             if f < 0:
                 return LEAF, []
             j, below = int(data.feature[f]), left - 1 if left > 0 else left
             clauses = data.clause_of[j, : problem.n_parts[j]]
-            known = [None if at < 0 or clause < 0 else key & data.rows[clause] for clause in clauses]
-            return j, [(words, below) for words in known]
+            parts = [None if at < 0 or clause < 0 else key & data.rows[clause] for clause in clauses]
+            shares = [-1] * len(parts)
+            if spare > 0 and at >= 0:
+                shares = self._share_out(problem, rows, j, parts, below, spare - 1)
+            return j, [(words, below, share) for words, share in zip(parts, shares, strict=True)]
 
-        return Tree.grow(problem, choose, (data.rows[-1].copy(), self.left))
+        return Tree.grow(problem, choose, root)
 
-    def _stump(self, rows: np.ndarray) -> int:
-        """The feature of the best stump of some rows, -1 if a leaf is as good."""
-        rows = rows[self.problem.weights[rows] > 0]
-        if not len(rows):
-            return -1
-        codes, loss = self.problem.codes[rows], self.problem.losses(rows)
-        best, chosen = int(loss.sum(axis=0).min()) * self.rules.error, -1
-        for f, j in enumerate(self.data.feature):
-            order = np.argsort(codes[:, j], kind="stable")
-            first = np.flatnonzero(np.diff(codes[order, j], prepend=-1))
-            if np.diff(first, append=len(rows)).min() < self.rules.least:
+    def _known(self, key: np.ndarray, left: int, spare: int) -> int:
+        """The entry of a set of rows, -1 if there is none of which a tree is known."""
+        at = tables.look_up(self.memo, self.data, key, left, spare)
+        return at if at >= 0 and self.memo.entry[at]["upper"] < INFINITE else -1  # INFINITE: from another penalty
+
+    def _share_out(self, problem, rows: np.ndarray, j: int, parts: list, left: int, spare: int) -> list[int]:
+        """How many of ``spare`` splits each part of a split gets, -1 for as many as its best tree has anyway."""
+        best = {0: (0, [])}  # by splits given away
+        for part, words in enumerate(parts):
+            held = rows[problem.codes[rows, j] == part]
+            ways = [(0, 0, 0)]  # splits, share, cost
+            if words is not None and len(held):
+                ways = [(0, 0, int(problem.losses(held).sum(axis=0).min()) * self.rules.error)]
+                ways += [(1, 1, self._stump(words)[0])] if spare and left else []
+                for share in range(1, spare + 1):
+                    if (at := self._known(words, left, share)) >= 0:
+                        ways.append((share, share, int(self.memo.entry[at]["upper"])))
+                if (at := self._known(words, left, -1)) >= 0:
+                    size = self._tree(problem.take(held), (words, left, -1)).n_splits
+                    ways.append((size, -1, int(self.memo.entry[at]["upper"])))
+            after: dict[int, tuple[int, list[int]]] = {}
+            for given, (cost, shares) in best.items():
+                for size, share, more in ways:
+                    if given + size <= spare and (given + size not in after or cost + more < after[given + size][0]):
+                        after[given + size] = (cost + more, [*shares, share])
+            best = after
+        return min(best.values(), key=lambda way: way[0])[1]
+
+    def _stump(self, key: np.ndarray) -> tuple[int, int]:
+        """The cost of the best stump of a set of rows, and its feature; of a leaf, and -1, if that is as good."""
+        data, rules, counts = self.data, self.rules, tables.count_clauses(self.data, key)
+        n = counts[:, -3] if rules.least else counts[:, :-1].sum(axis=1)
+        rows = counts[:, -2] if rules.least else n
+        loss = rules.error * (n - counts[:, : data.n_classes].max(axis=1))
+        best, chosen = int(loss[-1]), -1
+        for f, (first, last) in enumerate(pairwise(data.first_clause)):
+            held = rows[first:last][rows[first:last] > 0]
+            if len(held) < 2 or held.min() < rules.least:
                 continue
-            price = self.rules.penalty * (len(first) - 1 if self.rules.per_leaf else 1)
-            cost = price + int(np.add.reduceat(loss[order], first).min(axis=1).sum()) * self.rules.error
-            if cost < best:
-                best, chosen = cost, f
-        return chosen
+            price = rules.penalty * (len(held) - 1 if rules.per_leaf else 1)
+            if price + int(loss[first:last].sum()) < best:
+                best, chosen = price + int(loss[first:last].sum()), f
+        return best, chosen
 
 
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
@@ -244,7 +329,7 @@ SOLVER = Solver(
     paper="optree's own engine; see the module's text for its sources",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
-    constraints=("max_depth", "min_samples_leaf", "costs"),
+    constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     anytime=True,
     warm_start=True,

@@ -9,7 +9,8 @@ from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.bounds import TOP_ROWS
 from optree.solvers.kernels.frames import FRAME, Stack
 from optree.solvers.kernels.layout import Layout
-from optree.solvers.kernels.memo import ENTRY, LOW, Memo, rebuild
+from optree.solvers.kernels.limited_search import Shares
+from optree.solvers.kernels.memo import ENTRY, LEVELS, LOW, Memo, rebuild
 
 
 def new_memo(data: Layout) -> Memo:
@@ -35,6 +36,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
         counts=np.empty((depth, counts, width), np.int64),
+        gain=np.empty((depth, width), np.int64),
         classes=np.empty((depth, counts), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
         blocks=np.empty((depth, *data.blocks.shape), np.int64),
@@ -42,6 +44,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         lower=np.empty((depth, clauses), np.int64),
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
+        gain_row=np.empty(width, np.int64),
         row=np.empty((2, counts, width), np.int64),
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
@@ -54,7 +57,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         state=np.zeros(3, np.int64),
     )
     root = stack.frame[0]
-    root["left"], root["n_features"], root["n_binary"] = left, q, data.n_binary
+    root["spare"], root["left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
     root["n_columns"] = 1 + clauses - q
     root["width"], root["n_blocks"], root["n_classes"], root["n_counts"] = width, len(data.blocks), classes, counts
     stack.feature[0] = np.arange(q)
@@ -66,14 +69,34 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
     return stack
 
 
-def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int) -> int:
+def new_shares(data: Layout, limit: int, depth: int) -> Shares:
+    clauses, parts = len(data.rows) - 1, int(np.diff(data.first_clause).max())
+    lower, upper, entry = (np.empty((depth, clauses * limit), np.int64) for _ in range(3))
+    low, high, given = (np.empty((parts + 1, limit), np.int64) for _ in range(3))
+    most, free = np.empty((depth, clauses), np.int64), np.empty((depth, clauses), bool)
+    clause, share = (np.empty(depth, np.int64) for _ in range(2))
+    return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
+
+
+def count_clauses(data: Layout, key: np.ndarray) -> np.ndarray:
+    """What is counted (see `Layout`) in the rows of a set that meet each clause, at last in all of its rows."""
+    words = np.bitwise_count(data.rows & key).astype(np.int64)
+    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=1)
+    counts = np.zeros((len(words), data.n_classes + data.n_totals), np.int64)
+    for number in range(len(data.blocks)):
+        for term in range(data.first_term[number], data.first_term[number + 1]):
+            counts[:, data.target[term]] += blocks[:, number] * data.factor[term]
+    return counts
+
+
+def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:
     """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
     hashed = hash_words(key, data.salt)
     slot = hashed & (len(memo.slot) - 1)
     while memo.slot[slot] >= 0:
         at = int(memo.slot[slot] & LOW)
         entry = memo.entry[at]
-        if entry["hash"] == hashed and entry["left"] == left:
+        if entry["hash"] == hashed and entry["left"] == left + ((spare + 1) << LEVELS):
             rows = data.rows[-1].copy()
             while entry["clause"] >= 0:
                 rows &= data.rows[entry["clause"]]
@@ -99,12 +122,16 @@ def grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | No
     return memo, None
 
 
-_BY_DEPTH = Stack._fields[: Stack._fields.index("row")]
+_BY_DEPTH = Stack._fields[: Stack._fields.index("gain_row")]
 
 
-def grow_stack(stack: Stack, clock: Clock, iterations: int) -> str | None:
+_SHARES_BY_DEPTH = Shares._fields[: Shares._fields.index("low")]
+
+
+def grow_stack(stack: Stack, shares: Shares | None, clock: Clock, iterations: int) -> str | None:
     """Make room for as many frames again, unless that would break a limit; that limit or None."""
     tables = [getattr(stack, name) for name in _BY_DEPTH]
+    tables += [] if shares is None else [getattr(shares, name) for name in _SHARES_BY_DEPTH]
     if limit := clock.limit(iterations, sum(table.nbytes for table in tables) / 2**20):
         return limit
     for table in tables:

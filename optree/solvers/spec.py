@@ -57,9 +57,9 @@ class Parameter:
     doc: str
 
 
-@dataclass(frozen=True)
-class Solver:
-    """A registry entry.
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What a solver can do, so that what it cannot do is refused before any work.
 
     Attributes
     ----------
@@ -79,8 +79,6 @@ class Solver:
         Whether it takes a tree or an upper bound to start from.
     iteration : str
         What one iteration is.
-    run : callable
-        ``run(task, seed=..., **parameters) -> Outcome``.
     parameters : mapping of str to Parameter
     """
 
@@ -93,7 +91,6 @@ class Solver:
     exact: bool
     anytime: bool
     iteration: str
-    run: Callable[..., Outcome]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     warm_start: bool = False
 
@@ -124,6 +121,19 @@ class Solver:
             raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
         if problem.codes.min() < 0:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(Declaration):
+    """A registry entry: a declaration, and the search itself.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(task, seed=..., **parameters) -> Outcome``.
+    """
+
+    run: Callable[..., Outcome]
 
     def _start(self, task: Task, incumbent: Tree | None, upper_bound) -> Task:
         """The task with the tree refitted to its problem, and the bound in its units."""

@@ -5,6 +5,10 @@ from optree.bench.environment import readers_digest
 # An edit in the code that reads records makes tables and plots again, and no run.
 READERS = readers_digest()
 PRINTED = f"{HOME}/resources/papers/branches"
+# Tables of a comparison, and the one of an ablation where the reference's solver runs with other parameters, too.
+COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
+if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RUNS if own.algorithm == REFERENCE}}) > 1:
+    COMPARISONS.append("ablation")
 PAPER_TABLES = ["1", "2", "3", "5", "program"] if config.get("paper") == "branches" else []
 
 
@@ -46,6 +50,31 @@ rule tables:
         "tables"
     script:
         "../scripts/tables.py"
+
+
+rule comparison:
+    input:
+        rules.collect.output.records,
+    output:
+        multiext(f"{RESULTS}/tables/{{table}}", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/{{table}}.html",
+            category="Comparison",
+            caption="../report/comparison.rst",
+            labels={"table": "{table}"},
+        ),
+    log:
+        f"{RESULTS}/logs/{{table}}.log",
+    wildcard_constraints:
+        table=one_of(COMPARISONS),
+    localrule: True
+    params:
+        reference=REFERENCE,
+        code=READERS,
+    message:
+        "comparison with {params.reference}: {wildcards.table}"
+    script:
+        "../scripts/comparison.py"
 
 
 rule paper_table:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,12 +11,14 @@ from snakemake.utils import Paramspace
 
 from optree.bench import schema
 from optree.bench.environment import code_digest
-from optree.bench.plan import plan
+from optree.bench.peers import read_all
+from optree.bench.plan import cell, plan
 from optree.datasets import read_table
 from optree.errors import OptreeError
 
 HOME = Path(workflow.basedir)
 DATASETS_TABLE = "config/datasets.csv"
+PEERS_FOLDER = HOME / "workflow/peers"
 
 
 def checked():
@@ -26,16 +29,17 @@ def checked():
             where = f"{DATASETS_TABLE}: {row.get('name')}"
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
-        return datasets, plan(config, datasets)
+        peers = read_all(PEERS_FOLDER)
+        return datasets, peers, plan(config, datasets, peers)
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 
 
-TABLE, RUNS = checked()
+TABLE, PEERS, RUNS = checked()
 RESULTS = f"results/{config['name']}"
 
-# One row per run. The wildcards of a run are its readable name; `json` is all of it.
+# One row per run: the wildcards of a run are its readable name.
 FRAME = pd.DataFrame(
     {
         "dataset": run.dataset,
@@ -47,18 +51,50 @@ FRAME = pd.DataFrame(
         "nodes": "none" if run.max_splits is None else str(run.max_splits),
         "leaf": str(run.min_samples_leaf),
         "split": run.split,
-        "json": run.to_json(),
     }
     for run in RUNS
 )
-SPACE = Paramspace(FRAME.drop(columns="json"), filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "split"])
+SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "split"])
 RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
-CELLS = list(dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS))
+BY_NAME = dict(zip(FRAME.itertuples(index=False, name=None), RUNS))
+BY_CELL = {(run.algorithm, cell(run)): record for run, record in zip(RUNS, RECORDS)}
+TURNS = {key: number for number, key in enumerate(dict.fromkeys(map(cell, reversed(RUNS))), 1)}
+REFERENCE = config.get("reference")
+# Where algorithms are compared, all but one have the same trees.
+CELLS = list(
+    dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
+)
 DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()
 os.environ["NUMBA_CACHE_DIR"] = str(Path(".numba_cache", CODE).resolve())
+
+
+def run_of(wildcards):
+    """The run with this name."""
+    return BY_NAME[tuple(getattr(wildcards, name) for name in FRAME.columns)]
+
+
+def told_by(wildcards):
+    """The record whose tree's depth a run is told, if it is told one."""
+    run = run_of(wildcards)
+    return BY_CELL[run.depth_of, cell(run)] if run.depth_of else []
+
+
+def turn(wildcards):
+    """The priority of a run: all algorithms of a cell run next to each other, so that what is compared alternates."""
+    return TURNS[cell(run_of(wildcards))]
+
+
+def memory_mib(wildcards):
+    """What a run may take, for schedulers: its limit, or a guess where there is none."""
+    return int(run_of(wildcards).limits.get("memory_mib") or 2000)
+
+
+def one_of(names):
+    """A pattern for some of the names; for none, one that fits nothing."""
+    return "|".join(sorted(set(map(re.escape, names)))) or "(?!)"
 
 
 wildcard_constraints:

@@ -11,6 +11,9 @@ FIGURES = {
     "anytime": "incumbent and bound over time",
 }
 
+if REFERENCE:
+    FIGURES |= {"certified": "problems proven over time", "scatter": "seconds against the reference's"}
+
 
 rule plots:
     input:
@@ -30,6 +33,7 @@ rule plots:
         f"{RESULTS}/logs/plots.log",
     localrule: True
     params:
+        reference=REFERENCE,
         code=READERS,
     message:
         "plots"

@@ -20,6 +20,13 @@ another leaf.
 B4 (class count): t leaves name at most t classes, so a tree of t leaves costs at least (t - 1) A + c max(e, n - weight
 of the t heaviest classes). For binary splits or a penalty per leaf only: else a multiway split buys many leaves for A.
 
+B5 (alike): let m be the sum of n - e over the rows that split x sends one way and split y the other, of two binary
+splits. Then opt(S, y at the root) >= opt(S, x at the root) - c m. Proof: in the best tree with y put x in its place. A
+group of equal rows that moves to the other side lost e at least and loses n at most. Sides may be named either way, so
+m may also be taken against y's complement; m = 0 means that one of the two can be dropped, for the whole subtree. Not
+if moving rows could break a limit on the rows of a leaf, or fill an empty one that is paid for: then only splits that
+are the same partition are dropped.
+
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
 
 Costs: with C the costs of a problem less each class' cheapest, let n be the weight times the costliest prediction, and

@@ -9,8 +9,8 @@ from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import count_column, count_part, gather_bits, gather_counts, inherit
-from optree.solvers.kernels.memo import find, insert
-from optree.solvers.kernels.splits import expand, improve, look_up, refresh
+from optree.solvers.kernels.memo import find, insert, key_of, spare_of
+from optree.solvers.kernels.splits import expand, improve, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -53,12 +53,13 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     frame["upper"] = rules.error * (n - most)
     frame["best"] = -1
     frame["floor"] = INFINITE
-    frame["left"] = memo.entry[entry]["left"]
+    frame["spare"] = spare_of(memo.entry[entry]["left"])
+    frame["left"] = key_of(memo.entry[entry]["left"], -2 - frame["spare"])
     inherit(data, stack, d, counts, rules)
     for w in range(len(stack.key_below)):
         stack.key[d + 1, w] = stack.key_below[w]
     frame["n_candidates"] = 0
-    if frame["left"] == 1:
+    if frame["left"] == 1 or frame["spare"] == 1:
         frame["floor"] = frame["upper"]
         return False
     target, least = min(budget, frame["upper"]), INFINITE
@@ -147,6 +148,8 @@ def choose(data, memo, stack, d, rules):
         lower, clause = settle(data, memo, stack, d, rules)
         target = min(frame["budget"], frame["upper"])
         if lower >= target or lower > frame["cap"]:
+            if lower >= target and frame["n_candidates"] > 1:
+                spread_to_candidates(data, stack, d, frame["current"], lower, rules)
             frame["current"] = -1
             continue
         own, step = stack.lower[d, clause], rules.step
@@ -165,7 +168,7 @@ def descend(data, memo, stack, d, clause, rules):
         for w in range(len(stack.key_below)):
             stack.key_below[w] = stack.key[0, w]
         hashed = hash_words(stack.key_below, data.salt)
-        left, parent, upper = frame["left"], -1, INFINITE
+        left, parent, upper = key_of(frame["left"], frame["spare"]), -1, INFINITE
         lower, at = np.int64(0), find(memo, data.rows, stack.key_below, hashed, left)
     else:
         at, hashed = look_up(data, memo, stack, d, clause)

@@ -31,6 +31,7 @@ FRAME = np.dtype(
         ("cap", np.int64),  # root: the bound at which another split is tried
         ("best", np.int64),  # the split that attains `upper` (number of the feature), -1 for a leaf
         ("left", np.int64),  # levels of splits left, -1: no limit
+        ("spare", np.int64),  # splits left, -1: no limit
         ("n_features", np.int64),
         ("n_binary", np.int64),
         ("n_columns", np.int64),
@@ -62,6 +63,7 @@ class Rules(NamedTuple):
     deepening: bool
     lazy: bool
     best_first: bool
+    similar: bool
     peek: bool
     duplicates: bool
 
@@ -77,6 +79,7 @@ class Stack(NamedTuple):
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
     counts: np.ndarray  # int64[depth, K + totals, width], what is counted (see Layout) in each column
+    gain: np.ndarray  # int64[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
@@ -84,6 +87,7 @@ class Stack(NamedTuple):
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
+    gain_row: np.ndarray  # int64[width], scratch: gains of a part
     row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch

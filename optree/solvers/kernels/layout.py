@@ -26,6 +26,9 @@ from optree.solvers.kernels.bits import LANES, pack
 FIRST, LAST, NUMBER = range(3)
 
 
+_MOST = 1 << 22  # numbers in a temporary table
+
+
 class Layout(NamedTuple):
     """``q`` features that differ, binary ones first; their parts are numbered as clauses, ``first_clause[f] + part``.
 
@@ -47,53 +50,89 @@ class Layout(NamedTuple):
     n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
 
 
-def _groups(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Codes, class weights and numbers of rows of the distinct rows, without rows of no weight.
+def _slices(count: int, length: int) -> list[slice]:
+    """All of ``count`` arrays of some length, in slices of a few million numbers at most."""
+    step = max(1, _MOST // length)
+    return [slice(first, first + step) for first in range(0, count, step)]
 
-    Rows are told apart by one number each, which is much faster than comparing rows.
+
+def _numbered(column: np.ndarray) -> np.ndarray:
+    """The parts of a column of codes, those that hold rows, numbered in the order in which they appear."""
+    held, first, part = np.unique(column, return_index=True, return_inverse=True)
+    rank = np.empty(len(held), column.dtype)
+    rank[np.argsort(first)] = np.arange(len(held))
+    return rank[part]
+
+
+def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The features that are not constant and not the same partition as an earlier one, those of two parts first.
+
+    Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
     """
-    held = problem.weights > 0
-    codes, name, names = problem.codes[held], np.zeros(held.sum(), np.int64), 1
-    for column, size in zip(codes.T, problem.n_parts.tolist(), strict=True):
-        if names * size > 2**62:
-            _, name = np.unique(name, return_inverse=True)
-            names = int(name.max()) + 1
-        name, names = name * size + column, names * size
-    _, first, group = np.unique(name, return_index=True, return_inverse=True)
-    weights = np.zeros((len(first), len(problem.classes)), np.int64)
-    np.add.at(weights, (group, problem.y[held]), problem.weights[held])
-    return codes[first], weights, np.bincount(group)
-
-
-def _parts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts of a column of codes that hold rows, in order of appearance; and the part of each row."""
-    size = np.bincount(column)
-    codes = np.flatnonzero(size)
-    first = [(column == code).argmax() for code in codes] if len(codes) < 9 else np.unique(column, return_index=True)[1]
-    rank = np.empty(len(size), np.int64)
-    rank[codes[np.argsort(first)]] = np.arange(len(codes))
-    return size[codes[np.argsort(first)]], rank[column]
-
-
-def _partitions(codes: np.ndarray) -> tuple[list[int], list[np.ndarray]]:
-    """The features that are not constant and not the same partition as an earlier one; parts by falling size."""
-    kept, parts, seen = [], [], set()
-    for j, column in enumerate(np.ascontiguousarray(codes.T)):
-        size, part = _parts(column)
-        if len(size) > 1 and (key := part.astype(np.int32).tobytes()) not in seen:
+    parts = codes.astype(np.uint8 if codes.max() < 256 else np.int32)
+    most = codes.max(axis=1)
+    for j in np.flatnonzero(most > 1):
+        parts[j] = _numbered(parts[j])
+        most[j] = parts[j].max()
+    simple = np.flatnonzero(most < 2)
+    parts[simple] ^= parts[simple, :1]
+    size = parts.sum(axis=1, dtype=np.int64)
+    kept, seen = [], set()
+    for j in np.argsort(most > 1, kind="stable"):
+        key = (np.packbits(parts[j]) if most[j] < 2 else parts[j]).tobytes()
+        if size[j] and key not in seen:
             seen.add(key)
             kept.append(j)
-            rank = np.empty(len(size), np.int64)
-            rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
-            parts.append(rank[part])
-    return kept, parts
+    for j in kept:
+        if most[j] < 2 and 2 * size[j] > parts.shape[1]:
+            parts[j] ^= 1
+        elif most[j] > 1:
+            falling = np.argsort(-np.bincount(parts[j]), kind="stable")
+            rank = np.empty(len(falling), parts.dtype)
+            rank[falling] = np.arange(len(falling))
+            parts[j] = rank[parts[j]]
+    return np.array(kept, np.int64), parts[kept]
 
 
-def _impurity(part: np.ndarray, weights: np.ndarray) -> float:
-    """Weight of the parts times their Gini impurity."""
-    counts = np.stack([np.bincount(part, column) for column in weights.T])
-    total = counts.sum(axis=0)
-    return float((total - (counts**2).sum(axis=0) / total).sum())
+def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each feature the weight of its parts times their Gini impurity."""
+    found, total = np.empty(len(parts)), weights.sum(axis=1)
+
+    def impurity(counts):  # float[..., classes]
+        n = counts.sum(axis=-1)
+        return n - (counts**2).sum(axis=-1) / n
+
+    binary = np.flatnonzero(sizes == 2)
+    for some in _slices(len(binary), parts.shape[1]):
+        inside = parts[binary[some]].astype(float) @ weights.T
+        found[binary[some]] = impurity(inside) + impurity(total - inside)
+    for f in np.flatnonzero(sizes > 2):
+        found[f] = impurity(np.stack([np.bincount(parts[f], weight) for weight in weights], axis=-1)).sum()
+    return found
+
+
+def _order(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The groups sorted by the most informative features, as many as 16 bits tell apart: int64[g]."""
+    key, size = np.zeros(weights.shape[1], np.uint16), 1
+    for f in np.argsort(_impurities(parts, sizes, weights.astype(float)), kind="stable"):
+        if size * sizes[f] > 2**16:
+            break
+        key, size = key * np.uint16(sizes[f]) + parts[f].astype(np.uint16), size * int(sizes[f])
+    return np.argsort(key, kind="stable")  # a radix sort
+
+
+def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The words of the rows that meet each clause, at last of all: uint64[clauses + 1, words].
+
+    group : int64[bits], of each bit; -1 for none.
+    """
+    rows = np.empty((sizes.sum() + 1, len(group) // 64), np.uint64)
+    rows[-1] = pack((group >= 0)[None])[0]
+    owner = np.repeat(np.arange(len(parts)), sizes)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    for some in _slices(len(owner), len(group)):
+        rows[:-1][some] = pack(parts[owner[some]][:, group] == number[some, None]) & rows[-1]
+    return rows
 
 
 def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
@@ -115,11 +154,11 @@ def _plan(weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, count
     gains : int64[K, predictions], what predicting saves a unit of each class; None if 1 where it is right.
     counted : whether n and rows are counted.
     """
-    saved = weights if gains is None else weights @ gains
-    n, held, e = saved.shape[1] + np.array([0, 1, 2 if counted else 0])
-    best = saved.argmax(axis=1)
-    each_row_weighs_one = bool((weights.sum(axis=1) == rows).all())
-    for k, weight in enumerate(weights.T):
+    saved = weights if gains is None else gains.T @ weights
+    n, held, e = len(saved) + np.array([0, 1, 2 if counted else 0])
+    best = saved.argmax(axis=0)
+    each_row_weighs_one = bool((weights.sum(axis=0) == rows).all())
+    for k, weight in enumerate(weights):
         by_prediction = [(k, 1)] if gains is None else [(j, g) for j, g in enumerate(gains[k].tolist()) if g]
         worst = max((gain for _, gain in by_prediction), default=0)
         totals = [(n, worst)] if counted else []
@@ -130,7 +169,7 @@ def _plan(weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, count
         for where, factor in _by_factor(np.where(best == k, 0, weight) if gains is None else 0 * weight):
             yield where, [(row, factor * times) for row, times in [*by_prediction, *totals, (e, 1)]]
     if gains is not None:
-        for where, factor in _by_factor(weights @ gains.max(axis=1) - saved.max(axis=1)):
+        for where, factor in _by_factor(gains.max(axis=1) @ weights - saved.max(axis=0)):
             yield where, [(e, factor)]
     if counted and not each_row_weighs_one:
         for where, factor in _by_factor(rows):
@@ -162,31 +201,28 @@ def layout(problem: Problem, counted: bool = False) -> Layout | None:
 
     counted : whether rows are to be counted; they are for problems with costs.
     """
-    codes, weights, rows = _groups(problem)
+    codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
     gains = gains_of(problem)
     if gains is None:
-        weights = weights[:, weights.any(axis=0)]
+        weights = weights[weights.any(axis=1)]
     else:
-        counted, gains = True, gains[:, (weights @ gains).any(axis=0)]
-    classes = weights.shape[1] if gains is None else gains.shape[1]
+        counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
+    classes = len(weights) if gains is None else gains.shape[1]
     kept, parts = _partitions(codes)
-    if not kept or classes < 2:
+    if not len(kept) or classes < 2:
         return None
-    order = sorted(range(len(kept)), key=lambda j: (parts[j].max() > 1, kept[j]))
-    kept, parts = [kept[j] for j in order], [parts[j] for j in order]
-    informative = sorted(range(len(kept)), key=lambda j: (_impurity(parts[j], weights), kept[j]))
-    by_feature = np.lexsort([parts[j] for j in reversed(informative)])
-    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), by_feature)
-    sizes = np.array([part.max() + 1 for part in parts])
+    sizes = parts.max(axis=1).astype(np.int64) + 1
+    order = _order(parts, sizes, weights)
+    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), order)
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    masks = [parts[f][group] == part for f, size in enumerate(sizes) for part in range(size)]
-    rows = pack(np.array(masks + [np.ones(len(group), bool)]) & (group >= 0))
-    columns = rows[[len(rows) - 1] + [c for f, c in enumerate(first_clause[:-1]) for c in range(c + 1, c + sizes[f])]]
-    bits = np.zeros((rows.shape[1], -(-len(columns) // LANES) * LANES), np.uint64)
-    bits[:, : len(columns)] = columns.T
+    rows = _rows(parts, sizes, group)
+    columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
+    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // LANES) * LANES), np.uint64)
+    bits[:, 0] = rows[-1]
+    bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
     for f, j in enumerate(kept):
-        clause_of[j, codes[:, j]] = first_clause[f] + parts[f]
+        clause_of[j, codes[j]] = first_clause[f] + parts[f]
     target, factor = np.array(terms, np.int64).T.copy()
     return Layout(
         bits=bits.reshape(-1),
@@ -197,7 +233,7 @@ def layout(problem: Problem, counted: bool = False) -> Layout | None:
         factor=factor,
         first_clause=first_clause,
         salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
-        feature=np.array(kept, np.int64),
+        feature=kept,
         clause_of=clause_of,
         n_binary=int((sizes == 2).sum()),
         n_classes=classes,

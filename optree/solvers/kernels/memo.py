@@ -24,7 +24,7 @@ ENTRY = np.dtype(
         ("parent", np.int64),  # the entry and ...
         ("clause", np.int64),  # ... the clause whose rows it shares; -1 for the root
         ("feature", np.int64),  # the split that attains `upper`, -1 for a leaf
-        ("left", np.int64),  # levels of splits left, -1: no limit
+        ("left", np.int64),  # levels and splits left: see key_of
         ("visits", np.int64),  # how often it was searched, 30 at most
     ]
 )
@@ -37,6 +37,21 @@ class Memo(NamedTuple):
     slot: np.ndarray  # int64[a power of two], linear probing: -1, or high half of the hash and number of the entry
     used: np.ndarray  # int64[1], number of entries
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry
+
+
+LEVELS = 20  # bits for levels
+
+
+@njit(**INNER)
+def key_of(left, spare):
+    """Levels of splits left and splits left, each -1 for no limit, as one number: ``left`` itself if spare is -1."""
+    return left + ((spare + 1) << LEVELS)
+
+
+@njit(**INNER)
+def spare_of(key):
+    """The splits left in a `key_of`."""
+    return ((key + 1) >> LEVELS) - 1
 
 
 @njit(**INNER)
@@ -58,7 +73,7 @@ def same_rows(memo, rows, at, key):
 
 @njit(**INNER)
 def find(memo, rows, key, hashed, left):
-    """The entry of a set of rows with ``left`` levels left, or ``-1 - slot`` with the free slot of the memo."""
+    """The entry of a set of rows with what is ``left`` (`key_of`), or ``-1 - slot`` with the free slot of the memo."""
     mask = len(memo.slot) - 1
     slot = hashed & mask
     while True:

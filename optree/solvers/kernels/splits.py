@@ -54,31 +54,68 @@ def bound_part(data, stack, d, counts, rules):
 
 
 @njit(**INNER)
-def drop_equals(stack, d, t, counts, rules):
-    """Drop the other binary splits of frame ``d`` that are the same partition of its rows as split ``t``.
+def is_strict(stack, d, rules):
+    """Whether rows may not move from one leaf to another for free (see `find_gains`)."""
+    return rules.least > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
 
-    counts : those of the column of t. With a and b the rows in two columns: a = b, or b is what a leaves. Most are
-    told apart by the weights of two classes.
+
+@njit(**INNER)
+def find_gains(stack, d, counts, rules, out):
+    """For each column: n - e, the most that its rows can change a loss by; if strict, a count that tells sets apart."""
+    frame, classes, strict = stack.frame[d], stack.classes[d], is_strict(stack, d, rules)
+    columns = 1 + frame["n_binary"]
+    if rules.least:
+        whole = counts[len(counts) - 2] if strict else counts[len(counts) - 3]
+        for c in range(columns):
+            out[c] = whole[c]
+    else:
+        first, second = counts[classes[0]], counts[classes[1]]
+        for c in range(columns):
+            out[c] = first[c] + second[c]
+        for i in range(2, frame["n_classes"]):
+            other = counts[classes[i]]
+            for c in range(columns):
+                out[c] += other[c]
+    if not strict:
+        e = counts[len(counts) - 1]
+        for c in range(columns):
+            out[c] -= e[c]
+
+
+@njit(**INNER)
+def spread(stack, d, t, counts, lower, rules):
+    """Carry the bound of binary split ``t`` of frame ``d`` to the others (B5), and drop those that are the same.
+
+    counts : those of the column of t.
     """
-    frame, classes, bound, own = stack.frame[d], stack.classes[d], stack.bound[d], stack.column[d, t]
-    first, second = stack.counts[d, classes[0]], stack.counts[d, classes[1]]
-    x, y, all_x, all_y, alike = first[own], second[own], first[0], second[0], 0
-    for column in range(1, 1 + frame["n_binary"]):
-        u, v = first[column], second[column]
-        alike += ((u == x) & (v == y)) | ((u == all_x - x) & (v == all_y - y))
-    for other in range(frame["n_binary"] if alike > 1 else 0):
-        column = other + 1
-        if (first[column] != x and first[column] != all_x - x) or bound[other] != bound[t] or other == t:
-            continue
-        n, a, b, both = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for i in range(1 if rules.least else frame["n_classes"]):
-            k = len(counts) - 2 if rules.least else classes[i]
-            n += stack.counts[d, k, 0]
-            a += counts[k, own]
-            b += stack.counts[d, k, column]
-            both += counts[k, column]
-        if (both == a and both == b) or (both == 0 and a + b == n):
-            bound[other] = INFINITE
+    own, bound, gain, both = stack.column[d, t], stack.bound[d], stack.gain[d], stack.gain_row
+    find_gains(stack, d, counts, rules, both)
+    kept, mine, everything = bound[t], gain[own], gain[0]
+    error = 0 if is_strict(stack, d, rules) or not rules.similar else rules.error
+    same = lower if error else -1
+    for c in range(1, 1 + stack.frame[d]["n_binary"]):
+        moved = mine + gain[c] - 2 * both[c]
+        moved = min(moved, everything - moved)
+        bound[c - 1] = max(bound[c - 1], same - error * moved)
+        bound[c - 1] = INFINITE if rules.duplicates and moved == 0 else bound[c - 1]
+    bound[t] = kept
+
+
+@njit(**INNER)
+def spread_to_candidates(data, stack, d, t, lower, rules):
+    """Carry a proven bound of binary split ``t`` of frame ``d`` to the candidates that are left (B5)."""
+    if is_strict(stack, d, rules) or not rules.similar or t >= stack.frame[d]["n_binary"]:
+        return
+    order, total, row, gain, both = stack.order[d], stack.total[d], stack.row[0], stack.gain[d], stack.gain_row
+    count_column(data, stack, d, stack.column[d, t], row)
+    find_gains(stack, d, row, rules, both)
+    mine, everything = gain[stack.column[d, t]], gain[0]
+    for i in range(stack.frame[d]["n_candidates"]):
+        other = order[i]
+        if other < stack.frame[d]["n_binary"]:
+            c = stack.column[d, other]
+            moved = mine + gain[c] - 2 * both[c]
+            total[other] = max(total[other], lower - rules.error * min(moved, everything - moved))
 
 
 @njit(**INNER)
@@ -93,12 +130,12 @@ def bound_split(data, stack, d, t, rules):
             count_column(data, stack, d, column + clause - first - 1, row)
             subtract(stack, d, whole, row, rest)
             whole = rest
-            if rules.duplicates and t < stack.frame[d]["n_binary"]:
-                drop_equals(stack, d, t, row, rules)
         part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
         stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
         lower += part_lower
         upper += part_upper
+    if t < stack.frame[d]["n_binary"]:
+        spread(stack, d, t, row, lower, rules)
     return lower, upper
 
 
@@ -179,6 +216,7 @@ def sort_by(order, length, key):
 def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
+    find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
     for t in range(frame["n_features"]):
         order[t] = t
     sort_by(order, frame["n_features"], bound)

@@ -1,0 +1,192 @@
+"""One run of a peer: ``python -m optree.bench.peer PROBLEM RECORD --run JSON --peer FOLDER --environment MARKER``.
+
+The peer searches in an environment of its own, as a child under limits (:mod:`optree.bench.guard`); what it answers is
+rebuilt as a tree of ours and scored on the rows. A limit, a crash and a peer that could not be installed are results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from fractions import Fraction
+from math import floor, isfinite
+from pathlib import Path
+
+from optree.bench import guard, record
+from optree.bench.child import Progress, request, start
+from optree.bench.cli import reporting
+from optree.bench.entries import Found, divide, entry, median_search, summary, told_depth
+from optree.bench.peers import Peer, read
+from optree.bench.record import Run
+from optree.errors import OptreeError
+from optree.objective import Objective, Scale
+from optree.problem import Problem
+from optree.result import TracePoint
+from optree.tree import LEAF, Tree
+
+TOLERANCE = Fraction(1, 10**6)  # peers count in floats, some in single precision
+
+
+def rebuild(problem: Problem, nested: dict) -> Tree:
+    """The tree that a runner answered, with the classes that the rows have.
+
+    Raises
+    ------
+    OptreeError
+        If it is not a tree over the features of the problem.
+    """
+
+    def choose(rows, node: dict) -> tuple[int, list]:
+        if not node:
+            return LEAF, []
+        feature, children = node["feature"], node["children"]
+        if feature not in range(len(problem.features)) or len(children) != len(problem.features[feature].labels):
+            raise OptreeError(f"its tree splits feature {feature!r} into {len(children)} parts, which is none of ours")
+        return feature, children
+
+    try:
+        return Tree.grow(problem, choose, nested)
+    except (KeyError, TypeError) as error:
+        raise OptreeError(f"its tree cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _told(answer: dict, name: str) -> float | None:
+    """A number that a peer tells, if it does and it is one."""
+    value = answer.get(name)
+    return value if isinstance(value, (int, float)) and isfinite(value) else None
+
+
+def _cost(value: float | None, penalty: str, objective: Objective) -> Fraction | None:
+    """The cost, as a share of all rows, that belongs to accuracy - lambda * splits as a peer tells it."""
+    if value is None:
+        return None
+    return 1 - Fraction(value) + (objective.regularization if penalty == "leaf" else 0)
+
+
+def _contradiction(claimed: Fraction | None, cost: Fraction, broken: dict[str, int]) -> str:
+    """What a peer claims of its own tree that is not so, or nothing."""
+    if broken:
+        return "its tree breaks " + ", ".join(f"{name} with {value}" for name, value in broken.items())
+    if claimed is not None and abs(claimed - cost) > TOLERANCE:
+        return f"claims the objective {float(1 - claimed):.6f}, its tree has {float(1 - cost):.6f}"
+    return ""
+
+
+def _bound(answer: dict, run: Run, objective: Objective, train: Problem, scale: Scale, cost: int) -> int | None:
+    """The bound that a peer claims, in our units and rounded down by what its floats may be off; at most the cost."""
+    share = _cost(_told(answer, "bound"), run.penalty, objective)
+    if share is None:
+        return None
+    return max(0, min(cost, floor((share - TOLERANCE) * train.total_weight * scale.row)))
+
+
+def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Problem) -> dict:
+    """Status, bound and trace of an answer, given its tree, and where it is wrong, why."""
+    scale = objective.scale(train)
+    cost = objective.cost(tree, scale, tree.loss(train))
+    claimed, limit = _cost(_told(answer, "objective"), run.penalty, objective), run.limits.get("seconds")
+    proven = answer["status"] == "optimal"
+    share, broken = scale.in_rows(cost) / train.total_weight, objective.broken(tree, train)
+    if wrong := _contradiction(claimed, share, broken):
+        status = "wrong_certificate" if proven else "error" if broken else answer["status"]
+        return {"status": status, "reason": wrong, "trace": (TracePoint(answer["seconds"], cost, None),)}
+    bound = cost if proven else _bound(answer, run, objective, train, scale, cost)
+    verdict = {"status": answer["status"], "lower_bound": bound, "trace": (TracePoint(answer["seconds"], cost, bound),)}
+    if proven and limit is not None and answer["seconds"] > limit:
+        verdict |= {"status": "time_limit", "reason": f"proven only after its limit of {limit:g} s"}
+    return verdict
+
+
+def _facts(end: guard.End, progress: Progress) -> dict:
+    """What was measured, whatever the answer is worth."""
+    facts: dict = {"peak_rss_mib": end.peak_rss_mib}
+    if ready := progress.ready:
+        facts |= {"warm_up_seconds": ready["warm_up"]}
+        facts |= {"machine": {"python": ready["python"], "versions": ready["versions"]}}
+    seconds = [(answer["seconds"], answer["call"]) for answer in progress.answers]
+    if not seconds and progress.searching:
+        seconds = [(progress.seconds(),) * 2]
+    return facts | {"searches": tuple(own for own, _ in seconds), "calls": tuple(call for _, call in seconds)}
+
+
+def judge(run: Run, objective: Objective, train: Problem, end: guard.End, progress: Progress) -> Found:
+    """What a peer's answers are worth. Its status and bound are claims; tree, cost and memory are facts."""
+    facts = _facts(end, progress)
+    if not progress.answers:
+        # Without a search, it is not the search that had no time.
+        status = "error" if end.status == "time_limit" and not progress.ready else end.status or "error"
+        return Found(status, reason=end.reason or "gave no answer", **facts)
+    answer = progress.answers[median_search(facts["searches"])]
+    claim = {"status": answer["status"], "objective": _told(answer, "objective"), "bound": _told(answer, "bound")}
+    facts |= {"counters": {"iterations": _told(answer, "iterations")}, "claim": claim}
+    if answer.get("tree") is None:
+        status = "error" if answer["status"] == "optimal" else answer["status"]
+        return Found(status, reason="gave no tree", **facts)
+    try:
+        tree = rebuild(train, answer["tree"])
+    except OptreeError as error:
+        return Found("error", reason=str(error), **facts)
+    facts |= {"reason": f"a repeat did not end: {end.reason}" if end.status else ""}
+    return Found(tree=tree, **(facts | _verdict(answer, tree, run, objective, train)))
+
+
+def solve(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, reference: dict | None = None) -> dict:
+    """Do a run of a peer and return its record.
+
+    Parameters
+    ----------
+    problem : Problem
+        All rows of the dataset, encoded.
+    notes : dict
+        What the encode step wrote beside it: ``data`` (provenance) and ``seconds``.
+    run : Run
+    peer : Peer
+    marker : dict
+        What :mod:`optree.bench.install` wrote: the interpreter, or the reason why there is none.
+    reference : dict, optional
+        The record of ``run.depth_of``: the depth of its tree is the depth limit.
+    """
+    train, _ = divide(problem, run)
+    told = reference is None or reference["tree"] is not None
+    depth = told_depth(run, reference)
+    if peer.deepest is not None:
+        depth = peer.deepest if depth is None else min(depth, peer.deepest)
+    objective = run.objective(depth)
+    if marker["reason"] or not told:
+        reason = marker["reason"] or f"{run.depth_of} has no tree whose depth could be told"
+        return entry(problem, notes, run, peer, objective, Found("skipped", reason=reason))
+    peer.check_problem(train)
+    if (train.weights != 1).any():
+        raise OptreeError(f"solver {peer.name}: rows with weights are not accepted; leave the weights out")
+    with tempfile.TemporaryDirectory(prefix="peer-") as folder:
+        end, progress = start(peer, marker["python"], request(peer, run, objective), Path(folder), train)
+    return entry(problem, notes, run, peer, objective, judge(run, objective, train, end, progress))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line. Exit code 0 whatever the peer did; 1, with one line, for bad input."""
+    parser = argparse.ArgumentParser(prog="python -m optree.bench.peer", description=__doc__.splitlines()[0])
+    parser.add_argument("problem", help="an encoded problem (.npz)")
+    parser.add_argument("record", help="the run record to write (.json)")
+    parser.add_argument("--run", required=True, help="the run, as JSON; see optree.bench.record.Run")
+    parser.add_argument("--peer", required=True, help="the peer's folder")
+    parser.add_argument("--environment", required=True, help="the marker of the peer's environment (.json)")
+    parser.add_argument("--depth-of", help="the record whose tree's depth is the depth limit (.json)")
+    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the peer is ended, too
+    with reporting(options.log):
+        marker = json.loads(Path(options.environment).read_text())
+        reference = record.read(options.depth_of) if options.depth_of else None
+        problem, notes = Problem.load(options.problem)
+        made = solve(problem, notes, Run.from_json(options.run), read(options.peer), marker, reference)
+        record.write(made, options.record)
+        print(summary(made), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Figures that set one algorithm, the reference, against all others: who proves how much, and how fast."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from optree.bench import panels
+from optree.bench.comparison import CERTIFIED, PROBLEM, algorithms, pairs
+
+LEAST_SECONDS = 1e-4  # what a clock tells of a search in Python
+
+
+def _seconds(values: pd.Series) -> np.ndarray:
+    """Seconds that have a place on a logarithmic axis."""
+    return np.maximum(values.to_numpy(float), LEAST_SECONDS)
+
+
+@rc_context(panels.STYLE)
+def certified(runs: pd.DataFrame, reference: str) -> Figure:
+    """How many problems each algorithm has proven after how many seconds; a panel per encoding.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`. Runs that were skipped are left out.
+    reference : str
+        The algorithm whose line lies on top.
+    """
+    ran = runs[runs["status"].ne("skipped")]
+    looks = panels.looks(ran["algorithm"])
+    end = float(ran["search_seconds"].max()) if len(ran) else 1.0
+
+    def draw(ax: Axes, cell: tuple) -> None:
+        here = ran[ran["encoding"].eq(cell[0])]
+        problems = len(here[PROBLEM].drop_duplicates())
+        ax.axhline(problems, color="0.4", ls=":", lw=1)
+        for name in reversed(algorithms(here, reference)):
+            own = here[here["algorithm"].eq(name) & here["status"].eq(CERTIFIED)]
+            if not len(own):
+                continue
+            times = np.sort(_seconds(own["search_seconds"]))
+            x, y = [LEAST_SECONDS, *times, end], [0, *range(1, len(times) + 1), len(times)]
+            ax.step(x, y, where="post", color=looks[name][0])
+            ax.plot(times[-1:], y[-1:], color=looks[name][0], marker=looks[name][1], ls="none")
+        panels.log_axis(ax.xaxis, [LEAST_SECONDS, end])
+        ax.set_ylim(0, 1.06 * problems)
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+
+    named = panels.legend(looks)[:-1]  # no marker is open here
+    cells = [(encoding,) for encoding in set(ran["encoding"])]
+    legend = [*named, panels.grey("all problems", ls=":")]
+    return panels.grid(cells, draw, "seconds of search", "problems proven", legend, large=True)
+
+
+@rc_context(panels.STYLE)
+def scatter(runs: pd.DataFrame, reference: str) -> Figure:
+    """Seconds of the reference against those of each other algorithm; a point per problem, a panel per algorithm.
+
+    Points above the diagonal are problems on which the reference is faster. A search without a proof lies on the
+    border, whenever it ended.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`.
+    reference : str
+    """
+    shared = {other: pairs(runs, reference, other) for other in algorithms(runs, reference)[1:]}
+    shared = {other: table for other, table in shared.items() if len(table)}
+    looks = panels.looks(runs["encoding"])
+    border = 2 * float(runs["search_seconds"].max()) if len(runs) else 1.0
+
+    def draw(ax: Axes, cell: tuple) -> None:
+        ax.plot([LEAST_SECONDS, border], [LEAST_SECONDS, border], color="0.4", lw=0.8)
+        for edge in (ax.axvline, ax.axhline):
+            edge(border, color="0.4", ls=":", lw=0.8)
+        for encoding, table in shared[cell[0]].groupby("encoding"):
+            proven = table["status"].eq(CERTIFIED).to_numpy()
+            proven_reference = table["status_reference"].eq(CERTIFIED).to_numpy()
+            x = np.where(proven_reference, _seconds(table["search_seconds_reference"]), border)
+            y = np.where(proven, _seconds(table["search_seconds"]), border)
+            panels.mark(ax, x, y, looks[encoding], proven & proven_reference)
+        for axis in (ax.xaxis, ax.yaxis):
+            panels.log_axis(axis, [LEAST_SECONDS, border])
+
+    legend = panels.legend(looks)[:-1] + [
+        panels.grey("at the border: no proof", marker="o", mfc="white", ls=":"),
+        panels.grey("equally fast"),
+    ]
+    cells = [(other,) for other in shared]
+    return panels.grid(cells, draw, f"seconds of {reference}", "seconds of the other", legend, large=True)

@@ -1,0 +1,90 @@
+"""Weights and costs of users, who think in decimals, as the whole numbers that proofs need."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from optree.errors import OptreeError, choice
+
+_MOST = 2**44  # the greatest sum of whole weights: leaves room for the digits of lambda
+
+
+def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
+    """Weights of rows as whole numbers int64[n], and what one of them stands for.
+
+    Decimals are read as they print. If no whole numbers of a reasonable size stand for all of them exactly, they are
+    rounded: to 2^-40 of their sum where few weights differ, else to 2^-20 of the greatest.
+
+    Parameters
+    ----------
+    sample_weight : array-like[n] or None
+        Not negative, not all zero.
+    class_weight : dict, "balanced" or None
+        As scikit-learn means them: ``balanced`` gives every class the same weight in all.
+    y : int[n]
+        Indices into ``classes``.
+    classes : array[K]
+    """
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    if weights.shape != y.shape:
+        raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, {y.shape}, is needed")
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise OptreeError("sample_weight: only finite numbers >= 0 are accepted")
+    if not weights.any():
+        raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+    values, which = np.unique(weights, return_inverse=True)
+    factors = _class_factors(class_weight, y, weights, classes)
+    pair, row = np.unique(which * len(classes) + y, return_inverse=True)
+    if len(pair) <= 1000:
+        exact = [Fraction(str(values[p // len(classes)])) * factors[p % len(classes)] for p in pair]
+        unit = lcm(*(value.denominator for value in exact))
+        whole = [int(value * unit) for value in exact]
+        if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= _MOST:
+            return np.array(whole, np.int64)[row], Fraction(1, unit)
+    real = weights * np.array([float(factor) for factor in factors])[y]
+    step = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
+    return np.round(real / step).astype(np.int64), Fraction(step)
+
+
+def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
+    if class_weight is None:
+        return [Fraction(1)] * len(classes)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        held = [Fraction(str(weight)) for weight in np.bincount(y, weights, len(classes))]
+        return [sum(held) / (len(classes) * weight) if weight else Fraction(1) for weight in held]
+    if not hasattr(class_weight, "items"):
+        raise choice("class_weight", class_weight, ["a dict of classes and weights", "balanced", "None"])
+    factors = dict.fromkeys(classes.tolist(), Fraction(1))
+    for label, value in class_weight.items():
+        if label not in factors:
+            raise choice("class_weight: class", label, map(str, factors))
+        factors[label] = _decimal(f"class_weight: of class {label!r}", value)
+    return list(factors.values())
+
+
+def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
+    """Costs as whole numbers int64[K, K], and how many of them stand for one misclassified row."""
+    if costs is None:
+        return None, 1
+    table = np.asarray(costs, object)
+    if table.shape != (len(classes),) * 2:
+        shape = (len(classes),) * 2
+        raise OptreeError(f"costs have shape {table.shape}; {shape}, true class by predicted class, is needed")
+    exact = [_decimal("costs: one", value) for value in table.flat]
+    unit = lcm(*(value.denominator for value in exact))
+    if unit > 10**9:
+        raise OptreeError("costs: at most nine decimals are accepted")
+    return np.array([int(value * unit) for value in exact], np.int64).reshape(table.shape), unit
+
+
+def _decimal(what: str, value) -> Fraction:
+    try:
+        exact = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        exact = None
+    if exact is None or exact < 0:
+        raise OptreeError(f"{what} is {value!r}; a number >= 0 is needed")
+    return exact

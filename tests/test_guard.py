@@ -1,0 +1,116 @@
+"""Limits from outside, on programs that keep none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from optree.bench import guard
+
+
+def run(tmp_path, code: str, **options) -> guard.End:
+    return guard.run([sys.executable, "-c", code], tmp_path / "output", **options)
+
+
+def after(seconds: float):
+    """Late after some seconds."""
+    start = time.monotonic()
+    return lambda: "too late" if time.monotonic() - start > seconds else None
+
+
+def gone(pid: int) -> bool:
+    """Within a second, is there no such process, or nothing left of it but its exit code?"""
+    for _ in range(100):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_program_that_ends_by_itself_is_left_alone(tmp_path):
+    end = run(tmp_path, "print('done')", memory_mib=500)
+    assert (end.status, end.reason) == (None, "")
+    assert end.peak_rss_mib > 1
+    assert (tmp_path / "output").read_text() == "done\n"
+
+
+def test_time_is_up(tmp_path):
+    start = time.monotonic()
+    end = run(tmp_path, "import time; time.sleep(60)", late=after(0.3))
+    assert (end.status, end.reason) == ("time_limit", "too late")
+    assert time.monotonic() - start < 5
+
+
+def test_a_program_that_grows_is_ended_near_its_limit(tmp_path):
+    grow = "import time\nkept = []\nwhile True: kept.append(bytearray(2**20)); time.sleep(0.001)"
+    end = run(tmp_path, grow, memory_mib=200, late=after(20))
+    assert end.status == "memory_limit"
+    assert "the limit is 200 MiB" in end.reason
+    assert 200 < end.peak_rss_mib < 300
+
+
+def test_memory_of_children_counts_and_they_end_with_their_parent(tmp_path):
+    grow = f"kept = bytearray(150 * 2**20); open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid()))"
+    child = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grow + '; import time; time.sleep(60)'!r}])"
+    )
+    end = run(tmp_path, child, memory_mib=140, late=after(20))
+    assert end.status == "memory_limit"
+    end = run(tmp_path, child, late=after(2))
+    assert end.status == "time_limit"
+    assert end.peak_rss_mib > 150
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_what_is_asked_for_at_once_is_refused_by_the_operating_system(tmp_path):
+    end = run(tmp_path, f"kept = bytearray({4 * 2**30})", memory_mib=200)
+    assert (end.status, end.reason) == ("memory_limit", "MemoryError")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "reason"),
+    [
+        ("import sys; print('before'); sys.exit('no such thing')", "error", "no such thing"),
+        ("raise ValueError('bad data')", "error", "ValueError: bad data"),
+        ("import os; os._exit(3)", "error", "no message"),
+        ("import os; os.abort()", "killed", "Aborted: no message"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "killed", "Killed: no message"),
+    ],
+)
+def test_how_it_ended_is_said(tmp_path, code, status, reason):
+    end = run(tmp_path, code)
+    assert (end.status, end.reason) == (status, reason)
+
+
+def test_a_program_that_is_not_there(tmp_path):
+    end = guard.run(["no-such-program"], tmp_path / "output")
+    assert (end.status, end.reason) == ("error", "no-such-program: No such file or directory")
+
+
+WATCHER = """
+import sys
+from optree.bench import guard
+code = "import os, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+guard.run([sys.executable, "-c", "import sys; " + code, sys.argv[1]], sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_program_does_not_outlive_the_one_that_watches_it(tmp_path):
+    watcher = subprocess.Popen([sys.executable, "-c", WATCHER, tmp_path / "pid", tmp_path / "output"])
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(watcher.pid, signal.SIGKILL)
+    watcher.wait()
+    assert gone(int((tmp_path / "pid").read_text()))
