@@ -15,6 +15,7 @@ from refusal import refused
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -237,7 +238,8 @@ def test_bad_input_is_refused_with_one_line(X, parameters, words):
 def test_a_limit_on_time_leaves_a_tree():
     random = np.random.RandomState(0)
     X, y = random.random_sample((20000, 10)), random.randint(2, size=20000)
-    model = DPDTreeClassifier(6, cart_nodes_list=[32] * 6, time_limit=0.05).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="ended by its time_limit"):
+        model = DPDTreeClassifier(6, cart_nodes_list=[32] * 6, time_limit=0.05).fit(X, y)
     assert model.status_ == "time_limit"
     assert model.search_seconds_ < 5
     assert model.score(X, y) >= 0.5

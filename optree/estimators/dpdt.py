@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import time
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -206,6 +208,9 @@ class _DPDTree(TreeViews, BaseEstimator):
         self._path = AlphaPath(path, sample, X, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted}
+        if path.status != "heuristic":
+            text = f"the search was ended by its {path.status}; the trees are the best of the root splits that are done"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         self._select(alpha)
         self.search_seconds_ = time.perf_counter() - start
         return self

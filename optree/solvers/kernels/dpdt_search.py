@@ -195,30 +195,15 @@ def merge_last(rules, machine, depth, bounds):
 
 
 @njit(**INNER)
-def is_worth_growing(rules, machine, depth, phase, root, last):
-    """Whether CART is to go on beyond the first split of a state."""
-    if not last:
-        return machine.node[root]["feature"] >= 0
-    if is_settled(rules, machine, root):
-        return False
-    return phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True)
-
-
-@njit(**INNER)
-def conclude(rules, machine, depth, phase, last, n_actions):
-    """Put what was found of the state of a frame, or of the two below it, on the stack of hulls."""
+def conclude(rules, machine, depth, last, n_actions):
+    """Begin the hull of the state of a frame, which is in node 0; if one split is all there is, it is finished."""
     frame, node = machine.frame[depth], machine.node[0]
-    if phase == LAST:
-        merge_last(rules, machine, depth, False)
-        frame["phase"] = NEXT
-    elif last:
-        begin_frame(machine, depth, 0)
+    begin_frame(machine, depth, 0 if last else n_actions)
+    if last:
         machine.state[TOP] = frame["base"]
         frame["size"] = put_last(rules, machine, 0, node["loss_split"])
-    else:
-        begin_frame(machine, depth, n_actions)
-        if node["loss"] > rules.slack:
-            machine.state[FITTED] += 1 + 2 * n_actions
+    elif node["loss"] > rules.slack:
+        machine.state[FITTED] += 1 + 2 * n_actions
 
 
 @njit(**INNER)
@@ -261,9 +246,15 @@ def search(sample, rules, machine, quota):
             if phase == LAST:
                 merge_last(rules, machine, depth, False)
             for root in range(states):
-                if is_worth_growing(rules, machine, depth, phase, root, last):
+                if machine.node[root]["feature"] < 0 or (last and is_settled(rules, machine, root)):
+                    continue
+                if phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True):
                     n_actions = grow(sample, rules, machine, root, below)
-            conclude(rules, machine, depth, phase, last, n_actions)
+            if phase == OPEN:
+                conclude(rules, machine, depth, last, n_actions)
+            else:
+                merge_last(rules, machine, depth, False)
+                frame["phase"] = NEXT
         elif phase == RIGHT:
             push_frame(machine, depth + 1, frame["middle"], frame["stop"])
             frame["phase"] = MERGE
