@@ -23,24 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-TABLE_1 = [
-    "avila",
-    "bank",
-    "bean",
-    "bidding",
-    "eeg",
-    "fault",
-    "htru",
-    "magic",
-    "occupancy",
-    "page",
-    "raisin",
-    "rice",
-    "room",
-    "segment",
-    "wilt",
-]
+TABLE_1 = ("avila", "bank", "bean", "bidding", "eeg", "fault", "htru", "magic", "occupancy", "page", "raisin", "rice")
+TABLE_1 += ("room", "segment", "wilt")
 PROGRAMS = ("cart", "dpdt")
 
 
@@ -64,9 +50,9 @@ def rows(name: str, mirror: Path | None) -> tuple[np.ndarray, np.ndarray]:
         X = random.random_sample((int(name), 10))
         return X, (X[:, :5].sum(axis=1) + random.standard_normal(len(X)) > 2.5).astype(int)
     if name == "kdd":
-        table = np.genfromtxt(mirror / "uci" / "kddcup.data_10_percent.gz", dtype=str, delimiter=",")
-        columns = [np.unique(c, return_inverse=True)[1] if j in (1, 2, 3) else c for j, c in enumerate(table.T[:-1])]
-        return np.column_stack(columns).astype(float), np.unique(table[:, -1], return_inverse=True)[1]
+        table = pd.read_csv(mirror / "uci" / "kddcup.data_10_percent.gz", header=None)
+        columns = [pd.factorize(c, sort=True)[0] if j in (1, 2, 3, 41) else c.to_numpy() for j, c in table.items()]
+        return np.column_stack(columns[:-1]).astype(float), columns[-1]
     table = np.loadtxt(next((mirror / "contree").glob(f"{name}.txt*")))
     return np.ascontiguousarray(table[:, 1:]), table[:, 0].astype(int)
 
