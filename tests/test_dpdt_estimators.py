@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import json
 import pickle
+import signal
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -243,3 +245,17 @@ def test_a_limit_on_time_leaves_a_tree():
     assert model.status_ == "time_limit"
     assert model.search_seconds_ < 5
     assert model.score(X, y) >= 0.5
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_a_tree(n_jobs, interruptible):
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((20000, 10)), random.randint(2, size=20000)
+    DPDTreeClassifier(n_jobs=n_jobs).fit(X[:100], y[:100])
+    model = DPDTreeClassifier(6, cart_nodes_list=[32] * 6, n_jobs=n_jobs)
+    alarm = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    alarm.start()
+    with pytest.warns(ConvergenceWarning, match="ended by its interrupted"):
+        model.fit(X, y)
+    assert model.status_ == "interrupted"
+    assert len(model.predict(X)) == len(X)

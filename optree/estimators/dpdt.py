@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 import warnings
 from numbers import Integral, Real
 
@@ -188,7 +187,7 @@ class _DPDTree(TreeViews, BaseEstimator):
 
     def _fit(self, X, y, classes: int, sample_weight):
         """Search on the rows of positive weight; y are class indices, or the target."""
-        start = time.perf_counter()
+        clock = Budget(self.time_limit).start()
         alpha = self._number("alpha")
         weight = None
         n = len(X)
@@ -203,7 +202,6 @@ class _DPDTree(TreeViews, BaseEstimator):
         growth = self._growth(n, X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
         sample = presort(X, y, classes, weight, mergeable, growth.n_layers)
-        clock = Budget(self.time_limit).start()
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
         self._path = AlphaPath(path, sample, X, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
@@ -212,7 +210,7 @@ class _DPDTree(TreeViews, BaseEstimator):
             text = f"the search was ended by its {path.status}; the trees are the best of the root splits that are done"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
         self._select(alpha)
-        self.search_seconds_ = time.perf_counter() - start
+        self.search_seconds_ = clock.seconds()
         return self
 
     def _select(self, alpha: float) -> None:

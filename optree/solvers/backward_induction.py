@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,10 +215,13 @@ class _Search:
     def run(self, threads: int) -> Path:
         self._advance(0, 1)  # the root's splits
         self.n_actions = int(self.machines[0].frame[0]["n_actions"])
-        if threads > 1 and self.n_actions > 1 and self.rules.depth > 2:
-            self._share(min(threads, self.n_actions))
-        else:
-            self._advance(0)
+        try:
+            if threads > 1 and self.n_actions > 1 and self.rules.depth > 2:
+                self._share(min(threads, self.n_actions))
+            else:
+                self._advance(0)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
         return self._path()
 
     def _advance(self, number: int, quota: int | None = None) -> None:
@@ -264,10 +267,12 @@ class _Search:
         with ThreadPoolExecutor(threads) as pool:
             futures = [pool.submit(work, number) for number in range(threads)]
             try:
+                while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
+                    pass
                 for future in futures:
                     future.result()
             except BaseException:
-                self.status = "interrupted"  # the threads end with their slice
+                self.status = "interrupted"  # for the threads, which end with their slice
                 raise
 
     def _path(self) -> Path:
