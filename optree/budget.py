@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from optree.errors import OptreeError
@@ -70,10 +73,29 @@ class Clock:
     def __init__(self, budget: Budget):
         self.budget = budget
         self._start = time.perf_counter()
+        self.prepare_seconds = 0.0
+
+    def prepared(self) -> None:
+        """The data are laid out: what comes now is the search. Limits are for both."""
+        self.prepare_seconds = self.seconds()
 
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._start
+
+    @contextmanager
+    def alarm(self, ring: Callable[[], None]) -> Iterator[None]:
+        """Call ``ring`` from another thread when the seconds are over, for work that is long between two looks."""
+        left = None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds())
+        timer = None if left is None or left > threading.TIMEOUT_MAX else threading.Timer(left, ring)
+        try:
+            if timer:
+                timer.daemon = True
+                timer.start()
+            yield
+        finally:
+            if timer:
+                timer.cancel()
 
     def limit(self, iterations: int, more_mib: float = 0.0) -> str | None:
         """The limit that is reached, as a status, or None.
@@ -96,11 +118,20 @@ class Clock:
 
 
 class Pace:
-    """How many iterations the next slice of work may have, so that a slice lasts about ``target`` seconds."""
+    """How many iterations the next slice of work may have, so that a slice lasts about ``target`` seconds.
 
-    def __init__(self, clock: Clock, target: float = 0.02):
+    Parameters
+    ----------
+    clock : Clock
+    done : int
+        Iterations done before.
+    first : int
+        The size of the first slice.
+    """
+
+    def __init__(self, clock: Clock, done: int = 0, first: int = 16, target: float = 0.02):
         self._clock, self._target = clock, target
-        self._size, self._done, self._since = 16, 0, clock.seconds()
+        self._size, self._done, self._since = first, done, clock.seconds()
 
     def next(self, iterations: int) -> int:
         """The size of the next slice, given the iterations done so far. Never beyond the iteration limit."""

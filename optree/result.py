@@ -59,8 +59,11 @@ class Result:
     counters : dict of str to int
         "iterations" first; the solver's registry entry says what one is.
     search_seconds : float
+        From when the data were laid out to the tree; peers' own clocks start there, too.
     trace : tuple of TracePoint
-        The moments at which incumbent or bound moved.
+        The moments at which incumbent or bound moved, from the start of the call.
+    prepare_seconds : float
+        Laying out the data; 0 for solvers that do not tell.
     """
 
     tree: Tree
@@ -71,6 +74,7 @@ class Result:
     counters: dict[str, int]
     search_seconds: float
     trace: tuple[TracePoint, ...] = field(repr=False)
+    prepare_seconds: float = 0.0
 
     @property
     def cost_in_rows(self) -> Fraction:

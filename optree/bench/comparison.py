@@ -188,8 +188,8 @@ def versus(runs: pd.DataFrame, reference: str) -> Table:
         f"worst ratio = the smallest of these ratios, where {reference} does worst, and on which problem; ratios of "
         f"fractions of a millisecond are noise, hence also the number of problems on which {reference} is slower by "
         f"more than {1000 * SLOWER_SECONDS:.0f} ms.",
-        "calls, ratio = the same mean for the whole calls: seconds are by a solver's own clock where it has one, and "
-        "those of gosdt and fast-small-tree do not see the preparation of the data, as ours does.",
+        "calls, ratio = the same mean for whole calls, with the preparation of the data, which a solver's own clock "
+        "leaves out (pystreed has none: its seconds are those of the call).",
         "MiB, ratio = the same mean for peak memory of the whole process, interpreter and libraries included.",
         *reasons(runs),
         *provenance(runs),

@@ -172,6 +172,7 @@ def run(task: Task, seed: int) -> Outcome:
     leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
     lower = leaf if objective.max_depth == 0 else min(leaf, scale.penalty)
     store = _new_store(data, len(problem.classes), scale.error * problem.total_weight, leaf, lower)
+    task.clock.prepared()
     store, status = _search(store, data, scale, objective.max_depth, task.clock, task.trace)
     _, lower = _interval(store)
     counters = {

@@ -19,6 +19,7 @@ tree.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ from optree.solvers import engine_tables as tables
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.frames import Rules
+from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, Rules
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
@@ -99,6 +100,7 @@ class Search:
             else None
         )
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
+        self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
             self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
 
@@ -106,15 +108,15 @@ class Search:
     def counters(self) -> dict[str, int]:
         if self.data is None:
             return {"iterations": 0, "supports": 0}
-        return {"iterations": int(self.stack.state[kernel.ITERATIONS]), "supports": int(self.memo.used[0])}
+        return {"iterations": int(self.stack.state[ITERATIONS]), "supports": int(self.memo.used[0])}
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
-        at = tables.look_up(self.memo, self.data, *self._root())
+        at = self._root_entry()
         if at < 0:
             return self.known, min(self.known, self.rules.penalty)
         upper, lower = int(self.memo.entry[at]["upper"]), int(self.memo.entry[at]["lower"])
-        if self.stack.state[kernel.DEPTH] > 0:
+        if self.stack.state[DEPTH] > 0:
             root = self.stack.frame[1]
             candidates = self.stack.order[1, : root["n_candidates"]]
             upper = int(root["upper"])
@@ -161,7 +163,7 @@ class Search:
         """Whether a tree cheaper than the known one was found."""
         if self.data is None or self.scale != scale:
             return False
-        at = self._known(*self._root())
+        at = self._root_entry()
         return at >= 0 and int(self.memo.entry[at]["upper"]) < self.known
 
     def _tune(self, scale: Scale) -> None:
@@ -203,6 +205,12 @@ class Search:
             self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
         return None
 
+    def _root_entry(self) -> int:
+        """The entry of the root's rows in the memo, -1 if there is none yet."""
+        if self.root.get(self.spare, -1) < 0:
+            self.root[self.spare] = tables.look_up(self.memo, self.data, *self._root())
+        return self.root[self.spare]
+
     def _root(self) -> tuple[np.ndarray, int, int]:
         """The words of its rows, levels and splits left."""
         return self.stack.key[0].copy(), self.left, self.spare
@@ -212,38 +220,47 @@ class Search:
 
         None if no tree costs less than the budget, or after ``most`` iterations.
         """
-        pace, stack = Pace(clock), self.stack
-        end = None if most is None else self.counters["iterations"] + most
-        stack.frame[0]["spare"] = self.spare
-        stack.state[kernel.DEPTH] = stack.state[kernel.STARTED] = 0
-        stack.frame[0]["budget"] = budget
+        stack, first = self.stack, self._slice()
+        stack.state[[DEPTH, STARTED, STOPPED]] = 0
+        stack.frame[0]["spare"], stack.frame[0]["budget"] = self.spare, budget
+        pace = Pace(clock, self.counters["iterations"], first)
+        end = INFINITE if most is None else self.counters["iterations"] + most
         status, code = None, kernel.PAUSED
         try:
-            while status is None:
-                upper, lower = self.interval()
-                trace.add(upper + self.offset, lower + self.offset)
-                if lower == upper:
-                    status = "optimal"
-                elif code == kernel.COMPLETE or (end is not None and self.counters["iterations"] >= end):
-                    break
-                elif not (status := clock.limit(self.counters["iterations"])):
+            with clock.alarm(self._stop) if first < 4 else nullcontext():
+                while status is None:
+                    upper, lower = self.interval()
+                    trace.add(upper + self.offset, lower + self.offset)
                     iterations = self.counters["iterations"]
-                    code = self._kernel("search", pace.next(iterations))
-                    if code == kernel.NO_ROOM:
-                        self.memo, status = tables.grow_memo(self.memo, clock, iterations)
-                    elif code == kernel.NO_DEPTH:
-                        status = tables.grow_stack(stack, self.shares, clock, iterations)
+                    if lower == upper:
+                        status = "optimal"
+                    elif code == kernel.COMPLETE or iterations == end:
+                        break
+                    elif not (status := clock.limit(iterations)):
+                        code = self._search(min(pace.next(iterations), end - iterations))
+                        if code == kernel.NO_ROOM:
+                            self.memo, status = tables.grow_memo(self.memo, clock, iterations)
+                        elif code == kernel.NO_DEPTH:
+                            status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        self._kernel("close")
+        self._search(-1)
         return status
 
-    def _kernel(self, name: str, *arguments):
-        """Call a kernel; those for a limit on splits are compiled only if there is one."""
+    def _stop(self) -> None:
+        """End the visit that is under way: its other splits keep the bounds they have."""
+        self.stack.state[STOPPED] = 1
+
+    def _slice(self) -> int:
+        """How many visits take a few milliseconds at most."""
+        words, width = self.data.rows.shape[1], len(self.data.bits) // self.data.rows.shape[1]
+        return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
+
+    def _search(self, iterations: int) -> int:
+        """Call the kernel; the one for a limit on splits is compiled only if there is one."""
         if self.spare < 0:
-            return getattr(kernel, name)(self.data, self.memo, self.stack, self.rules, *arguments)
-        function = getattr(limited_search, f"{name}_limited")
-        return function(self.data, self.memo, self.stack, self.shares, self.rules, *arguments)
+            return kernel.search(self.data, self.memo, self.stack, self.rules, iterations)
+        return limited_search.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
 
     def _best(self) -> Tree:
         return self._tree(self.problem, self._root())
@@ -318,6 +335,7 @@ class Search:
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     search = Search(task.problem, task.objective, switches)
+    task.clock.prepared()
     known = None if task.incumbent is None else task.cost(task.incumbent)
     status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
     return Outcome(task.incumbent if tree is None else tree, lower, status, search.counters)

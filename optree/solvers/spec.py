@@ -193,4 +193,5 @@ class Solver(Declaration):
         tree, lower, status, counters = self.run(task, seed, **parameters)
         cost = task.cost(tree)
         trace.add(cost, lower)
-        return Result(tree, cost, lower, scale, status, counters, clock.seconds(), trace.points())
+        prepare = clock.prepare_seconds
+        return Result(tree, cost, lower, scale, status, counters, clock.seconds() - prepare, trace.points(), prepare)

@@ -8,15 +8,22 @@ from numba import njit
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.frames import count_column, count_part, gather_bits, gather_counts, inherit
+from optree.solvers.kernels.frames import (
+    DEPTH,
+    ITERATIONS,
+    STARTED,
+    STOPPED,
+    count_column,
+    count_part,
+    gather_bits,
+    gather_counts,
+    inherit,
+)
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
 from optree.solvers.kernels.splits import expand, improve, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
-
-# Indices of `Stack.state`.
-DEPTH, ITERATIONS, STARTED = range(3)
 
 
 @njit(**INNER)
@@ -183,13 +190,21 @@ def descend(data, memo, stack, d, clause, rules):
 def search(data, memo, stack, rules, iterations):
     """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
 
-    The first call starts at frame 0, whose only part is the root; its budget is the root's.
+    The first call starts at frame 0, whose only part is the root; its budget is the root's. With -1 iterations the
+    search is ended early: all frames are left, so that the memo's root holds the interval that was reached. (A kernel
+    of its own for this would take a second to compile.)
     """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
+    while iterations < 0 and stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.frame[d]["current"] >= 0:
+            settle(data, memo, stack, d, rules)
+        leave(memo, stack, d)
+        stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
-        if stack.state[ITERATIONS] >= last:
+        if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
         if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
             return NO_ROOM
@@ -223,15 +238,3 @@ def search(data, memo, stack, rules, iterations):
         else:
             leave(memo, stack, d + 1)
     return COMPLETE
-
-
-@njit(cache=True, nogil=True)
-def close(data, memo, stack, rules):
-    """End the search early: leave all frames, so that the memo's root holds the interval that was reached."""
-    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
-    while stack.state[DEPTH] > 0:
-        d = stack.state[DEPTH]
-        if stack.frame[d]["current"] >= 0:
-            settle(data, memo, stack, d, rules)
-        leave(memo, stack, d)
-        stack.state[DEPTH] -= 1

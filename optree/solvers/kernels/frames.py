@@ -47,6 +47,10 @@ FRAME = np.dtype(
 )
 
 
+# Indices of `Stack.state`.
+DEPTH, ITERATIONS, STARTED, STOPPED = range(4)
+
+
 class Rules(NamedTuple):
     """What is minimised, and which techniques are on."""
 
@@ -97,7 +101,7 @@ class Stack(NamedTuple):
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    state: np.ndarray  # int64[3]: depth of the frame on top, iterations, whether the root was visited
+    state: np.ndarray  # int64[4]: depth of the frame on top, iterations, whether the root was visited, and to end now
 
 
 @njit(**INNER)

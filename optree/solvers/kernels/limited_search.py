@@ -21,12 +21,9 @@ from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import BARRED, INFINITE
 from optree.solvers.kernels.engine_search import (
     COMPLETE,
-    DEPTH,
-    ITERATIONS,
     NO_DEPTH,
     NO_ROOM,
     PAUSED,
-    STARTED,
     choose,
     descend,
     enter,
@@ -34,7 +31,7 @@ from optree.solvers.kernels.engine_search import (
     pick,
     settle,
 )
-from optree.solvers.kernels.frames import count_column, subtract
+from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, count_column, subtract
 from optree.solvers.kernels.memo import find, insert, key_of
 from optree.solvers.kernels.splits import bound_part, expand, improve, sort_by
 
@@ -193,7 +190,7 @@ def expand_shares(data, memo, stack, shares, d, rules):
         target = min(frame["budget"], frame["upper"])
         if bound[t] >= BARRED:
             continue
-        if bound[t] >= target:
+        if bound[t] >= target or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
         f = stack.feature[d, t]
@@ -255,10 +252,19 @@ def descend_shares(data, memo, stack, shares, d, clause):
 def search_limited(data, memo, stack, shares, rules, iterations):
     """As `search`, for frame 0 with a limit on splits; frames without one go the ways of `search`."""
     data, memo, stack, shares, rules = borrow(data), borrow(memo), borrow(stack), borrow(shares), borrow(rules)
+    while iterations < 0 and stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.frame[d]["current"] >= 0:
+            if stack.frame[d]["spare"] >= 0:
+                settle_shares(data, memo, stack, shares, d, rules)
+            else:
+                settle(data, memo, stack, d, rules)
+        leave(memo, stack, d)
+        stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
     while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
-        if stack.state[ITERATIONS] >= last:
+        if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
         if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
             return NO_ROOM
@@ -305,18 +311,3 @@ def search_limited(data, memo, stack, shares, rules, iterations):
         else:
             leave(memo, stack, d + 1)
     return COMPLETE
-
-
-@njit(cache=True, nogil=True)
-def close_limited(data, memo, stack, shares, rules):
-    """As `close`."""
-    data, memo, stack, shares, rules = borrow(data), borrow(memo), borrow(stack), borrow(shares), borrow(rules)
-    while stack.state[DEPTH] > 0:
-        d = stack.state[DEPTH]
-        if stack.frame[d]["current"] >= 0:
-            if stack.frame[d]["spare"] >= 0:
-                settle_shares(data, memo, stack, shares, d, rules)
-            else:
-                settle(data, memo, stack, d, rules)
-        leave(memo, stack, d)
-        stack.state[DEPTH] -= 1

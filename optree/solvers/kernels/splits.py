@@ -8,7 +8,7 @@ from numba import njit
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
-from optree.solvers.kernels.frames import count_column, counts_classes, gain_margin, least_pairs, subtract
+from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.memo import find
 
 
@@ -226,7 +226,7 @@ def expand(data, memo, stack, d, rules):
         target = min(frame["budget"], frame["upper"])
         if bound[t] >= BARRED:  # or found equal to another
             continue
-        if rules.lazy and bound[t] >= target:
+        if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
         if frame["seen"] and rules.peek:
