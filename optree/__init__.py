@@ -7,7 +7,14 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("BranchesClassifier", "DL85Classifier", "MurTreeClassifier", "OptimalTreeClassifier")
+_ESTIMATORS = (
+    "BranchesClassifier",
+    "DL85Classifier",
+    "DPDTreeClassifier",
+    "DPDTreeRegressor",
+    "MurTreeClassifier",
+    "OptimalTreeClassifier",
+)
 __all__ = [*_ESTIMATORS, "__version__"]
 
 

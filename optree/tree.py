@@ -27,13 +27,17 @@ class Tree:
     first_child : int32[m]
         The first child of each node, -1 for a leaf.
     counts : int64[m, K]
-        Training weight of each class at each node. A node that no training row reaches has zeros.
+        Training weight of each class at each node (float64 if not whole). A node that no training row reaches has
+        zeros.
     prediction : int32[m]
         The class given to rows that end here: the heaviest (with costs: the cheapest), the lowest index among equals;
         an empty node has its parent's. Rows of a category not seen in training (code -1) end at the split and get its
         class.
     features : tuple of Feature
     classes : tuple of str
+    values : float64[v], optional
+        Of a regression: what the predictions are indices into, where a classification has its classes. ``counts`` then
+        has one column, the weight of the rows.
     """
 
     feature: np.ndarray
@@ -42,6 +46,7 @@ class Tree:
     prediction: np.ndarray
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
+    values: np.ndarray | None = None
 
     @classmethod
     def grow(cls, problem: Problem, choose: Callable[[np.ndarray, object], tuple[int, list]], root=None) -> Tree:
@@ -123,16 +128,17 @@ class Tree:
         node = np.zeros(len(codes), np.int32)
         moving = np.arange(len(codes))
         while len(moving):
-            feature = self.feature[node[moving]]
-            code = codes[moving, feature]  # feature -1 reads the last column; such rows stop here
-            on = (feature != LEAF) & (code >= 0)
+            moving = moving[self.feature[node[moving]] != LEAF]
+            code = codes[moving, self.feature[node[moving]]]
+            on = code >= 0
             moving = moving[on]
             node[moving] = self.first_child[node[moving]] + code[on]
         return node
 
     def predict(self, codes: np.ndarray) -> np.ndarray:
-        """Class indices int32[n] of rows in codes int32[n, q]."""
-        return self.prediction[self.apply(codes)]
+        """Class indices int32[n], or values float64[n], of rows in codes int32[n, q]."""
+        prediction = self.prediction[self.apply(codes)]
+        return prediction if self.values is None else self.values[prediction]
 
     def predict_proba(self, codes: np.ndarray) -> np.ndarray:
         """Shares of the classes, float64[n, K], in the training rows of the node where each row ends."""
@@ -190,6 +196,7 @@ class Tree:
             self.prediction[kept],
             self.features,
             self.classes,
+            self.values,
         )
 
     def to_dict(self) -> dict:
@@ -205,7 +212,7 @@ class Tree:
             },
             "n_features": len(self.features),
             "classes": list(self.classes),
-        }
+        } | ({} if self.values is None else {"values": self.values.tolist()})
 
     @classmethod
     def from_dict(cls, data: dict) -> Tree:
@@ -214,13 +221,15 @@ class Tree:
             features = [Feature("", ())] * data["n_features"]
             for j, feature in data["features"].items():
                 features[int(j)] = Feature(feature["name"], tuple(feature["labels"]))
+            counts = np.array(data["counts"], np.float64)  # whole numbers below 2^53, or not
             return cls(
                 np.array(data["feature"], np.int32),
                 np.array(data["first_child"], np.int32),
-                np.array(data["counts"], np.int64),
+                counts.astype(np.int64) if (counts == np.rint(counts)).all() else counts,
                 np.array(data["prediction"], np.int32),
                 tuple(features),
                 tuple(data["classes"]),
+                np.array(data["values"], np.float64) if "values" in data else None,
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise OptreeError(f"tree: not what Tree.to_dict writes ({type(error).__name__}: {error})") from error

@@ -15,12 +15,14 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 
 
 def _mass(tree: Tree, nodes: Sequence[int]) -> str:
-    """What leaves of one class say: the class, and how many of their rows have it."""
+    """What leaves of one class say: the class, and how many of their rows have it; or the value, and how many rows."""
     prediction = tree.prediction[nodes[0]]
     counts = tree.counts[list(nodes)].sum(axis=0)
-    total, right = int(counts.sum()), int(counts[prediction])
+    if tree.values is not None:
+        return f"{tree.values[prediction]:.5g} ({counts.sum():.6g})"
+    total, right = f"{counts.sum():.15g}", f"{counts[prediction]:.15g}"
     label = tree.classes[prediction]
-    if not total:
+    if not counts.any():
         return f"{label} (no rows)"
     return f"{label} ({total})" if right == total else f"{label} ({right} of {total})"
 
@@ -130,7 +132,8 @@ def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> _Box:
     """What is drawn for a subtree, or for sibling leaves of one class."""
     node = nodes[0]
     if tree.feature[node] == LEAF:
-        return _Box(_mass(tree, nodes).replace(" (", "\n("), int(tree.prediction[node]), condition)
+        colour = int(tree.prediction[node]) if tree.values is None else 0
+        return _Box(_mass(tree, nodes).replace(" (", "\n("), colour, condition)
     name = fill(tree.features[tree.feature[node]].name, 24, break_long_words=False)
     return _Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
 

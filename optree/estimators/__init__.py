@@ -2,12 +2,15 @@
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.branches import BranchesClassifier
+from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.optimal import OptimalTreeClassifier
 
 __all__ = [
     "BranchesClassifier",
     "DL85Classifier",
+    "DPDTreeClassifier",
+    "DPDTreeRegressor",
     "MurTreeClassifier",
     "OptimalTreeClassifier",
     "TreeClassifier",

@@ -23,7 +23,26 @@ from optree.problem import Problem
 from optree.tree import Tree
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeViews:
+    """Views on a fitted ``tree_``."""
+
+    def export_text(self) -> str:
+        """The tree as indented text."""
+        check_is_fitted(self)
+        return views.to_text(self.tree_)
+
+    def export_dot(self) -> str:
+        """The tree in Graphviz' DOT language."""
+        check_is_fitted(self)
+        return views.to_dot(self.tree_)
+
+    def plot(self, ax=None):
+        """Draw the tree with matplotlib; returns the axes."""
+        check_is_fitted(self)
+        return views.plot(self.tree_, ax)
+
+
+class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
     """What all classifiers share: fitting through the registry, prediction, views.
 
     A subclass sets ``_solver`` and ``_encoding`` and has at least the parameters ``regularization``, ``max_depth``,
@@ -160,18 +179,3 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """The node of ``tree_`` where each row of X ends."""
         codes = self._codes(X)
         return self.tree_.apply(codes)
-
-    def export_text(self) -> str:
-        """The tree as indented text."""
-        check_is_fitted(self)
-        return views.to_text(self.tree_)
-
-    def export_dot(self) -> str:
-        """The tree in Graphviz' DOT language."""
-        check_is_fitted(self)
-        return views.to_dot(self.tree_)
-
-    def plot(self, ax=None):
-        """Draw the tree with matplotlib; returns the axes."""
-        check_is_fitted(self)
-        return views.plot(self.tree_, ax)

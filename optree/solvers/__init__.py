@@ -12,6 +12,7 @@ _MODULES = {
     "branches": "optree.solvers.branches",
     "cart": "optree.solvers.cart",
     "dl85": "optree.solvers.dl85",
+    "dpdt": "optree.solvers.dpdt",
     "exhaustive": "optree.solvers.exhaustive",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",

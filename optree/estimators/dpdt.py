@@ -1,0 +1,340 @@
+"""Near-optimal trees on numbers, by DPDT."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from optree.budget import Budget
+from optree.errors import OptreeError
+from optree.estimators.alpha_path import AlphaPath
+from optree.estimators.base import TreeViews
+from optree.solvers.backward_induction import Growth, solve
+from optree.solvers.presort import presort
+
+_PARAMETERS = """
+    A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with at
+    most ``cart_nodes_list[depth]`` leaves; the best sequence of actions is found by backward induction. The first split
+    of that CART is CART's own choice, so no tree that CART grows to the same depth, and none of its pruned subtrees,
+    has a smaller {objective}.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        The greatest number of splits on a path.
+    cart_nodes_list : sequence of int, default=(8, 8, 8)
+        The most leaves of the CART that offers splits, by depth: at most one split less is offered. Beyond the list,
+        and for 1 and 2, CART's best split alone.
+    alpha : float, default=0.0
+        The penalty, per unit of complexity. All trees that are best at some alpha are found anyway, see ``at``.
+    penalty : {{"visits", "splits"}}, default="visits"
+        What complexity is: the expected number of splits that a training row meets, or the number of splits.
+    min_samples_split, min_samples_leaf : int or float, default=2 and 1
+        The least number of rows (or share, rounded up) of a node that is split, and of a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        The least share of the total weight in a leaf.
+    min_impurity_decrease : float, default=0.0
+        Splits that decrease the impurity by less, weighted by the share of the rows in their node, are not offered.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many features, drawn for each node of a CART, it chooses from; all by default.
+    time_limit : float or None, default=None
+        Seconds. At the limit, the best tree over the root's splits that are done.
+    random_state : int, RandomState or None, default=None
+        Draws the features if ``max_features`` is fewer than all. Ties are not drawn: the lowest feature, then the
+        lowest threshold.
+    n_jobs : int or None, default=None
+        Threads, which share the splits of the root; the tree is the same for any number. Each needs memory for some
+        copies of X.
+
+    Attributes
+    ----------
+    tree_ : optree.tree.Tree
+    encoder_ : optree.thresholds.ThresholdEncoder
+        The thresholds that ``tree_`` uses, which are its features.
+    alpha_path_ : tuple of AlphaStep
+        All trees that are best at some alpha, by rising alpha, with ``lowest``, ``highest`` (the alphas), ``loss``,
+        ``complexity`` and ``splits``. ``at(alpha)`` gives the tree.
+    status_ : str
+        "heuristic", or the limit that ended the search.
+    cost_ : float
+        Loss and penalty of ``tree_`` on the training rows, in rows (of a regression: as a sum).
+    counters_ : dict of str to int
+        "iterations": nodes, splits and leaves, of the CARTs that were fitted.
+    search_seconds_ : float
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if ``X`` was a DataFrame with names.
+
+    Notes
+    -----
+    Values are compared as float64; missing and infinite ones are refused. Of trees of equal cost the least complex
+    is returned, then the first in CART's order.
+
+    References
+    ----------
+    Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025.
+"""
+
+
+class _DPDTree(TreeViews, BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    def __init__(
+        self,
+        max_depth=3,
+        *,
+        cart_nodes_list=(8, 8, 8),
+        alpha=0.0,
+        penalty="visits",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        min_impurity_decrease=0.0,
+        max_features=None,
+        time_limit=None,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.max_depth = max_depth
+        self.cart_nodes_list = cart_nodes_list
+        self.alpha = alpha
+        self.penalty = penalty
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _growth(self, n: int, p: int, weight: float) -> Growth:
+        nodes = self.cart_nodes_list
+        if isinstance(nodes, (str, Real)) or not all(_is_whole(entry) and entry >= 1 for entry in nodes):
+            raise OptreeError(f"cart_nodes_list: {nodes!r} is not accepted; give a sequence of whole numbers >= 1")
+        if self.penalty not in ("visits", "splits"):
+            raise OptreeError(f"penalty: {self.penalty!r} is not known; accepted: visits, splits")
+        if not _is_whole(self.max_depth) or self.max_depth < 1:
+            raise OptreeError(f"max_depth: {self.max_depth!r} is not accepted; give a whole number >= 1")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return Growth(
+            int(self.max_depth),
+            tuple(int(entry) for entry in nodes),
+            self._count_features(p),
+            self._count_rows("min_samples_split", 2, n),
+            self._count_rows("min_samples_leaf", 1, n),
+            self._number("min_weight_fraction_leaf", 0.5) * weight,
+            self._number("min_impurity_decrease"),
+            seed,
+            self.penalty == "splits",
+        )
+
+    def _number(self, name: str, most: float = math.inf) -> float:
+        value = getattr(self, name)
+        if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= most or value == math.inf:
+            upper = "" if most == math.inf else f" and <= {most}"
+            raise OptreeError(f"{name}: {value!r} is not accepted; give a number >= 0{upper}")
+        return float(value)
+
+    def _count_rows(self, name: str, least: int, n: int) -> int:
+        value = getattr(self, name)
+        if _is_whole(value) and value >= least:
+            return int(value)
+        if isinstance(value, Real) and not _is_whole(value) and not isinstance(value, bool) and 0 < value <= 1:
+            return max(least, math.ceil(value * n))
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}, or a share in (0, 1]")
+
+    def _count_features(self, p: int) -> int:
+        value = self.max_features
+        if value is None:
+            return p
+        if isinstance(value, str) and value in ("sqrt", "log2"):
+            return max(1, int(math.sqrt(p) if value == "sqrt" else math.log2(p)))
+        if _is_whole(value) and value >= 1:
+            return min(int(value), p)
+        if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0 < value <= 1:
+            return max(1, int(value * p))
+        raise OptreeError(
+            f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
+        )
+
+    def _rows(self, X, y="no_validation", *, reset: bool):
+        """X as float64[n, p], finite; and y."""
+        arguments = {} if isinstance(y, str) else {"y": y}
+        if arguments and isinstance(self, RegressorMixin):
+            arguments["y_numeric"] = True
+        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
+        X, y = checked if arguments else (checked, None)
+        if not np.isfinite(X).all():
+            column = int((~np.isfinite(X)).any(axis=0).argmax())
+            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
+            missing, infinite = int(np.isnan(X[:, column]).sum()), int(np.isinf(X[:, column]).sum())
+            raise OptreeError(
+                f"X: column {name!r} has {missing} missing values (NaN) and {infinite} infinity; fill them in, or drop "
+                "the rows"
+            )
+        return X, y
+
+    def _fit(self, X, y, classes: int, sample_weight):
+        """Search on the rows of positive weight; y are class indices, or the target."""
+        clock = Budget(self.time_limit).start()
+        alpha = self._number("alpha")
+        weight = None
+        n = len(X)
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+            kept = weight > 0
+            if not kept.all():
+                X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
+            weight = None if (weight == 1).all() else weight
+        growth = self._growth(n, X.shape[1], float(len(X) if weight is None else weight.sum()))
+        mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
+        sample = presort(X, y, classes, weight, mergeable, growth.n_layers)
+        path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
+        self._path = AlphaPath(path, sample, X, y, weight, growth.per_split)
+        self.alpha_path_ = self._path.steps()
+        self.status_, self.counters_ = path.status, {"iterations": path.fitted}
+        if path.status != "heuristic":
+            text = f"the search was ended by its {path.status}; the trees are the best of the root splits that are done"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        self._select(alpha)
+        self.search_seconds_ = clock.seconds()
+        return self
+
+    def _select(self, alpha: float) -> None:
+        best = self._path.best(alpha)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        labels = tuple(map(str, getattr(self, "classes_", ())))
+        self.tree_, self.encoder_ = self._path.tree(best, [str(name) for name in names], labels)
+        self.cost_ = self._path.cost(best, alpha)
+
+    def at(self, alpha):
+        """The estimator that ``fit`` gives with this ``alpha``, without fitting again."""
+        check_is_fitted(self)
+        model = copy.copy(self)
+        model.alpha = alpha
+        model._select(model._number("alpha"))
+        return model
+
+    def _codes(self, X):
+        check_is_fitted(self)
+        return self.encoder_.transform(self._rows(X, reset=False)[0])
+
+    def predict(self, X):
+        """The class, or the value, of each row of X."""
+        codes = self._codes(X)
+        return self._values(self.tree_.predict(codes))
+
+    def apply(self, X):
+        """The node of ``tree_`` where each row of X ends."""
+        codes = self._codes(X)
+        return self.tree_.apply(codes)
+
+
+def _is_whole(value) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+class DPDTreeClassifier(ClassifierMixin, _DPDTree):
+    __doc__ = (
+        """Near-optimal classification trees on numbers, of limited depth, by dynamic programming over CART's splits.
+
+    Minimises the share of misclassified rows plus ``alpha`` times the complexity.
+"""
+        + _PARAMETERS.format(objective="sum of the two")
+        + """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from optree import DPDTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = DPDTreeClassifier(max_depth=2, alpha=0.01).fit(X, y)
+    >>> print(model.export_text())
+    petal length (cm) > 2.45
+    |   petal width (cm) > 1.75: 2 (45 of 46)
+    |   petal width (cm) <= 1.75: 1 (49 of 54)
+    petal length (cm) <= 2.45: 0 (50)
+    >>> [(round(step.lowest, 3), step.splits) for step in model.alpha_path_]
+    [(0.0, 2), (0.376, 0)]
+    """
+    )
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the trees for all alphas, and take that for ``alpha``.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, p)
+            Numbers, none missing or infinite.
+        y : array-like of shape (n,)
+            Classes, of any type.
+        sample_weight : array-like of shape (n,), optional
+            Not negative.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        OptreeError
+            A ValueError of one line for missing or infinite values and for parameters out of range.
+        """
+        X, y = self._rows(X, y, reset=True)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        return self._fit(X, labels, len(self.classes_), sample_weight)
+
+    def _values(self, prediction: np.ndarray) -> np.ndarray:
+        return self.classes_[prediction]
+
+    def predict_proba(self, X):
+        """Shares of the classes, in the order of ``classes_``, among the training rows of each row's leaf."""
+        codes = self._codes(X)
+        return self.tree_.predict_proba(codes)
+
+
+class DPDTreeRegressor(RegressorMixin, _DPDTree):
+    __doc__ = """Near-optimal regression trees on numbers, of limited depth, by dynamic programming over CART's splits.
+
+    Minimises the mean squared error plus ``alpha`` times the complexity.
+""" + _PARAMETERS.format(objective="sum of the two")
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the trees for all alphas, and take that for ``alpha``.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, p)
+            Numbers, none missing or infinite.
+        y : array-like of shape (n,)
+            The target.
+        sample_weight : array-like of shape (n,), optional
+            Not negative.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        OptreeError
+            A ValueError of one line for missing or infinite values and for parameters out of range.
+        """
+        X, y = self._rows(X, y, reset=True)
+        return self._fit(X, np.asarray(y, np.float64), 0, sample_weight)
+
+    def _values(self, prediction: np.ndarray) -> np.ndarray:
+        return prediction
