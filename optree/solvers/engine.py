@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Trace
 from optree.solvers import engine_tables as tables
+from optree.solvers.engine_tree import Reader
 from optree.solvers.kernels import engine_search as kernel
 from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
@@ -94,11 +94,8 @@ class Search:
         self.leaf = int(losses.sum(axis=0).min()) - self.constant
         self.problem, self.objective, self.switches = problem, objective, switches
         self.left = -1 if objective.max_depth is None else objective.max_depth
-        data = (
-            layout(problem, objective.min_samples_leaf > 1)
-            if self.leaf and self.left and objective.max_splits != 0
-            else None
-        )
+        may_split = self.leaf and self.left and objective.max_splits != 0
+        data = layout(problem, objective.min_samples_leaf > 1) if may_split else None
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
         self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
@@ -191,11 +188,12 @@ class Search:
 
         With many splits to share out the search under a limit is the slower one, and what was found bounds it.
         """
+        self.spare = -1
         limit = self.objective.max_splits
         useful = self.leaf * self.scale.error // self.scale.penalty if self.scale.penalty else INFINITE
-        self.spare = -1
-        if limit is None or useful <= limit:
+        if limit is None or min(useful, len(self.problem.groups.rows) - 1) <= limit:
             return None
+        status = None
         if limit > _FEW:
             status = self._run(self.known, clock, Trace(clock), most=_TRIED)
             if status == "optimal" and self._found(self.scale) and self._best().n_splits <= limit:
@@ -203,7 +201,7 @@ class Search:
         self.spare = limit
         if self.shares is None:
             self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
-        return None
+        return status if status == "interrupted" else None
 
     def _root_entry(self) -> int:
         """The entry of the root's rows in the memo, -1 if there is none yet."""
@@ -263,73 +261,7 @@ class Search:
         return limited_search.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
 
     def _best(self) -> Tree:
-        return self._tree(self.problem, self._root())
-
-    def _tree(self, problem: Problem, root: tuple[np.ndarray, int, int]) -> Tree:
-        """The tree of the best splits seen: those of the memo, and for rows that it does not hold the best stump."""
-        data, memo = self.data, self.memo
-
-        def choose(rows: np.ndarray, state) -> tuple[int, list]:
-            key, left, spare = state
-            if key is None or 0 in (left, spare):
-                return LEAF, []
-            at = self._known(key, left, spare)
-            f = int(memo.entry[at]["feature"]) if at >= 0 else self._stump(key)[1]
-            if f < 0:
-                return LEAF, []
-            j, below = int(data.feature[f]), left - 1 if left > 0 else left
-            clauses = data.clause_of[j, : problem.n_parts[j]]
-            parts = [None if at < 0 or clause < 0 else key & data.rows[clause] for clause in clauses]
-            shares = [-1] * len(parts)
-            if spare > 0 and at >= 0:
-                shares = self._share_out(problem, rows, j, parts, below, spare - 1)
-            return j, [(words, below, share) for words, share in zip(parts, shares, strict=True)]
-
-        return Tree.grow(problem, choose, root)
-
-    def _known(self, key: np.ndarray, left: int, spare: int) -> int:
-        """The entry of a set of rows, -1 if there is none of which a tree is known."""
-        at = tables.look_up(self.memo, self.data, key, left, spare)
-        return at if at >= 0 and self.memo.entry[at]["upper"] < INFINITE else -1  # INFINITE: from another penalty
-
-    def _share_out(self, problem, rows: np.ndarray, j: int, parts: list, left: int, spare: int) -> list[int]:
-        """How many of ``spare`` splits each part of a split gets, -1 for as many as its best tree has anyway."""
-        best = {0: (0, [])}  # by splits given away
-        for part, words in enumerate(parts):
-            held = rows[problem.codes[rows, j] == part]
-            ways = [(0, 0, 0)]  # splits, share, cost
-            if words is not None and len(held):
-                ways = [(0, 0, int(problem.losses(held).sum(axis=0).min()) * self.rules.error)]
-                ways += [(1, 1, self._stump(words)[0])] if spare and left else []
-                for share in range(1, spare + 1):
-                    if (at := self._known(words, left, share)) >= 0:
-                        ways.append((share, share, int(self.memo.entry[at]["upper"])))
-                if (at := self._known(words, left, -1)) >= 0:
-                    size = self._tree(problem.take(held), (words, left, -1)).n_splits
-                    ways.append((size, -1, int(self.memo.entry[at]["upper"])))
-            after: dict[int, tuple[int, list[int]]] = {}
-            for given, (cost, shares) in best.items():
-                for size, share, more in ways:
-                    if given + size <= spare and (given + size not in after or cost + more < after[given + size][0]):
-                        after[given + size] = (cost + more, [*shares, share])
-            best = after
-        return min(best.values(), key=lambda way: way[0])[1]
-
-    def _stump(self, key: np.ndarray) -> tuple[int, int]:
-        """The cost of the best stump of a set of rows, and its feature; of a leaf, and -1, if that is as good."""
-        data, rules, counts = self.data, self.rules, tables.count_clauses(self.data, key)
-        n = counts[:, -3] if rules.least else counts[:, :-1].sum(axis=1)
-        rows = counts[:, -2] if rules.least else n
-        loss = rules.error * (n - counts[:, : data.n_classes].max(axis=1))
-        best, chosen = int(loss[-1]), -1
-        for f, (first, last) in enumerate(pairwise(data.first_clause)):
-            held = rows[first:last][rows[first:last] > 0]
-            if len(held) < 2 or held.min() < rules.least:
-                continue
-            price = rules.penalty * (len(held) - 1 if rules.per_leaf else 1)
-            if price + int(loss[first:last].sum()) < best:
-                best, chosen = price + int(loss[first:last].sum()), f
-        return best, chosen
+        return Reader(self.data, self.memo, self.rules).tree(self.problem, self._root())
 
 
 def run(task: Task, seed: int, **switches: bool) -> Outcome:
