@@ -79,10 +79,11 @@ def random_objective(seed, rows, least=(1,), splits=None):
     return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, splits, int(random.choice(least)))
 
 
-def test_harder_problems_with_every_penalty_and_depth_limit():
-    for seed in range(1500 if COMPILED else 15):
+@pytest.mark.parametrize("by_depth", [True, False])
+def test_harder_problems_with_every_penalty_and_depth_limit(by_depth):
+    for seed in range(1000 if COMPILED else 10):
         problem = harder_problem(seed)
-        check("optree", problem, random_objective(seed, len(problem.y)))
+        check("optree", problem, random_objective(seed, len(problem.y)), by_depth=by_depth)
 
 
 def test_costs_and_least_rows_in_a_leaf():

@@ -29,10 +29,10 @@ def accepted(name, problem, objective):
     return problem, objective if solver.penalties else replace(objective, regularization=Fraction(0))
 
 
-def check(name, problem, objective):
+def check(name, problem, objective, **parameters):
     """The proven cost is the optimum, and the tree attains it within the constraints."""
     problem, objective = accepted(name, problem, objective)
-    result = solvers.get(name).solve(problem, objective)
+    result = solvers.get(name).solve(problem, objective, **parameters)
     oracle = solvers.get("exhaustive").solve(problem, objective)
     assert oracle.status == result.status == "optimal"
     assert result.cost == result.lower_bound == oracle.cost

@@ -7,7 +7,7 @@ budget and answers with it or with a bound that is not below. From one pass over
 best stump and a bound on all other trees (as in MurTree: Demirovic et al., JMLR 2022, section 4.3); children that can
 still pay are deepened in small steps, of the parts of a split always the one whose bound is least: raising a bound by
 one split costs exponentially more the more splits the part can afford. The root is searched best first, all below it
-depth first.
+depth first. Binary splits to a small depth are left to the depth-limited search of ``murtree``, which is faster there.
 
 Bounds and their proofs: ``kernels/bounds.py``. Complexity: one visit costs O(words of the rows * features) for each
 split that its bounds cannot refuse; the number of sets is exponential in features in the worst case.
@@ -35,6 +35,7 @@ from optree.solvers.kernels import limited_search
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, Rules
 from optree.solvers.kernels.layout import Layout, layout
+from optree.solvers.murtree import fast as depth_limited_tree
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
@@ -49,6 +50,7 @@ _SWITCHES = {
     "peek": "on a second visit, ask the memo before pairs are counted",
     "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
     "duplicates": "drop splits that are the same partition of the rows as another",
+    "by_depth": "binary splits to a depth of five at most: search depth by depth, as the solver murtree",
 }
 
 
@@ -264,8 +266,23 @@ class Search:
         return Reader(self.data, self.memo, self.rules).tree(self.problem, self._root())
 
 
-def run(task: Task, seed: int, **switches: bool) -> Outcome:
+def _is_shallow(task: Task) -> bool:
+    """Whether the depth-limited search does what is asked for, is the faster one, and has its tables in 256 MiB."""
+    problem, objective = task.problem, task.objective
+    if objective.max_depth is None or objective.max_depth > 5 or max(problem.n_parts) > 2:
+        return False
+    if problem.costs is not None or objective.min_samples_leaf > 1:
+        return False
+    tables = (objective.max_depth + 2) * (len(problem.classes) + 1)  # of pairs of columns
+    size = 2 if problem.total_weight < 2**14 else 4 if problem.total_weight < 2**30 else 8  # bytes of a count
+    fits = tables * (len(problem.features) + 32) ** 2 * size < 2**28
+    return fits and task.incumbent is task.upper_bound is None
+
+
+def run(task: Task, seed: int, by_depth: bool, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
+    if by_depth and _is_shallow(task):
+        return depth_limited_tree(task, fewest_splits=False)
     search = Search(task.problem, task.objective, switches)
     task.clock.prepared()
     known = None if task.incumbent is None else task.cost(task.incumbent)
@@ -283,7 +300,7 @@ SOLVER = Solver(
     exact=True,
     anytime=True,
     warm_start=True,
-    iteration="one visit to a set of rows: its splits bounded",
+    iteration="one visit to a set of rows: its splits bounded, or all its pairs of columns counted",
     run=run,
     parameters={name: Parameter(bool, True, doc) for name, doc in _SWITCHES.items()},
 )
