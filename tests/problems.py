@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from hypothesis import strategies as st
 
 from optree.problem import Feature, Problem
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"  # several times slower: a fraction of the problems
+
+
+def seeds(compiled: int, otherwise: int) -> range:
+    """As many random problems as there is time for in this mode."""
+    return range(max(otherwise, compiled // 5 if CHECKED else compiled) if COMPILED else otherwise)
 
 
 def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from problems import REGULARIZATIONS, make, random_problem
+from problems import COMPILED, REGULARIZATIONS, make, random_problem, seeds
 from test_exact import check
 
 from optree import datasets, solvers
@@ -28,7 +27,6 @@ from optree.solvers.kernels.layout import layout
 from optree.solvers.path import lambda_path
 
 SOLVER = solvers.get("optree")
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 
 
@@ -81,13 +79,13 @@ def random_objective(seed, rows, least=(1,), splits=None):
 
 @pytest.mark.parametrize("by_depth", [True, False])
 def test_harder_problems_with_every_penalty_and_depth_limit(by_depth):
-    for seed in range(1000 if COMPILED else 10):
+    for seed in seeds(1000, 10):
         problem = harder_problem(seed)
         check("optree", problem, random_objective(seed, len(problem.y)), by_depth=by_depth)
 
 
 def test_costs_and_least_rows_in_a_leaf():
-    for seed in range(1500 if COMPILED else 15):
+    for seed in seeds(1500, 15):
         problem = harder_problem(seed)
         if seed % 3:
             problem = with_costs(problem, seed)
@@ -96,7 +94,7 @@ def test_costs_and_least_rows_in_a_leaf():
 
 def test_numeric_columns_beside_categories():
     """Every threshold between distinct values, with ties, and categories split all ways or against the rest."""
-    for seed in range(200 if COMPILED else 3):
+    for seed in seeds(200, 3):
         random = np.random.RandomState(seed)
         n = random.randint(5, 16)
         X = pd.DataFrame(
@@ -116,7 +114,7 @@ def test_numeric_columns_beside_categories():
 def test_a_limit_on_splits(monkeypatch, few):
     monkeypatch.setattr(engine, "_FEW", few)
     monkeypatch.setattr(engine, "_TRIED", 5)
-    for seed in range(600 if COMPILED else 8):
+    for seed in seeds(600, 8):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 5 == 0 else problem
         check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7))
@@ -125,7 +123,7 @@ def test_a_limit_on_splits(monkeypatch, few):
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
 def test_every_technique_may_be_off(off):
     switches = {name: False for name in SOLVER.parameters if off in (name, "all")}
-    for seed in range(150 if COMPILED else 5):
+    for seed in seeds(150, 5):
         problem, objective = harder_problem(seed), random_objective(seed, 30, (1, 1, 3))
         problem = problem if seed % 3 else with_costs(problem, seed)
         result = SOLVER.solve(problem, objective, **switches)
@@ -210,7 +208,7 @@ def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum():
-    for seed in range(60 if COMPILED else 3):
+    for seed in seeds(60, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30)
         best = solvers.get("exhaustive").solve(problem, objective).cost
         for iterations in (0, 1, 2, 3, 5, 8, 13):
@@ -285,7 +283,7 @@ def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
     monkeypatch.setattr(
         engine, "layout", lambda *given: (data := make_layout(*given)) and data._replace(salt=data.salt * 0)
     )
-    for seed in range(40 if COMPILED else 4):
+    for seed in seeds(40, 4):
         check("optree", random_problem(seed), Objective.of("0.02"))
 
 
@@ -361,7 +359,7 @@ def test_a_visit_that_is_ended_by_the_clock_leaves_true_bounds(monkeypatch):
 
     monkeypatch.setattr(Clock, "alarm", ring_at_once)
     monkeypatch.setattr(engine.Search, "_slice", lambda self: 1)
-    for seed in range(100 if COMPILED else 3):
+    for seed in seeds(100, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30, splits=[None, 3][seed % 2])
         best = solvers.get("exhaustive").solve(problem, objective).cost
         result = SOLVER.solve(problem, objective, Budget(seconds=0.01))

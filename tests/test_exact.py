@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from problems import REGULARIZATIONS, depths, make, problems, random_problem, regularizations
+from problems import REGULARIZATIONS, depths, make, problems, random_problem, regularizations, seeds
 
 from optree import solvers
 from optree.objective import Objective
 
 EXACT = [name for name in solvers.names() if solvers.get(name).exact and name != "exhaustive"]
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 
 
 def accepted(name, problem, objective):
@@ -44,14 +42,14 @@ def check(name, problem, objective, **parameters):
 
 @pytest.mark.parametrize("name", EXACT)
 @given(problem=problems, regularization=regularizations, max_depth=depths)
-@settings(max_examples=500 if COMPILED else 100, deadline=None)
+@settings(max_examples=len(seeds(500, 100)), deadline=None)
 def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regularization, max_depth):
     check(name, problem, Objective.of(regularization, max_depth=max_depth))
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_fixed_sweep_of_problems(name):
-    for seed in range(2500 if COMPILED else 300):
+    for seed in seeds(2500, 300):
         check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
 
 
@@ -64,7 +62,7 @@ def test_parity_of_three_among_seven_features(name):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_whole_weights_are_repeated_rows(name):
-    for seed in range(60 if COMPILED else 5):
+    for seed in seeds(60, 5):
         problem = random_problem(seed)
         weights = np.random.RandomState(seed).randint(1, 4, len(problem.y))
         rows = np.repeat(np.arange(len(problem.y)), weights)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import pytest
-from problems import make
+from problems import make, seeds
 from test_engine import compiled_only, embedded, harder_problem, random_objective, with_costs
 
 from optree import solvers
@@ -15,7 +14,6 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers.path import lambda_path
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 SOLVER = solvers.get("optree")
 
 
@@ -30,7 +28,7 @@ def cost(problem, stretch, at):
 
 
 def test_the_path_is_the_lower_envelope():
-    for seed in range(120 if COMPILED else 3):
+    for seed in seeds(120, 3):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 4 == 0 else problem
         objective = random_objective(seed, len(problem.y), (1, 1, 3))
@@ -73,7 +71,7 @@ def test_a_limit_leaves_the_path_that_is_proven():
 
 
 def test_any_tree_or_bound_to_start_from_leads_to_the_optimum():
-    for seed in range(150 if COMPILED else 3):
+    for seed in seeds(150, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30)
         known = SOLVER.solve(problem, objective)
         other = SOLVER.solve(problem, Objective.of("0.2", objective.penalty, objective.max_depth)).tree
