@@ -10,8 +10,6 @@ import os
 import sys
 import time
 
-import numpy as np
-
 from optree import solvers
 from optree.bench import record
 from optree.bench.cli import reporting
@@ -20,22 +18,15 @@ from optree.bench.record import Run
 from optree.budget import Budget, peak_rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.spec import Solver
 
-# Small, but it makes every kernel of a solver run: two classes, binary and, for those that take them, ternary features.
-_WARM_UP_ROWS = np.array([[a, b, c] for a in range(2) for b in range(2) for c in range(3)], np.int32)
 
-
-def _warm_up(solver: Solver, objective: Objective, parameters: dict) -> float:
-    """Seconds that a first, tiny search takes: compilation, or loading what was compiled before."""
+def _warm_up(solver: Solver, train: Problem, objective: Objective, parameters: dict) -> float:
+    """Seconds of a first call that ends after an iteration: compiling for data of this kind, or loading what was."""
     start = time.perf_counter()
-    width = 3 if "multiway" in solver.features else 2
-    features = tuple(Feature(name, tuple("012"[:size])) for name, size in zip("abc"[:width], (2, 2, 3), strict=False))
-    labels = _WARM_UP_ROWS.sum(axis=1) % 2
-    problem = Problem(_WARM_UP_ROWS[:, :width], labels, features, ("even", "odd"))
-    solver.solve(problem, objective, **parameters)
+    solver.solve(train, objective, Budget(iterations=1), **parameters)
     return time.perf_counter() - start
 
 
@@ -85,7 +76,7 @@ def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None
     solver = solvers.get(run.solver)
     objective = run.objective(told_depth(run, reference))
     train, _ = divide(problem, run)
-    warm_up_seconds = _warm_up(solver, objective, run.parameters)
+    warm_up_seconds = _warm_up(solver, train, objective, run.parameters)
     results, calls = _search(solver, train, objective, run)
     for result in results:
         _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
