@@ -20,7 +20,7 @@ from optree.solvers.kernels.frames import (
     inherit,
 )
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
-from optree.solvers.kernels.splits import expand, improve, look_up, refresh, spread_to_candidates
+from optree.solvers.kernels.splits import expand, improve, levels_below, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -178,8 +178,8 @@ def descend(data, memo, stack, d, clause, rules):
         left, parent, upper = key_of(frame["left"], frame["spare"]), -1, INFINITE
         lower, at = np.int64(0), find(memo, data.rows, stack.key_below, hashed, left)
     else:
-        at, hashed = look_up(data, memo, stack, d, clause)
-        left, parent = (frame["left"] - 1 if frame["left"] > 0 else -1), frame["entry"]
+        left, parent = levels_below(stack, d), frame["entry"]
+        at, hashed = look_up(data, memo, stack, d, clause, left)
         lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
     if at >= 0:
         return at, True

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import BARRED, INFINITE
 from optree.solvers.kernels.engine_search import (
@@ -32,8 +31,8 @@ from optree.solvers.kernels.engine_search import (
     settle,
 )
 from optree.solvers.kernels.frames import DEPTH, ITERATIONS, STARTED, STOPPED, count_column, subtract
-from optree.solvers.kernels.memo import find, insert, key_of
-from optree.solvers.kernels.splits import bound_part, expand, improve, sort_by
+from optree.solvers.kernels.memo import insert, key_of
+from optree.solvers.kernels.splits import bound_part, expand, improve, levels_below, look_up, sort_by
 
 UNKNOWN = -2  # not yet looked up in the memo
 
@@ -77,8 +76,6 @@ def fill_slots(data, stack, shares, d, clause, counts, rules):
         shares.entry[d, slot] = UNKNOWN
         if share == 1 and useful > 1:  # one split: the best stump, which is what `upper` is
             shares.lower[d, slot] = upper
-    if useful == 0:
-        shares.upper[d, clause * shares.limit] = shares.lower[d, clause * shares.limit] = leaf
 
 
 @njit(**INNER)
@@ -109,19 +106,8 @@ def share_out(data, stack, shares, d, t):
 @njit(**INNER)
 def part_key(stack, shares, d, clause, share):
     """The levels and splits left to a part, as the memo knows them."""
-    left = stack.frame[d]["left"]
     spare = -1 if share == shares.most[d, clause] and shares.free[d, clause] else share
-    return key_of(left - 1 if left > 0 else left, spare)
-
-
-@njit(**INNER)
-def look_up_part(data, memo, stack, d, clause, key):
-    """The entry of a part of frame ``d``, or ``-1 - slot``; and its hash. Leaves its rows in key_below."""
-    own, below, rows = stack.key[d], stack.key_below, data.rows[clause]
-    for w in range(len(own)):
-        below[w] = own[w] & rows[w]
-    hashed = hash_words(below, data.salt)
-    return find(memo, data.rows, below, hashed, key), hashed
+    return key_of(levels_below(stack, d), spare)
 
 
 @njit(**INNER)
@@ -131,12 +117,11 @@ def refresh_slot(data, memo, stack, shares, d, clause, share):
     slot = base + share
     if shares.entry[d, slot] == UNKNOWN:
         key = part_key(stack, shares, d, clause, share)
-        at, _ = look_up_part(data, memo, stack, d, clause, key)
+        at, _ = look_up(data, memo, stack, d, clause, key)
         shares.entry[d, slot] = max(-1, at)
-        left = stack.frame[d]["left"]
-        free = key_of(left - 1 if left > 0 else left, -1)
+        free = levels_below(stack, d)
         if at < 0 and key != free:
-            at, _ = look_up_part(data, memo, stack, d, clause, free)
+            at, _ = look_up(data, memo, stack, d, clause, free)
             if at >= 0:
                 shares.lower[d, slot] = max(shares.lower[d, slot], memo.entry[at]["lower"])
     at = shares.entry[d, slot]
@@ -241,7 +226,7 @@ def descend_shares(data, memo, stack, shares, d, clause):
     """As `descend`: find or add the entry of a part and its share."""
     slot = clause * shares.limit + shares.share[d]
     key = part_key(stack, shares, d, clause, shares.share[d])
-    at, hashed = look_up_part(data, memo, stack, d, clause, key)
+    at, hashed = look_up(data, memo, stack, d, clause, key)
     if at >= 0:
         return at, True
     lower, upper = shares.lower[d, slot], shares.upper[d, slot] + 1

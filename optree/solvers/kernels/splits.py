@@ -140,14 +140,23 @@ def bound_split(data, stack, d, t, rules):
 
 
 @njit(**INNER)
-def look_up(data, memo, stack, d, clause):
-    """The entry of a part of a split of frame ``d``, or ``-1 - slot``; and its hash. Leaves its rows in key_below."""
+def levels_below(stack, d):
+    """Levels of splits left to the parts of frame ``d``, -1 for no limit."""
+    left = stack.frame[d]["left"]
+    return left - 1 if left > 0 else left
+
+
+@njit(**INNER)
+def look_up(data, memo, stack, d, clause, left):
+    """The entry of a part of a split of frame ``d`` with what is ``left`` to it (`key_of`), or ``-1 - slot``; its hash.
+
+    Leaves its rows in key_below.
+    """
     key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
     for w in range(len(key)):
         below[w] = key[w] & rows[w]
     hashed = hash_words(below, data.salt)
-    left = stack.frame[d]["left"]
-    return find(memo, data.rows, below, hashed, left - 1 if left > 0 else left), hashed
+    return find(memo, data.rows, below, hashed, left), hashed
 
 
 @njit(**FLAT)
@@ -158,7 +167,7 @@ def recall(data, memo, stack, d, t, rules):
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         stack.entry[d, clause] = -1
         if stack.lower[d, clause] < stack.upper[d, clause]:
-            at, _ = look_up(data, memo, stack, d, clause)
+            at, _ = look_up(data, memo, stack, d, clause, levels_below(stack, d))
             if at >= 0:
                 stack.entry[d, clause] = at
                 refresh(memo, stack, d, clause)
@@ -178,7 +187,7 @@ def peek(data, memo, stack, d, t, rules):
     for part in range(parts):
         leaf, split = rules.error * stack.parts[part, 1], rules.penalty + rules.error * stack.parts[part, 2]
         if leaf > split:
-            at, _ = look_up(data, memo, stack, d, first + part)
+            at, _ = look_up(data, memo, stack, d, first + part, levels_below(stack, d))
             lower += max(split, memo.entry[at]["lower"]) if at >= 0 else split
         else:
             lower += leaf
