@@ -73,11 +73,15 @@ class Clock:
     def __init__(self, budget: Budget):
         self.budget = budget
         self._start = time.perf_counter()
-        self.prepare_seconds = 0.0
+        self.prepare_seconds, self.search_seconds = 0.0, None
 
     def prepared(self) -> None:
         """The data are laid out: what comes now is the search. Limits are for both."""
         self.prepare_seconds = self.seconds()
+
+    def searched(self) -> None:
+        """The search is over: what comes now is the reading of the tree."""
+        self.search_seconds = self.seconds() - self.prepare_seconds
 
     def seconds(self) -> float:
         """Seconds since the start."""

@@ -59,7 +59,8 @@ class Result:
     counters : dict of str to int
         "iterations" first; the solver's registry entry says what one is.
     search_seconds : float
-        From when the data were laid out to the tree; peers' own clocks start there, too.
+        From when the data were laid out to when the tree was proven the best or a limit was reached, as the clocks of
+        peers go. The tree is read out and its cost is checked afterwards; solvers that build it as they go count that.
     trace : tuple of TracePoint
         The moments at which incumbent or bound moved, from the start of the call.
     prepare_seconds : float

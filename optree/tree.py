@@ -61,14 +61,15 @@ class Tree:
         root : object
             The state of the root.
         """
-        class_count = len(problem.classes)
+        class_count, each_weighs_one = len(problem.classes), bool((problem.weights == 1).all())
         feature, first_child, counts, prediction = [], [], [], []
         queue = [(np.arange(len(problem.y)), root, 0)]
         made = 1
         while len(feature) < made:
             rows, state, inherited = queue[len(feature)]
             queue[len(feature)] = None  # the rows of a finished node are not needed any more
-            count = np.bincount(problem.y[rows], problem.weights[rows], class_count).astype(np.int64)
+            weights = None if each_weighs_one else problem.weights[rows]
+            count = np.bincount(problem.y.take(rows), weights, class_count).astype(np.int64)
             value = count if problem.costs is None else -(count @ problem.costs)
             label = int(value.argmax()) if count.any() else inherited
             chosen, states = choose(rows, state) if len(rows) else (LEAF, [])
@@ -77,8 +78,8 @@ class Tree:
             counts.append(count)
             prediction.append(label)
             if chosen != LEAF:
-                codes = problem.codes[rows, chosen]
-                queue += [(rows[codes == part], child, label) for part, child in enumerate(states)]
+                codes = problem.codes[:, chosen].take(rows)
+                queue += [(rows.compress(codes == part), child, label) for part, child in enumerate(states)]
                 made += len(states)
         return cls(
             np.array(feature, np.int32),

@@ -153,6 +153,7 @@ class Search:
             if status is None:
                 status = self._run(self.known, clock, trace)
             lower = self.interval()[1]
+        clock.searched()
         found = self._found(scale)
         if not found and (known is None or leaf < known - self.offset):
             return status, lower + self.offset, Tree.grow(self.problem, lambda rows, state: (LEAF, []))
@@ -207,9 +208,9 @@ class Search:
 
     def _root_entry(self) -> int:
         """The entry of the root's rows in the memo, -1 if there is none yet."""
-        if self.root.get(self.spare, -1) < 0:
+        if self.root.get(self.spare, -1) < 0 and self.memo.used[0]:
             self.root[self.spare] = tables.look_up(self.memo, self.data, *self._root())
-        return self.root[self.spare]
+        return self.root.get(self.spare, -1)
 
     def _root(self) -> tuple[np.ndarray, int, int]:
         """The words of its rows, levels and splits left."""
@@ -244,7 +245,8 @@ class Search:
                             status = tables.grow_stack(stack, self.shares, clock, iterations)
         except KeyboardInterrupt:
             status = "interrupted"
-        self._search(-1)
+        if stack.state[DEPTH] > 0:
+            self._search(-1)
         return status
 
     def _stop(self) -> None:

@@ -78,15 +78,16 @@ def new_shares(data: Layout, limit: int, depth: int) -> Shares:
     return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
 
 
-def count_clauses(data: Layout, key: np.ndarray) -> np.ndarray:
-    """What is counted (see `Layout`) in the rows of a set that meet each clause, at last in all of its rows."""
-    words = np.bitwise_count(data.rows & key).astype(np.int64)
-    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=1)
-    counts = np.zeros((len(words), data.n_classes + data.n_totals), np.int64)
-    for number in range(len(data.blocks)):
-        for term in range(data.first_term[number], data.first_term[number + 1]):
-            counts[:, data.target[term]] += blocks[:, number] * data.factor[term]
-    return counts
+def count_clauses(data: Layout, keys: np.ndarray) -> np.ndarray:
+    """What is counted (see `Layout`) in the rows of sets that meet each clause, at last in all rows of a set.
+
+    keys : uint64[sets, words]. Returns int64[K + totals, sets, clauses + 1].
+    """
+    words = np.bitwise_count(data.rows & keys[:, None])
+    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=2, dtype=np.int64)
+    terms = np.zeros((data.n_classes + data.n_totals, len(data.blocks)), np.int64)
+    np.add.at(terms, (data.target, np.repeat(np.arange(len(data.blocks)), np.diff(data.first_term))), data.factor)
+    return (terms @ blocks.reshape(-1, len(data.blocks)).T).reshape(-1, *blocks.shape[:2])
 
 
 def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:

@@ -202,7 +202,9 @@ class Solver(Declaration):
         scale, trace = objective.scale(problem), Trace(clock)
         task = self._start(Task(problem, objective, scale, clock, trace), incumbent, upper_bound)
         tree, lower, status, counters = self.run(task, seed, **parameters)
+        if clock.search_seconds is None:
+            clock.searched()
         cost = task.cost(tree)
         trace.add(cost, lower)
-        prepare = clock.prepare_seconds
-        return Result(tree, cost, lower, scale, status, counters, clock.seconds() - prepare, trace.points(), prepare)
+        search, prepare = clock.search_seconds, clock.prepare_seconds
+        return Result(tree, cost, lower, scale, status, counters, search, trace.points(), prepare)

@@ -47,25 +47,42 @@ class _Attributes(AttributeTemplate):
         return None
 
 
+def _load(builder, place):
+    """Load what does not change while the kernel runs: LLVM need not load it again after each store."""
+    loaded = builder.load(place)
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
+
+
 @lower_getattr_generic(Borrowed)
 def _attribute(context, builder, borrowed, pointer, name):
     position = borrowed.kind.fields.index(name)
     tuples = builder.bitcast(pointer, context.get_value_type(borrowed.kind).as_pointer())
-    value = builder.load(cgutils.gep_inbounds(builder, tuples, 0, position))
     member = borrowed.kind.types[position]
+    place = cgutils.gep_inbounds(builder, tuples, 0, position)
     if not isinstance(member, types.Array):
-        return value
-    array = context.make_array(member)(context, builder, value)
-    array.meminfo = ir.Constant(array.meminfo.type, None)  # nobody owns it: there is nothing to count
-    array.parent = ir.Constant(array.parent.type, None)
+        return _load(builder, place)
+    array = context.make_array(member)(context, builder)
+    for number, field in enumerate(array._datamodel._fields):
+        part = cgutils.gep_inbounds(builder, place, 0, number)
+        if field in ("meminfo", "parent"):  # nobody owns it: there is nothing to count
+            value = ir.Constant(part.type.pointee, None)
+        elif field in ("shape", "strides"):
+            parts = [_load(builder, cgutils.gep_inbounds(builder, part, 0, axis)) for axis in range(member.ndim)]
+            value = cgutils.pack_array(builder, parts)
+        else:
+            value = _load(builder, part)
+        setattr(array, field, value)
     return array._getvalue()
 
 
 @intrinsic
 def _borrow(typing_context, arrays):
     def codegen(context, builder, signature, args):
-        held = cgutils.alloca_once_value(builder, args[0])
-        return builder.bitcast(held, cgutils.voidptr_t)
+        held = builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
+        # an empty instruction between what is stored and what is loaded, which LLVM takes for invariable
+        kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
+        return builder.asm(kind, "", "=r,0,~{memory}", [held], side_effect=True)
 
     return Borrowed(arrays)(arrays), codegen
 

@@ -237,14 +237,12 @@ def bound_multiway(out, parts, margin, rules):
 
 
 @njit(**INNER)
-def bound_classes(counts, classes, n_classes, n, e, start, rules, weights):
+def bound_classes(weights, n_classes, n, e, start, rules):
     """B4: the least over t >= ``start`` leaves of (t - 1) A + c max(e, n - the t heaviest classes).
 
-    weights : int64[n_classes], scratch.
+    weights : int64[n_classes], of each class; put in another order.
     """
     rest = n
-    for t in range(n_classes):
-        weights[t] = counts[classes[t], 0]
     best, price = INFINITE, np.int64(0)
     for t in range(1, n_classes + 1):
         heaviest = t - 1

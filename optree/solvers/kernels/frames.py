@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.bits import LANES, add_counts
+from optree.solvers.kernels.bits import add_counts
 from optree.solvers.kernels.borrowed import FLAT, INNER
 from optree.solvers.kernels.bounds import (
     INFINITE,
@@ -20,6 +20,7 @@ from optree.solvers.kernels.bounds import (
     least_pairs_of_two,
     multiway_cells,
 )
+from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 
 FRAME = np.dtype(

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.problem import Problem
-from optree.solvers.kernels.bits import LANES, pack
+from optree.solvers.kernels.bits import pack
+from optree.solvers.kernels.lanes import LANES
 
 # Columns of the blocks of a frame: its words, and its number.
 FIRST, LAST, NUMBER = range(3)

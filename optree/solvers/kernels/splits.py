@@ -10,6 +10,7 @@ from optree.solvers.kernels.borrowed import FLAT, INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.memo import find
+from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
 
 @njit(**FLAT)
@@ -21,7 +22,7 @@ def bound_part(data, stack, d, counts, rules):
     for t in range(frame["n_classes"]):
         weight = counts[stack.classes[d, t], 0]
         if weight:
-            classes[n_classes] = stack.classes[d, t]
+            classes[n_classes], stack.weights[n_classes] = stack.classes[d, t], weight
             n_classes += 1
             n += weight
             most = max(most, weight)
@@ -42,15 +43,48 @@ def bound_part(data, stack, d, counts, rules):
         multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
         _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
         upper, two = min(upper, one), min(two, more)
-    if frame["left"] == 2:
+    return bound_trees(stack, d, n, e, n_classes, upper, two, rules), upper
+
+
+@njit(**FLAT)
+def bound_part_by_pairs(stack, d, own, part, stump, two, rules):
+    """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
+    frame, counts, n_classes = stack.frame[d], stack.counts[d], 0
+    error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
+    e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
+    n, most = np.int64(0), np.int64(0)
+    for i in range(frame["n_classes"]):
+        k = stack.classes[d, i]
+        weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
+        if weight:
+            stack.weights[n_classes] = weight
+            n_classes += 1
+            n += weight
+            most = max(most, weight)
+    upper = error * (n - most)
+    if upper <= penalty + error * e:
         return upper, upper
+    upper = min(upper, penalty + error * stump)
+    two = 2 * penalty + error * two if two < INFINITE else INFINITE
+    return bound_trees(stack, d, n, e, n_classes, upper, two, rules), upper
+
+
+@njit(**INNER)
+def bound_trees(stack, d, n, e, n_classes, upper, two, rules):
+    """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
+
+    two : a bound on trees of exactly two splits. ``stack.weights`` holds the weights of the classes present.
+    """
+    error, penalty, weights = rules.error, rules.penalty, stack.weights
+    if stack.frame[d]["left"] == 2:
+        return upper
     if not rules.two_splits:
         two = 2 * penalty + error * e
     lower = min(two, 3 * penalty + error * e)
     if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
-        lower = max(lower, min(two, bound_classes(counts, classes, n_classes, n, e, 4, rules, stack.weights)))
-        lower = max(lower, bound_classes(counts, classes, n_classes, n, e, 3, rules, stack.weights))
-    return min(lower, upper), upper
+        lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, 4, rules)))
+        lower = max(lower, bound_classes(weights, n_classes, n, e, 3, rules))
+    return min(lower, upper)
 
 
 @njit(**INNER)
@@ -63,7 +97,7 @@ def is_strict(stack, d, rules):
 def find_gains(stack, d, counts, rules, out):
     """For each column: n - e, the most that its rows can change a loss by; if strict, a count that tells sets apart."""
     frame, classes, strict = stack.frame[d], stack.classes[d], is_strict(stack, d, rules)
-    columns = 1 + frame["n_binary"]
+    columns = frame["width"]
     if rules.least:
         whole = counts[len(counts) - 2] if strict else counts[len(counts) - 3]
         for c in range(columns):
@@ -83,13 +117,12 @@ def find_gains(stack, d, counts, rules, out):
 
 
 @njit(**INNER)
-def spread(stack, d, t, counts, lower, rules):
+def spread(stack, d, t, lower, rules):
     """Carry the bound of binary split ``t`` of frame ``d`` to the others (B5), and drop those that are the same.
 
-    counts : those of the column of t.
+    ``stack.gain_row`` holds the gains of the column of t.
     """
     own, bound, gain, both = stack.column[d, t], stack.bound[d], stack.gain[d], stack.gain_row
-    find_gains(stack, d, counts, rules, both)
     kept, mine, everything = bound[t], gain[own], gain[0]
     error = 0 if is_strict(stack, d, rules) or not rules.similar else rules.error
     same = lower if error else -1
@@ -123,8 +156,19 @@ def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
     first, column = data.first_clause[f], stack.column[d, t]
-    row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
     lower = upper = stack.price[d, t]
+    if has_pairs(stack, d, rules):
+        many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
+        stump_1, two_1, stump_0, two_0 = bound_pairs(data, stack, d, column, max(0, rules.margin), many)
+        for part in range(2):
+            stump, two = (stump_1, two_1) if part else (stump_0, two_0)
+            part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, rules)
+            stack.lower[d, first + part], stack.upper[d, first + part] = part_lower, part_upper
+            lower += part_lower
+            upper += part_upper
+        spread(stack, d, t, lower, rules)
+        return lower, upper
+    row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
     for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
         if clause > first:
             count_column(data, stack, d, column + clause - first - 1, row)
@@ -135,7 +179,8 @@ def bound_split(data, stack, d, t, rules):
         lower += part_lower
         upper += part_upper
     if t < stack.frame[d]["n_binary"]:
-        spread(stack, d, t, row, lower, rules)
+        find_gains(stack, d, row, rules, stack.gain_row)
+        spread(stack, d, t, lower, rules)
     return lower, upper
 
 

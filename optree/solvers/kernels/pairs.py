@@ -1,0 +1,84 @@
+"""Bounds of both parts of a binary split, from one pass over its pairs with all others.
+
+The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
+part, the least errors of a stump and t of B2 (``bounds.py``), here without a table of counts in between: the four
+cells of a pair of columns are counted and compared in registers, eight columns at once. Only where no multiway split is
+left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.lanes import LANES, least, least_lane, load, most, popcount, splat, store, where_more
+from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
+
+
+@njit(**INNER)
+def has_pairs(stack, d, rules):
+    """Whether the functions below do for frame ``d``."""
+    return rules.least == 0 and stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]
+
+
+@njit(**INNER)
+def bound_pairs(data, stack, d, own, margin, many):
+    """Over all splits of the parts that column ``own`` makes of frame ``d``: stump and t of part 1, then of part 0.
+
+    Fills ``stack.gain_row`` with n - e of the rows that own and each column share. ``many``: with B4 a stump errs at
+    least on all classes but the two heaviest. A split that gains ``margin`` at most is not tried (B3).
+    """
+    frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
+    width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
+    infinite, barrier, zero = splat(INFINITE), splat(margin), splat(0)
+    e_own, e_all, n_own, n_all = (
+        unavoidable[own],
+        unavoidable[0],
+        gain[own] + unavoidable[own],
+        gain[0] + unavoidable[0],
+    )
+    stump_1 = two_1 = stump_0 = two_0 = infinite
+    for c in range(0, width, LANES):
+        n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
+        b = 0
+        for i in range(frame["n_classes"]):
+            k = stack.classes[d, i]
+            met_11 = zero
+            while b < frame["n_blocks"]:
+                term, end = data.first_term[blocks[b, NUMBER]], data.first_term[blocks[b, NUMBER] + 1]
+                if data.target[term] != k:
+                    break
+                met = zero
+                for row in range(blocks[b, FIRST] * width, blocks[b, LAST] * width, width):
+                    met = met + popcount(load(bits, row + c) & splat(bits[row + own]))
+                met = met * splat(data.factor[term])
+                met_11 = met_11 + met
+                if end - term == 2:
+                    e_11 = e_11 + met
+                b += 1
+            met_01 = load(counts[k], c) - met_11
+            met_10 = splat(counts[k, own]) - met_11
+            met_00 = splat(counts[k, 0] - counts[k, own]) - met_01
+            if many:
+                pair_11, pair_10 = most(pair_11, most_11 + met_11), most(pair_10, most_10 + met_10)
+                pair_01, pair_00 = most(pair_01, most_01 + met_01), most(pair_00, most_00 + met_00)
+            most_11, most_10 = most(most_11, met_11), most(most_10, met_10)
+            most_01, most_00 = most(most_01, met_01), most(most_00, met_00)
+            n_11 = n_11 + met_11
+        e_c = load(unavoidable, c)
+        n_01, n_10 = load(gain, c) + e_c - n_11, splat(n_own) - n_11
+        n_00, e_01, e_10 = splat(n_all - n_own) - n_01, e_c - e_11, splat(e_own) - e_11
+        e_00 = splat(e_all - e_own) - e_01
+        store(stack.gain_row, c, n_11 - e_11)
+        worst_11, worst_10, worst_01, worst_00 = e_11, e_10, e_01, e_00
+        if many:
+            worst_11, worst_10 = most(e_11, n_11 - pair_11), most(e_10, n_10 - pair_10)
+            worst_01, worst_00 = most(e_01, n_01 - pair_01), most(e_00, n_00 - pair_00)
+        stump_1 = least(stump_1, splat(n_own) - most_11 - most_10)
+        low = least(n_11 - most_11 + worst_10, n_10 - most_10 + worst_11)
+        two_1 = least(two_1, where_more(least(n_11 - e_11, n_10 - e_10), barrier, low, infinite))
+        stump_0 = least(stump_0, splat(n_all - n_own) - most_01 - most_00)
+        low = least(n_01 - most_01 + worst_00, n_00 - most_00 + worst_01)
+        two_0 = least(two_0, where_more(least(n_01 - e_01, n_00 - e_00), barrier, low, infinite))
+    return least_lane(stump_1), least_lane(two_1), least_lane(stump_0), least_lane(two_0)
