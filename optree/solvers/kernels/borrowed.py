@@ -14,12 +14,11 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
-# Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
-INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+from optree.solvers.kernels.parts import PartCompiler
 
-# Options of those that become a part of the kernel that calls them: what a kernel calls is optimised for itself and
-# again in every kernel above it, so that deep nests of calls compile for long.
-FLAT = {"nogil": True, "inline": "always"}
+# Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
+INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+FLAT = INNER
 
 
 class Borrowed(types.Type):

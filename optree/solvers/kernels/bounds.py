@@ -217,8 +217,8 @@ def bound_multiway(out, parts, margin, rules):
     the split costs A for each part that holds rows, but one.
     """
     error, penalty = rules.error, rules.penalty
-    low, leaves, saved, gain, most = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    held, small = 0, False
+    low = leaves = saved = gain = most = held = np.int64(0)
+    small = False
     for part in range(parts):
         n, leaf, e = out[part, 0], out[part, 1], out[part, 2]
         held += out[part, 3] > 0

@@ -20,7 +20,7 @@ from optree.solvers.kernels.frames import (
     inherit,
 )
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
-from optree.solvers.kernels.splits import expand, improve, levels_below, look_up, refresh, spread_to_candidates
+from optree.solvers.kernels.splits import ZERO, expand, improve, levels_below, look_up, refresh, spread_to_candidates
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -33,10 +33,10 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     ``stack.key_below`` holds its rows. Returns whether a frame was made; if not, its bounds settled it.
     """
     above, frame = stack.frame[d], stack.frame[d + 1]
-    column, parts = 0, 2
+    column, parts = ZERO, 2
     if t < 0:
         counts = stack.row[0]
-        count_column(data, stack, d, 0, counts)
+        count_column(data, stack, d, column, counts)
     else:
         f, column = stack.feature[d, t], stack.column[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]

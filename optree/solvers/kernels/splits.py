@@ -12,13 +12,16 @@ from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes,
 from optree.solvers.kernels.memo import find
 from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
+# Whole numbers of a type: numba compiles what is called with a number in the text for that number, and then again.
+ZERO, THREE = np.int64(0), np.int64(3)
+
 
 @njit(**FLAT)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
-    frame, classes, n_classes = stack.frame[d], stack.present, 0
+    frame, classes, n_classes = stack.frame[d], stack.present, ZERO
     error, penalty, e = rules.error, rules.penalty, counts[len(counts) - 1, 0]
-    n, most = np.int64(0), np.int64(0)
+    n = most = ZERO
     for t in range(frame["n_classes"]):
         weight = counts[stack.classes[d, t], 0]
         if weight:
@@ -49,10 +52,10 @@ def bound_part(data, stack, d, counts, rules):
 @njit(**FLAT)
 def bound_part_by_pairs(stack, d, own, part, stump, two, rules):
     """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
-    frame, counts, n_classes = stack.frame[d], stack.counts[d], 0
+    frame, counts = stack.frame[d], stack.counts[d]
     error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
     e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
-    n, most = np.int64(0), np.int64(0)
+    n = most = n_classes = ZERO
     for i in range(frame["n_classes"]):
         k = stack.classes[d, i]
         weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
@@ -82,8 +85,9 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, rules):
         two = 2 * penalty + error * e
     lower = min(two, 3 * penalty + error * e)
     if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
-        lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, 4, rules)))
-        lower = max(lower, bound_classes(weights, n_classes, n, e, 3, rules))
+        leaves = THREE
+        lower = max(lower, bound_classes(weights, n_classes, n, e, leaves, rules))
+        lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, leaves + 1, rules)))
     return min(lower, upper)
 
 
@@ -274,7 +278,7 @@ def expand(data, memo, stack, d, rules):
     for t in range(frame["n_features"]):
         order[t] = t
     sort_by(order, frame["n_features"], bound)
-    kept = 0
+    kept = ZERO
     for i in range(frame["n_features"]):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
