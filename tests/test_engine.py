@@ -22,7 +22,7 @@ from optree.budget import Budget, Clock, rss_mib
 from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers import engine, engine_tables
-from optree.solvers.kernels import bits
+from optree.solvers.kernels import bits, splits
 from optree.solvers.kernels.layout import layout
 from optree.solvers.path import lambda_path
 
@@ -285,6 +285,24 @@ def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
     )
     for seed in seeds(40, 4):
         check("optree", random_problem(seed), Objective.of("0.02"))
+
+
+def test_bounds_found_in_registers_are_those_from_tables():
+    """Costs of one for each error are the same problem, but its bounds come from tables of counts."""
+    for seed in seeds(300, 20):
+        problem = random_problem(seed)
+        costs = 1 - np.eye(len(problem.classes), dtype=np.int64)
+        for penalty in ("split", "leaf") if max(problem.n_parts) == 2 else ("split",):
+            plain, priced = (
+                SOLVER.solve(one, Objective.of("0.02", penalty)) for one in (problem, replace(problem, costs=costs))
+            )
+            assert (plain.cost, plain.counters) == (priced.cost, priced.counters)
+
+
+@pytest.mark.skipif(not COMPILED, reason="about compilation")
+def test_a_part_of_a_kernel_is_not_called_from_python():
+    with pytest.raises(KeyError, match="sort_by can be called by kernels only"):
+        splits.sort_by(np.arange(3), 3, np.arange(3))
 
 
 def test_counting_bits_is_what_it_says():

@@ -3,7 +3,7 @@
 numba makes every function a library of its own: it optimises it together with all that it calls, makes machine code of
 that, and then does both again in each library that calls it, so that nests of calls compile for long. A part is only
 lowered. What LLVM does is done once, in the kernel that Python calls, where it sees everything. That takes a third off
-the first call of a search. (``inline="always"`` does some of it, at numba's level, whose type inference then slows down.)
+the first call of a search. (``inline="always"`` saves the same repetition, but makes type inference slow.)
 """
 
 from __future__ import annotations
