@@ -12,6 +12,7 @@ from optree.errors import OptreeError, choice
 SOURCES = ("builtin", "mirror", "openml")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_RANGE = re.compile(r"(\S*?)(\d+)\.\.\1(\d+)")
 _LISTS = ("columns", "drop", "sha256")
 _COUNTS = ("rows", "features", "classes")
 
@@ -34,7 +35,8 @@ class Dataset:
         The column of the class.
     columns : tuple of str
         The names of all columns, in the order of the raw file, which then has no header. From a source that names its
-        columns (OpenML, ARFF), the features are renamed in their order. Empty: the source's own names.
+        columns (OpenML, ARFF), the features are renamed in their order. Empty: the source's own names. In the file
+        ``f1..f93`` stands for f1, f2, ... f93.
     drop : tuple of str
         Columns to leave out, such as row ids.
     numeric : str
@@ -138,11 +140,20 @@ def read_table(path: str | Path) -> dict[str, Dataset]:
     return datasets
 
 
+def _numbered(name: str) -> list[str]:
+    """A name, or the names of a range such as ``f1..f93``."""
+    if not (found := _RANGE.fullmatch(name)):
+        return [name]
+    stem, first, last = found.groups()
+    return [f"{stem}{number}" for number in range(int(first), int(last) + 1)]
+
+
 def _dataset(row: dict) -> Dataset:
     if None in row or None in row.values():
         raise OptreeError(f"{len(fields(Dataset))} fields are needed")
     values = dict(row)
     values.update({key: tuple(row[key].split()) for key in _LISTS})
+    values["columns"] = tuple(name for part in values["columns"] for name in _numbered(part))
     for key in _COUNTS:
         if not (row[key].isdecimal() and int(row[key]) > 0):
             raise OptreeError(f"dataset {row['name']}: {key} = {row[key]!r}: a positive whole number is needed")
