@@ -25,10 +25,11 @@ def cut_points(values: np.ndarray, max_cuts: int | None = None) -> tuple[float, 
         below = counts.cumsum()[:-1] * (max_cuts + 1)  # in whole numbers, so that ties fall alike on every machine
         first = np.searchsorted(below, len(values) * np.arange(1, max_cuts + 1))
         gaps = np.unique(first.clip(max=gaps[-1]))
-    return tuple(_between(float(distinct[gap]), float(distinct[gap + 1])) for gap in gaps)
+    return tuple(between(float(distinct[gap]), float(distinct[gap + 1])) for gap in gaps)
 
 
-def _between(low: float, high: float) -> float:
+def between(low: float, high: float) -> float:
+    """The middle of a gap, with the fewest digits, four or more, that stay inside."""
     middle = low / 2 + high / 2
     for digits in range(4, 18):
         cut = float(f"{middle:.{digits}g}")

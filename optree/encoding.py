@@ -2,7 +2,8 @@
 
 Every value is first given a position: the rank of its category among those seen when fitting, or the number of cut
 points below it. A feature is a view on positions: the position itself (``ordinal``, ``values``, ``bins``), whether it
-equals that of one category (``onehot``), or whether it is at most that of a cut point (``thresholds``).
+equals that of one category or interval (``onehot``, ``intervals``), or whether it is at most that of a cut point
+(``thresholds``).
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import numpy as np
 from optree.cells import cell_text, number_text, ordered, read_columns, read_numbers, read_texts, which_categorical
 from optree.cuts import cut_points
 from optree.errors import OptreeError, choice
+from optree.mdlp import mdlp_cut_points
 from optree.problem import Feature, Problem
 
 _ACCEPTED = {
     "categorical": ("ordinal", "onehot"),
     "drop": ("first", "last", "none"),
-    "numeric": ("thresholds", "bins", "values"),
+    "numeric": ("thresholds", "bins", "intervals", "values"),
+    "cuts": ("quantiles", "mdlp"),
     "unseen": ("error", "ignore"),
 }
 _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
@@ -36,10 +39,10 @@ class EncodingSpec:
     categorical : {"ordinal", "onehot"}, default "ordinal"
         One feature per column with one part per category, or one binary feature per category.
     drop : {"first", "last", "none"}, default "none"
-        The category of each column that has no feature of its own; for ``onehot`` only.
-    numeric : {"thresholds", "bins", "values"}, default "thresholds"
-        One binary feature per cut point; one feature per column with the intervals between cut points as parts; or
-        one feature per column with one part per distinct value.
+        The category, or interval, of each column that has no feature of its own; for ``onehot`` only.
+    numeric : {"thresholds", "bins", "intervals", "values"}, default "thresholds"
+        One binary feature per cut point; one feature per column with the intervals between cut points as parts; one
+        binary feature per interval; or one feature per column with one part per distinct value.
     max_cuts : int or None, default 4
         The most cut points of a numeric column, taken at its quantiles; None for all.
     onehot : tuple of str, default ()
@@ -47,6 +50,9 @@ class EncodingSpec:
     unseen : {"error", "ignore"}, default "error"
         What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
         row stops at such a split), and belongs to none of the ``onehot`` features.
+    cuts : {"quantiles", "mdlp"}, default "quantiles"
+        Where numeric columns are cut: at the quantiles, whatever the classes are, or where the classes are worth it
+        (:mod:`optree.mdlp`), which also decides how often: ``max_cuts`` must be None. A column without cut is left out.
     """
 
     categorical: str = "ordinal"
@@ -55,6 +61,7 @@ class EncodingSpec:
     max_cuts: int | None = 4
     onehot: tuple[str, ...] = ()
     unseen: str = "error"
+    cuts: str = "quantiles"
 
     def __post_init__(self):
         for key, accepted in _ACCEPTED.items():
@@ -65,11 +72,16 @@ class EncodingSpec:
         whole = isinstance(self.max_cuts, (int, np.integer)) and not isinstance(self.max_cuts, bool)
         if self.max_cuts is not None and not (whole and self.max_cuts >= 1):
             raise OptreeError(f"encoding: max_cuts = {self.max_cuts!r}; accepted: a positive whole number, or None")
+        if self.cuts == "mdlp" and (self.numeric == "values" or self.max_cuts is not None):
+            raise OptreeError(
+                f"encoding: cuts = 'mdlp' with numeric = {self.numeric!r}, max_cuts = {self.max_cuts!r}; accepted: "
+                "thresholds, bins or intervals, with None"
+            )
 
     @property
     def multiway(self) -> bool:
         """Whether features may have more than two parts."""
-        return self.categorical == "ordinal" or self.numeric != "thresholds"
+        return self.categorical == "ordinal" or self.numeric in ("bins", "values")
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ class Column:
     Attributes
     ----------
     name : str
-    form : {"ordinal", "onehot", "thresholds", "bins", "values"}
+    form : {"ordinal", "onehot", "thresholds", "bins", "intervals", "values"}
     parts : tuple
         Its categories (str) or distinct values (float), or its cut points (float), in order.
     """
@@ -94,16 +106,19 @@ class Column:
 
     @property
     def has_cuts(self) -> bool:
-        return self.form in ("thresholds", "bins")
+        return self.form in ("thresholds", "bins", "intervals")
 
     def features(self, drop: str) -> list[Feature]:
         """The features made of this column."""
         texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
         relation = "<=" if self.has_cuts else "="
         conditions = [f"{self.name} {relation} {text}" for text in texts]
-        if self.form == "bins":
+        if self.form in ("bins", "intervals"):
             between = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
-            return [Feature(self.name, (conditions[0], *between, f"{self.name} > {texts[-1]}"))]
+            parts = (conditions[0], *between, f"{self.name} > {texts[-1]}")
+            if self.form == "bins":
+                return [Feature(self.name, parts)]
+            return [Feature(part, (f"not {part}", part)) for part in parts][_KEPT[drop]]
         if self.form in ("ordinal", "values"):
             return [Feature(self.name, tuple(conditions))]
         opposite = ">" if self.has_cuts else "!="
@@ -119,10 +134,10 @@ class Column:
             position = np.array([rank.get(value, -1) for value in values], int)
         if spec.unseen == "error" and (position < 0).any():
             raise self._unseen(values[int((position < 0).argmax())])
-        parts = np.arange(len(self.parts))
+        parts = np.arange(len(self.parts) + (self.form == "intervals"))
         if self.form == "thresholds":
             return (position[:, None] <= parts).astype(np.int32)
-        if self.form == "onehot":
+        if self.form in ("onehot", "intervals"):
             return (position[:, None] == parts[_KEPT[spec.drop]]).astype(np.int32)
         return position[:, None].astype(np.int32)
 
@@ -145,7 +160,7 @@ class Encoder:
     columns_ : list of Column
         Those that became features, as fitted.
     constant_ : list of str
-        Those left out, because they have a single value.
+        Those left out, because they have a single value, or no cut point.
     features_ : tuple of Feature
     classes_ : tuple of str
         In the order of their numbers if all are numbers, else alphabetical.
@@ -164,7 +179,7 @@ class Encoder:
         ----------
         X : DataFrame or array[n, q]
         y : sequence[n], optional
-            The classes, if :meth:`problem` is wanted.
+            The classes, if :meth:`problem` or ``cuts="mdlp"`` is wanted.
         names : sequence of str, optional
             The names of the columns, ``x0``, ``x1``, ... by default; a DataFrame has its own.
         categorical : "from_dtype", bool[q] or sequence of str, default "from_dtype"
@@ -183,14 +198,20 @@ class Encoder:
         for name in self.spec.onehot:
             if not mask.get(name):
                 raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
-        columns = [self._fit_column(name, values, mask[name]) for name, values in table.items()]
+        if y is None and self.spec.cuts == "mdlp":
+            raise OptreeError("encoding: cuts = 'mdlp' looks at the classes; give y")
+        labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
+        columns = [self._fit_column(name, values, mask[name], labels) for name, values in table.items()]
         self.columns_ = [column for column in columns if column is not None]
         if not self.columns_:
-            raise OptreeError(f"encoding: all of the {len(columns)} columns are constant; one that varies is needed")
+            raise OptreeError(
+                f"encoding: all of the {len(columns)} columns are constant or have no cut point; one that varies is "
+                "needed"
+            )
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
 
-    def _fit_column(self, name: str, values: np.ndarray, categorical: bool) -> Column | None:
+    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels) -> Column | None:
         if categorical:
             parts = ordered(set(read_texts(name, values)))
             form = "onehot" if name in self.spec.onehot else self.spec.categorical
@@ -198,7 +219,8 @@ class Encoder:
             numbers, form = read_numbers(name, values), self.spec.numeric
             parts = np.unique(numbers).tolist()
             if form != "values" and len(parts) > 1:
-                return Column(name, form, cut_points(numbers, self.spec.max_cuts))
+                cuts = cut_points(numbers, self.spec.max_cuts) if labels is None else mdlp_cut_points(numbers, labels)
+                return Column(name, form, cuts) if cuts else None
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
 
     @property

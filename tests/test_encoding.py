@@ -72,7 +72,7 @@ def test_thresholds_and_bins_cut_between_the_values():
 # Codes
 
 
-@pytest.mark.parametrize("numeric", ["thresholds", "bins", "values"])
+@pytest.mark.parametrize("numeric", ["thresholds", "bins", "intervals", "values"])
 @pytest.mark.parametrize(("categorical", "drop"), [("ordinal", "none"), ("onehot", "none"), ("onehot", "first")])
 def test_every_row_meets_the_condition_of_its_label(categorical, drop, numeric):
     problem = Encoder(EncodingSpec(categorical, drop, numeric, 2)).fit(X, Y).problem(X, Y)
@@ -85,6 +85,8 @@ def test_every_row_meets_the_condition_of_its_label(categorical, drop, numeric):
 
 def holds(label: str, row: dict) -> bool:
     """Whether a row meets a condition such as ``2.5 < length <= 4`` or ``color != red``."""
+    if label.startswith("not "):
+        return not holds(label.removeprefix("not "), row)
     low, separator, rest = label.partition(" < ")
     if separator:
         return float(low) < row["length"] and holds(rest, row)
@@ -178,7 +180,7 @@ def test_unseen_categories_are_ignored_if_asked():
         ({"categorical": "hash"}, ["categorical", "'hash'", "ordinal, onehot"]),
         ({"drop": "second"}, ["drop", "'second'", "first, last, none"]),
         ({"drop": "first"}, ["drop = 'first'", "onehot"]),
-        ({"numeric": "raw"}, ["numeric", "thresholds, bins, values"]),
+        ({"numeric": "raw"}, ["numeric", "thresholds, bins, intervals, values"]),
         ({"max_cuts": 0}, ["max_cuts = 0"]),
         ({"max_cuts": 2.5}, ["max_cuts = 2.5"]),
         ({"max_cuts": True}, ["max_cuts = True"]),
