@@ -49,6 +49,11 @@ def test_mistakes_in_the_table_are_named(old, new, words, tmp_path):
         read_table(path)
 
 
+def test_many_columns_are_named_by_a_range(table):
+    columns = table["cp4im-anneal"].columns
+    assert (columns[0], columns[1], columns[-1], len(columns)) == ("class", "f1", "f93", 94)
+
+
 def test_a_table_that_is_not_there_or_empty(tmp_path):
     with refused("none.csv", "cannot be read"):
         read_table(tmp_path / "none.csv")

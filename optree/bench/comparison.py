@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from optree.bench import splits
 from optree.bench.formats import Table
 from optree.bench.frame import CONSTRAINTS
-from optree.bench.splits import FULL
 from optree.bench.tables import provenance
 
 # What the runs that are compared have in common.
@@ -39,7 +39,7 @@ def name_of(problem: pd.Series) -> str:
     for key, default in defaults.items():
         if not pd.isna(problem[key]) and problem[key] != default:
             parts.append(f"{key} {problem[key]}")
-    return "/".join([*parts, *([] if problem["split"] == FULL else [f"seed {problem['split']}"])])
+    return "/".join([*parts, *([split] if (split := splits.name(problem["split"])) else [])])
 
 
 def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
 
 from optree.datasets import Dataset, load_table
 from optree.encoding import Encoder, EncodingSpec
 
 
-def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path) -> None:
+def specification(fields: Mapping) -> tuple[EncodingSpec, int]:
+    """What a configuration says of an encoding: how columns become features, and how often all rows are there."""
+    return EncodingSpec(**{key: value for key, value in fields.items() if key != "repeat"}), fields.get("repeat", 1)
+
+
+def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
     """Encode all rows of a dataset and write the problem, its encoder and where the data came from, atomically.
 
-    Categories and cut points are those of all rows, test rows included, as in the papers: no class is looked at.
+    Categories and cut points are those of all rows, test rows included, as in the papers: no class is looked at, but
+    by ``cuts="mdlp"``. With ``repeat`` all rows are there so many times, one copy after the other.
     """
     table = load_table(table_path, dataset)
     start = time.perf_counter()
     encoder = Encoder(spec).fit(table.X, table.y)
     problem = encoder.problem(table.X, table.y)
+    if repeat > 1:
+        problem = problem.take(np.tile(np.arange(len(table.y)), repeat))
     seconds = time.perf_counter() - start
     data = {
         "source": dataset.source,
         "identifier": dataset.identifier,
         "version": dataset.version,
         "sha256": table.sha256(),
-        "rows": len(table.y),
+        "rows": len(problem.y),
         "features": len(table.X.columns),
         "classes": len(problem.classes),
         "constant": encoder.constant_,

@@ -12,7 +12,6 @@ import pandas as pd
 
 from optree.bench import record
 from optree.bench.certificates import refute
-from optree.bench.splits import FULL
 
 
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
@@ -73,6 +72,8 @@ def _row(entry: dict) -> dict:
         "leaves": size["leaves"],
         "depth": size["depth"],
         "iterations": entry["counters"]["iterations"],
+        "subproblems": entry["counters"].get("subproblems"),
+        "entries": entry["counters"].get("entries"),
         "encode_seconds": seconds["encode"],
         "warm_up_seconds": seconds["warm_up"],
         "search_seconds": seconds["search"],
@@ -104,13 +105,13 @@ CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may 
 # Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
 _WHOLE = (
     *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
-    *("splits", "leaves", "depth", "iterations", "limit_iterations"),
+    *("splits", "leaves", "depth", "iterations", "subproblems", "entries", "limit_iterations"),
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
-_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "seed"]
+_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "seed", "split"]
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
@@ -124,13 +125,13 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints and split, "full" before the seeds.
+        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints and split, "full" before seeds and folds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
         whole numbers, in units of which one error costs ``cost_of_error``. A status "optimal" that the tree of
         another run refutes is "wrong_certificate" here, with the ``reason``: :mod:`optree.bench.certificates`.
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
-    seed = pd.to_numeric(table["split"].replace(FULL, "-1"))
+    seed = table["split"].str.extract(r"^(\d+)", expand=False).fillna("-1").astype(int)
     table = table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed")
     return refute(table.reset_index(drop=True))

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from optree import solvers
 from optree.bench import papers
+from optree.bench.encode import specification
 from optree.bench.peers import Peer
 from optree.bench.record import Run
+from optree.bench.splits import kind
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
@@ -59,7 +61,7 @@ def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> 
 
 def _encoding(name: str, fields: Mapping) -> EncodingSpec:
     try:
-        return EncodingSpec(**fields)
+        return specification(fields)[0]
     except OptreeError as error:
         raise OptreeError(f"config: encodings.{name}: {error}") from error
 
@@ -82,6 +84,8 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
     for encoding in experiment["encodings"]:
         if encoding not in encodings:
             raise choice("encoding", encoding, sorted(encodings))
+    for split in map(str, experiment["splits"]):
+        kind(split)
     for algorithm in (_algorithm(config, name, peers) for name in experiment["algorithms"]):
         _check_algorithm(config, experiment, algorithm, encodings)
         if isinstance(algorithm.solver, Peer) and limits.get("iterations") is not None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from optree import views
-from optree.bench import panels
+from optree.bench import panels, splits
 from optree.bench.splits import FULL
 from optree.bench.tables import summarise
 from optree.tree import Tree
@@ -214,8 +214,8 @@ def tree(record: dict) -> Figure:
     """The tree of a record, under what it is and what it is worth."""
     run, size = record["run"], record["size"]
     depth = "" if run["max_depth"] is None else f", depth at most {run['max_depth']}"
-    seed = "" if run["split"] == FULL else f", seed {run['split']}"
-    title = f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{seed}\n"
+    split = f", {name}" if (name := splits.name(run["split"])) else ""
+    title = f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{split}\n"
     figure = Figure()
     if record["tree"] is None:
         figure.set_size_inches(6.2, 1)

@@ -37,7 +37,7 @@ class Run:
     max_depth, max_splits : int or None
     min_samples_leaf : int
     split : str
-        "full", or the seed of a stratified train/test split.
+        "full", the seed of a stratified train/test split, or a fold such as "1of5": :mod:`optree.bench.splits`.
     test_size : str
         Share of rows held out by a seed, a decimal.
     limits : dict

@@ -8,7 +8,7 @@ import pandas as pd
 
 from optree.bench.formats import Table
 from optree.bench.frame import CONSTRAINTS
-from optree.bench.splits import FULL
+from optree.bench.splits import FULL, kind
 
 STATUS = {
     "optimal": "proven: no tree has a better objective",
@@ -23,7 +23,7 @@ STATUS = {
     "skipped": "not run, its environment could not be made or it waits for what is not there",
 }
 _TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
-# Each cell of the summary is one of these; "rows" is "full" or the number of seeds.
+# Each cell of the summary is one of these; "rows" is "full" or the number of seeds or folds.
 _CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "rows"]
 
 
@@ -36,7 +36,7 @@ def count_statuses(statuses: pd.Series) -> str:
 
 
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full" and seeds apart.
+    """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full", seeds and folds apart.
 
     Parameters
     ----------
@@ -46,11 +46,10 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Over the seeds: means of objective, accuracies and sizes, with the standard deviation (n - 1) of the accuracies;
-        medians of seconds and iterations; the largest gap and memory.
+        Over the seeds, or folds: means of objective, accuracies and sizes, with the standard deviation (n - 1) of the
+        accuracies; medians of seconds and iterations; the largest gap and memory.
     """
-    split = runs["split"].where(runs["split"] == FULL, "seeds")
-    cells = runs.assign(rows=split).groupby(_CELL, sort=False, dropna=False)
+    cells = runs.assign(rows=runs["split"].map(kind)).groupby(_CELL, sort=False, dropna=False)
     table = cells.agg(
         runs=("split", "size"),
         status=("status", count_statuses),
@@ -67,8 +66,8 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
         search_seconds=("search_seconds", "median"),
         peak_rss_mib=("peak_rss_mib", "max"),
     ).reset_index()
-    seeds = table["runs"].astype(str) + table["runs"].map(lambda count: " seed" if count == 1 else " seeds")
-    return table.assign(rows=table["rows"].where(table["rows"] == FULL, seeds)).drop(columns="runs")
+    counts = [f"{runs} {of[:-1] if runs == 1 else of}" for runs, of in zip(table["runs"], table["rows"], strict=True)]
+    return table.assign(rows=table["rows"].where(table["rows"] == FULL, counts)).drop(columns="runs")
 
 
 def number(decimals: int) -> Callable[[float], str]:
@@ -140,8 +139,9 @@ def summary(runs: pd.DataFrame) -> Table:
         "objective = accuracy - lambda * splits (or leaves) on the training rows; "
         "gap = proven upper bound of the objective - objective, empty for heuristics; "
         "leaves = leaves that hold training rows.",
-        "rows: full = trained on every row; seeds = stratified train/test splits, with means ± standard deviations of "
-        "the accuracies, mean objective and sizes, median iterations and seconds, largest gap and memory.",
+        "rows: full = trained on every row; seeds = stratified train/test splits; folds = parts of all rows, each held "
+        "out once; with means ± standard deviations of the accuracies, mean objective and sizes, median iterations and "
+        "seconds, largest gap and memory.",
         *([f"In every row: {', '.join(same)}."] if same else []),
         *provenance(runs),
     )
