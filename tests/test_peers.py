@@ -12,7 +12,7 @@ import numpy as np
 import peers as stubs
 import pytest
 from checkout import ROOT
-from problems import random_problem
+from problems import make, random_problem
 from refusal import refused
 from runs import encoded
 from runs import run as ours
@@ -227,7 +227,14 @@ def real(request):
 
 
 def test_every_peer_that_ships_can_be_read():
-    assert set(peers.read_all(ROOT / "workflow" / "peers")) == {"fast-small-tree", "gosdt", "pystreed"}
+    assert set(peers.read_all(ROOT / "workflow" / "peers")) == {"fast-small-tree", "gosdt", "pydl85", "pystreed"}
+
+
+def asked(solver, regularization, max_depth=None) -> dict:
+    """Fields of a run: a solver without penalties is asked for the fewest errors of a depth instead."""
+    if solver.penalties:
+        return {"regularization": regularization, "max_depth": max_depth}
+    return {"regularization": "0", "max_depth": max_depth or 4}
 
 
 def test_the_trees_of_a_real_peer_are_read_as_it_means_them(real):
@@ -235,15 +242,19 @@ def test_the_trees_of_a_real_peer_are_read_as_it_means_them(real):
     notes = {"data": {}, "seconds": 0.0}
     seeds = [seed for seed in range(40) if (random_problem(seed).n_parts == 2).all()][:3]
     for seed in seeds:
-        problem = random_problem(seed)
-        made = peer.solve(problem, notes, Run("d", "e", solver.name, solver.name, "0.02"), solver, marker)
-        best = get("optree").solve(problem, Objective.of("0.02"))
+        problem, fields = random_problem(seed), asked(solver, "0.02")
+        made = peer.solve(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
+        best = get("optree").solve(problem, Objective.of(**fields))
         assert (made["status"], made["reason"]) == ("optimal", ""), made["claim"]
         assert made["cost"]["value"] == best.cost
-    made = peer.solve(
-        *encoded("monks-1", "onehot-drop-first"), Run("d", "e", solver.name, solver.name, "0.01"), solver, marker
+    problem, fields = encoded("monks-1", "onehot-drop-first")[0], asked(solver, "0.01")
+    made = peer.solve(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
+    assert (made["status"], made["cost"]["value"]) == (
+        "optimal",
+        get("optree").solve(problem, Objective.of(**fields)).cost,
     )
-    assert (made["status"], made["size"]["splits"], made["train"]["errors"]) == ("optimal", 12, 24)
+    if solver.penalties:
+        assert (made["size"]["splits"], made["train"]["errors"]) == (12, 24)
 
 
 def test_a_real_peer_obeys_a_depth_limit_as_we_count_it(real):
@@ -252,9 +263,28 @@ def test_a_real_peer_obeys_a_depth_limit_as_we_count_it(real):
         pytest.skip(f"{solver.name} has no depth limit")
     problem, notes = encoded("monks-1", "onehot-drop-first")
     for depth in (1, 3):
-        asked = Run("monks-1", "onehot-drop-first", solver.name, solver.name, "0.01", max_depth=depth)
-        best = get("optree").solve(problem, Objective.of("0.01", max_depth=depth))
-        assert peer.solve(problem, notes, asked, solver, marker)["cost"]["value"] == best.cost
+        fields = asked(solver, "0.01", depth)
+        run = Run("monks-1", "onehot-drop-first", solver.name, solver.name, **fields)
+        assert (
+            peer.solve(problem, notes, run, solver, marker)["cost"]["value"]
+            == get("optree").solve(problem, Objective.of(**fields)).cost
+        )
+
+
+def test_a_real_peer_of_a_given_depth_is_anytime():
+    """DL8.5 leaves its best tree when its time is over."""
+    solver = peers.read(ROOT / "workflow" / "peers" / "pydl85")
+    marker = environments() / "pydl85.json"
+    if not marker.is_file() or (state := json.loads(marker.read_text()))["reason"]:
+        pytest.skip("pydl85 is not installed")
+    random = np.random.RandomState(0)
+    problem = make(random.randint(2, size=(2000, 150)), random.randint(2, size=2000), [2] * 150, 2)
+    run = Run("d", "e", "pydl85", "pydl85", "0", max_depth=5, limits={"seconds": 1})
+    made = peer.solve(problem, {"data": {}, "seconds": 0.0}, run, solver, state)
+    assert (made["status"], made["reason"]) == ("time_limit", "")
+    assert made["size"]["depth"] == 5
+    with refused("solver pydl85: max_depth = None"):
+        solver.check_objective(Objective.of("0"))
 
 
 # The workflow.

@@ -31,10 +31,12 @@ def _make(peer: Peer, target: Path) -> str:
     python = str(target / "bin" / "python")
     lock = str(peer.folder / "requirements.lock")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    # Wheels only: a peer that has none for this machine is skipped, in place of half an hour of compilers.
+    # Wheels only, unless the peer says otherwise: without one for this machine it is skipped, in place of half an hour
+    # of compilers. What compiles a package is not in the lock, but the package itself is.
+    kinds = ["--only-binary", ":all:", *(f"--no-binary={name}" for name in peer.compiled)]
     steps = [
         [sys.executable, "-m", "venv", "--clear", str(target)],
-        [*pip, "--only-binary", ":all:", "--require-hashes", "--requirement", lock],
+        [*pip, *kinds, "--require-hashes", "--requirement", lock],
     ]
     return next((f"cannot be installed: {said}" for step in steps if (said := _failure(step))), "")
 

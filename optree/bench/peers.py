@@ -29,10 +29,13 @@ class Peer(Declaration):
     deepest : int, optional
         The greatest depth that it accepts, and what it searches to if no depth is asked for. Its proofs are about
         trees up to that depth.
+    compiled : tuple of str
+        Packages of its environment that have to be compiled there; all others come as wheels.
     """
 
     folder: Path
     deepest: int | None = None
+    compiled: tuple[str, ...] = ()
 
     def check_objective(self, objective: Objective) -> None:
         super().check_objective(objective)
@@ -71,7 +74,8 @@ def read(folder: str | Path) -> Peer:
         name: Parameter(_TYPES[field["type"]], field["default"], field["doc"])
         for name, field in declared.get("parameters", {}).items()
     }
-    fields = {name: tuple(declared[name]) for name in ("features", "penalties", "constraints")}
+    lists = ("features", "penalties", "constraints", "needs", "compiled")
+    fields = {name: tuple(declared.get(name, ())) for name in lists}
     plain = {name: declared[name] for name in ("title", "paper", "exact", "anytime", "iteration")}
     return Peer(
         name=folder.name, folder=folder, deepest=declared.get("deepest"), parameters=parameters, **fields, **plain
