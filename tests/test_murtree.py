@@ -67,6 +67,7 @@ def random_switches(seed):
         "features": random.choice(list(murtree.FEATURES)).item(),
         "depth_two": bool(random.randint(3)),
         **{name: bool(random.randint(2)) for name in ("similarity_bound", "incremental_counts", "refined_bound")},
+        "every_size": bool(random.randint(2)),
     }
 
 
@@ -91,11 +92,15 @@ def test_every_combination_of_the_papers_switches_finds_the_optimum():
         solved(result, problem, objective)
 
 
-@pytest.mark.parametrize("search", murtree.SEARCHES)
-def test_fewest_splits_among_fewest_errors(search):
+@pytest.mark.parametrize(
+    "parameters",
+    [{"fewest_splits": True}, {"search": "paper", "fewest_splits": True}, {"search": "paper", "every_size": True}],
+)
+def test_fewest_splits_among_fewest_errors(parameters):
+    """With every size, too: the first tree that has so few errors is kept."""
     for seed in range(300 if FULL else 5):
         problem, objective = binary_problem(seed), replace(limited_objective(seed), regularization=Fraction(0))
-        result = SOLVER.solve(problem, objective, search=search, fewest_splits=True)
+        result = SOLVER.solve(problem, objective, **parameters)
         solved(result, problem, objective)
         cheap = replace(objective, regularization=Fraction(1, 64 * problem.total_weight), penalty="split")
         assert result.tree.n_splits == solvers.get("exhaustive").solve(problem, cheap).tree.n_splits

@@ -73,7 +73,6 @@ def _row(entry: dict) -> dict:
         "depth": size["depth"],
         "iterations": entry["counters"]["iterations"],
         "subproblems": entry["counters"].get("subproblems"),
-        "entries": entry["counters"].get("entries"),
         "encode_seconds": seconds["encode"],
         "warm_up_seconds": seconds["warm_up"],
         "search_seconds": seconds["search"],
@@ -105,7 +104,7 @@ CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may 
 # Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
 _WHOLE = (
     *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
-    *("splits", "leaves", "depth", "iterations", "subproblems", "entries", "limit_iterations"),
+    *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),

@@ -46,6 +46,7 @@ _SWITCHES = {
     "children": Parameter(str, "dynamic", "which part first: dynamic (most errors) or post-order (section 4.7)"),
     "features": Parameter(str, "in-order", "order of features: in-order, gini or random (section 4.8)"),
     "refined_bound": Parameter(bool, True, "bounds from all splits, and from the other part (section 4.6.3)"),
+    "every_size": Parameter(bool, False, "find the trees of 1, 2, ... splits one after the other (section 4.6.5)"),
 }
 
 
@@ -92,8 +93,11 @@ def fast(task: Task, fewest_splits: bool) -> Outcome:
     return Outcome(search.tree(task.problem), lower // unit + offset, status, counters)
 
 
-def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outcome:
-    """The paper's search: one call, or one for each number of splits (Algorithms 6 and 7)."""
+def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options: Options) -> Outcome:
+    """The paper's search: one call, or one for each number of splits (Algorithms 6 and 7).
+
+    ``every_size`` is Algorithm 6 also where splits cost nothing: what its tables time, fifteen trees of depth four.
+    """
     error, penalty = task.scale.error, task.scale.penalty
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
     depth, most = limits(task)
@@ -109,9 +113,10 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
     def note() -> None:
         task.trace.add(cost + per_leaf, lower + per_leaf)
 
-    asked = range(1, most + 1) if penalty else range(most, -1, -1) if fewest_splits else [most]
+    ascending = penalty > 0 or every_size
+    asked = range(1, most + 1) if ascending else range(most, -1, -1) if fewest_splits else [most]
     for n in asked:
-        descending = not penalty and n < most
+        descending = not ascending and n < most
         upper = best.errors if descending else (cost - penalty * n - 1) // error
         lower = cost if descending else min(cost, penalty * n)
         if upper < 0 and not descending:
@@ -123,7 +128,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, options: Options) -> Outco
             best, nodes, cost = found, n, error * found.errors + penalty * n
         if status or (descending and found.errors is None):
             break
-        lower = cost if not penalty else lower
+        lower = lower if ascending else cost
     if status is None:
         status, lower = "optimal", cost
     tree = search.tree(task.problem, best, depth, nodes, task.clock, status == "optimal")
@@ -156,7 +161,7 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, **switches) -> 
         refined=switches["refined_bound"],
         least=1,
     )
-    return paper(task, seed, fewest_splits, options)
+    return paper(task, seed, fewest_splits, switches["every_size"], options)
 
 
 SOLVER = Solver(

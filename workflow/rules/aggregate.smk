@@ -85,6 +85,7 @@ rule paper_table:
     input:
         records=rules.collect.output.records,
         printed=PRINTED,
+        forests=FOREST_TABLES,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(

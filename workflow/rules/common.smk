@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from snakemake.utils import Paramspace
 
-from optree.bench import schema
+from optree.bench import forests, schema
 from optree.bench.environment import code_digest
 from optree.bench.peers import read_all
 from optree.bench.plan import cell, plan
@@ -22,7 +22,7 @@ PEERS_FOLDER = HOME / "workflow/peers"
 
 
 def checked():
-    """The datasets table and the runs; bad input ends here with one line."""
+    """The datasets table, the peers, the runs and the forests; bad input ends here with one line."""
     try:
         schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
         for row in pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records"):
@@ -30,13 +30,13 @@ def checked():
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_all(PEERS_FOLDER)
-        return datasets, peers, plan(config, datasets, peers)
+        return datasets, peers, plan(config, datasets, peers), forests.planned(config, datasets)
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 
 
-TABLE, PEERS, RUNS = checked()
+TABLE, PEERS, RUNS, FORESTS = checked()
 RESULTS = f"results/{config['name']}"
 
 # One row per run: the wildcards of a run are its readable name.
@@ -64,7 +64,8 @@ REFERENCE = config.get("reference")
 CELLS = list(
     dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
 )
-DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
+FOREST_TABLES = [f"{RESULTS}/forests/{dataset}/{encoding}.csv" for dataset, encoding in FORESTS]
+DATASETS = list(dict.fromkeys([*(run.dataset for run in RUNS), *(dataset for dataset, _ in FORESTS)]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()

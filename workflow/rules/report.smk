@@ -71,6 +71,7 @@ rule paper_figure:
     input:
         records=rules.collect.output.records,
         printed=PRINTED,
+        forests=FOREST_TABLES,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",
         report(

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from optree.bench import papers, plots
+from optree.bench import forests, papers, plots
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
     make = papers.get(snakemake.params.paper).figures[snakemake.wildcards.figure]
-    figure = make(Path(snakemake.params.folder), frame(load(snakemake.input.records)))
+    runs, more = frame(load(snakemake.input.records)), forests.read(snakemake.input.forests)
+    figure = make(Path(snakemake.params.folder), runs, **more)
     for path in snakemake.output:
         plots.save(figure, path)

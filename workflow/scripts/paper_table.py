@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from optree.bench import formats, papers
+from optree.bench import forests, formats, papers
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
     make = papers.get(snakemake.params.paper).tables[snakemake.wildcards.table]
-    comparison = make(Path(snakemake.params.folder), frame(load(snakemake.input.records)))
+    runs, more = frame(load(snakemake.input.records)), forests.read(snakemake.input.forests)
+    comparison = make(Path(snakemake.params.folder), runs, **more)
     for path in snakemake.output:
         formats.write(comparison, path)

@@ -13,6 +13,7 @@ from optree.errors import choice
 # Name of a paper -> the module that defines it as PAPER.
 _MODULES = {
     "branches": "optree.bench.papers.branches",
+    "murtree": "optree.bench.papers.murtree",
 }
 
 __all__ = ["Paper", "get", "names"]

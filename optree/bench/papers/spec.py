@@ -28,15 +28,16 @@ class Paper:
         One line, for people.
     tables : mapping of str to callable
         A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
-        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there.
+        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there. Where a
+        configuration asks for random forests, they come as ``forests``: :func:`optree.bench.forests.read`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
     """
 
     name: str
     title: str
-    tables: Mapping[str, Callable[[Path, pd.DataFrame], Table]]
-    figures: Mapping[str, Callable[[Path, pd.DataFrame], Figure]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[..., Table]]
+    figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
 
 
 def read(path: Path) -> list[dict[str, str]]:

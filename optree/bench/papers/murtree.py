@@ -1,0 +1,260 @@
+"""MurTree, JMLR 23, 2022: Tables 1 to 5 as ratios, the errors that all have to agree on, Figures 2 and 3.
+
+The algorithms are named in ``config/murtree.yaml``: ``paper-*`` is ``murtree`` with the printed search, one switch off
+or another value, and all sizes asked for one after the other, as the tables time it. The printed numbers are data, in
+``resources/papers/murtree``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from optree.bench import panels
+from optree.bench.comparison import CERTIFIED
+from optree.bench.formats import Table
+from optree.bench.papers import ratios, tuning
+from optree.bench.papers.ratios import Ratio, Setting
+from optree.bench.papers.spec import Paper, read
+from optree.bench.tables import provenance
+
+ENCODING = "binary"
+LIMIT, LONG_LIMIT = 600.0, 1800.0  # seconds of the paper's searches; of those for Table 2
+_SIZES = "Fifteen trees, of at most 1, 2, ... 15 splits and depth 4, are found one after the other with one cache."
+_OURS = (
+    "paper-all is the printed search with all its techniques; murtree is our own search, for which nothing is printed."
+)
+
+
+def _setting(title: str, column: str, algorithm: str, **fields) -> Setting:
+    return Setting(title, column, algorithm, fields.pop("encoding", ENCODING), **fields)
+
+
+def _against(under: Setting, *overs: tuple[str, str, str]) -> list[Ratio]:
+    """Each of the settings, a title, a printed column and an algorithm, against one."""
+    return [Ratio(f"{title} / {under.title}", _setting(title, *rest), under) for title, *rest in overs]
+
+
+_ALL = partial(_setting, algorithm="paper-all")
+_BRANCH = partial(_setting, algorithm="paper-branch-cache")
+_ENTRIES = {"quantity": "subproblems", "unit": 1000}
+
+
+def table_1(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """Branch cache against dataset cache: seconds and entries."""
+    columns = [
+        Ratio(
+            "seconds, branch / dataset", _BRANCH("", "branch_cache_time_s"), _ALL("dataset, s", "dataset_cache_time_s")
+        ),
+        Ratio(
+            "entries, branch / dataset",
+            _BRANCH("", "branch_cache_entries_thousands", **_ENTRIES),
+            _ALL("dataset, entries", "dataset_cache_entries_thousands", **_ENTRIES),
+        ),
+    ]
+    title = "MurTree, Table 1: what subproblems are stored by"
+    return ratios.table(title, read(folder / "table_1.csv"), runs, columns, LIMIT, _SIZES)
+
+
+def table_2(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """Without incremental counts, without the similarity bound."""
+    columns = _against(
+        _ALL("both, s", "inc_slb_s"),
+        ("neither", "noinc_noslb_s", "paper-neither"),
+        ("no similarity bound", "inc_noslb_s", "paper-no-similarity"),
+    )
+    title = "MurTree, Table 2: incremental counts and the similarity bound"
+    return ratios.table(title, read(folder / "table_2.csv"), runs, columns, LONG_LIMIT, _SIZES)
+
+
+def table_3(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """Orders of features and of parts."""
+    columns = _against(
+        _ALL("in order, dynamic, s", "inorder_dynamic_s"),
+        ("gini", "gini_dynamic_s", "paper-gini"),
+        ("random", "random_dynamic_s", "paper-random"),
+        ("post-order", "inorder_postorder_s", "paper-post-order"),
+    )
+    title = "MurTree, Table 3: the order of features and of parts"
+    return ratios.table(title, read(folder / "table_3.csv"), runs, columns, LIMIT, _SIZES)
+
+
+def _copies(depth: int) -> list[Ratio]:
+    once = _ALL(f"depth {depth}, s", f"d{depth}_1x_s", depth=depth)
+    return [
+        Ratio(
+            f"depth {depth}, {k}x",
+            _ALL("", f"d{depth}_{k}x_s", encoding=f"{ENCODING}-x{k}", depth=depth),
+            once,
+        )
+        for k in (2, 3, 4)
+    ]
+
+
+def table_4(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """Rows duplicated."""
+    note = "kx = seconds on every row k times over, by those on every row once: k if time is linear in the rows."
+    title = "MurTree, Table 4: seconds as rows are duplicated"
+    columns = [*_copies(4), *_copies(5)]
+    return ratios.table(
+        title, read(folder / "table_4.csv"), runs, columns, LIMIT, _SIZES, "Of depth 5: 31 trees.", note
+    )
+
+
+def table_5(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """DL8.5 against MurTree, and against our own search."""
+    columns = []
+    for depth in (4, 5):
+        printed = _setting(f"MurTree depth {depth}, s", f"murtree_d{depth}_s", "paper", depth=depth)
+        dl85 = _setting("", f"dl85_d{depth}_s", "dl85", depth=depth)
+        ours = _setting("", "", "murtree", depth=depth)
+        columns += [Ratio(f"DL8.5 / MurTree, depth {depth}", dl85, printed)]
+        columns += [Ratio(f"our search / MurTree, depth {depth}", ours, printed)]
+    title = "MurTree, Table 5: one tree of depth 4 or 5, by DL8.5 and by MurTree"
+    return ratios.table(title, read(folder / "table_5.csv"), runs, columns, LIMIT, _OURS)
+
+
+def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
+    """Misclassified rows of every algorithm, problem by problem: what is proven has to be the same."""
+    own = ratios.comparable(runs)
+    own = own[own["exact"].astype(bool) & own["encoding"].eq(ENCODING) & own["errors_train"].notna()]
+    names = sorted(set(own["algorithm"]))
+    data = []
+    for (dataset, depth), group in own.groupby(["dataset", "max_depth"]):
+        proven = group[group["status"].eq(CERTIFIED)]
+        found = sorted(set(proven["errors_train"]))
+        fewest = int(group["errors_train"].min())
+        same = "yes" if found == [fewest] and len(proven) > 1 else "no" if found and found != [fewest] else ""
+        by_name = {
+            run["algorithm"]: f"{run['errors_train']}" if run["status"] == CERTIFIED else f"({run['errors_train']})"
+            for _, run in group.iterrows()
+        }
+        cells = {name: by_name.get(name, "") for name in names}
+        data.append({"dataset": dataset, "depth": str(depth), "proven by": str(len(proven)), "same": same, **cells})
+    table = pd.DataFrame(data, columns=["dataset", "depth", "proven by", "same", *names])
+    same = table["same"].value_counts()
+    notes = (
+        "Fewest misclassified rows of trees of a depth, counted on the returned tree. In brackets: the best tree in "
+        "hand when a limit ended the search, without a proof. same = all that is proven agrees, by two algorithms or "
+        "more.",
+        *(provenance(own) if len(own) else ()),
+    )
+    result = (
+        f"{len(table)} problems: {same.get('yes', 0)} where all proofs agree, {same.get('no', 0)} where they do not."
+    )
+    return Table("MurTree: misclassified rows", table, table, notes, result)
+
+
+def tuned(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Table:
+    """The accuracies behind Figures 2 and 3."""
+    found = tuning.accuracies(runs, forests)
+    shown = pd.DataFrame({"dataset": list(dict.fromkeys(found["dataset"]))})
+    for method in tuning.METHODS:
+        own = found[found["method"].eq(method)].set_index("dataset").reindex(shown["dataset"])
+        for part in ("test", "train"):
+            shown[f"{method}: {part}"] = [f"{100 * value:.2f}" if value == value else "" for value in own[part]]
+        shown[f"{method}: chosen"] = own["parameters"].fillna("").to_list()
+    wide = found.pivot(index="dataset", columns="method", values="test")
+    means = []
+    for method in tuning.METHODS[1:]:
+        if method in wide and "CART" in wide and len(gain := (100 * (wide[method] - wide["CART"])).dropna()):
+            means.append(
+                f"{method} {gain.mean():+.2f} points, better on {(gain > 0).sum()}, worse on {(gain < 0).sum()}"
+            )
+    notes = (
+        "Percent of the rows, means over stratified folds, for the parameters with the best mean on the test rows: "
+        "chosen on what is tested, as in the paper, so for comparison only.",
+        "MT-F: depth and splits of the CART tree; MT-R: up to them; MT-A: all depths to 4 and all numbers of splits. "
+        "CART: scikit-learn's tree of depth 1 to 4, less the splits that gain nothing. Folds are the same for all.",
+        *(provenance(runs) if len(runs) else ()),
+    )
+    result = f"Against CART, over {len(shown)} datasets: {'; '.join(means) or 'nothing has been run'}."
+    return Table("MurTree, Figures 2 and 3: tuned on folds", found, shown, notes, result)
+
+
+@rc_context(panels.STYLE)
+def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
+    """Test and training accuracy of one method less another's, a panel per pair, datasets in the order of the last."""
+    wide = {part: 100 * found.pivot(index="dataset", columns="method", values=part) for part in ("test", "train")}
+    pairs = [pair for pair in pairs if set(pair) <= set(wide["test"])]
+    gains = [{part: (table[one] - table[other]).dropna() for part, table in wide.items()} for one, other in pairs]
+    names = list(gains[-1]["test"].sort_values().index) if gains else []
+    height = 0.17 * max(len(names), 4)
+    figure = Figure(figsize=(2.1 + 2.4 * max(len(pairs), 1), 1.35 + height))
+    if not names:
+        figure.text(0.5, 0.5, "no such runs", ha="center")
+        return figure
+    axes = figure.subplots(1, len(pairs), sharey=True, squeeze=False)[0]
+    for ax, (one, other), gain in zip(axes, pairs, gains, strict=True):
+        _gain(ax, names, gain)
+        panels.title(ax, (f"{one} - {other}",), f"\ntest: mean {gain['test'].mean():+.2f}")
+    width, total = figure.get_size_inches()
+    figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
+    figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
+    handles = [panels.grey("test", marker="o", ls="none"), panels.grey("training", marker="|", ls="none")]
+    figure.legend(handles=handles, loc="upper left", ncols=2, borderaxespad=0.3)
+    return figure
+
+
+def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
+    place, colour = np.arange(len(names)), panels.PALETTE[0]
+    test, train = (gain[part].reindex(names) for part in ("test", "train"))
+    ax.hlines(place, 0, test, color=colour, lw=1)
+    ax.plot(test, place, "o", color=colour, ms=4)
+    ax.plot(train, place, "|", color="0.4", ms=6)
+    ax.axvline(0, color="0.4", lw=0.8)
+    ax.set_yticks(place, [name.removeprefix("cp4im-") for name in names])
+    ax.set_ylim(-0.7, len(names) - 0.3)
+
+
+def figure_2(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+    """Optimal trees, tuned in three ways, against CART."""
+    return _gains(tuning.accuracies(runs), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
+
+
+def figure_3(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+    """Optimal trees against random forests."""
+    return _gains(tuning.accuracies(runs, forests), [("MT-A", "random forest")])
+
+
+@rc_context(panels.STYLE)
+def figure_rows(folder: Path, runs: pd.DataFrame, **_) -> Figure:
+    """Seconds as rows are duplicated, printed and measured, by those on every row once: Table 4 drawn."""
+    table = table_4(folder, runs).data
+    figure = Figure(figsize=(6.2, 3.1))
+    axes = figure.subplots(1, 2, sharey=True)
+    for ax, depth in zip(axes, (4, 5), strict=True):
+        for who, colour in (("paper", "0.6"), ("measured", panels.PALETTE[0])):
+            columns = [f"depth {depth}, {k}x: {who} value" for k in (2, 3, 4)]
+            lines = table[columns].astype(float).dropna() if set(columns) <= set(table) else pd.DataFrame()
+            for line in lines.to_numpy():
+                ax.plot([1, 2, 3, 4], [1, *line], color=colour, lw=0.8, marker=".", ms=4)
+        ax.plot([1, 4], [1, 4], color="0.2", ls=":")
+        ax.set_xticks([1, 2, 3, 4])
+        panels.title(ax, (f"depth {depth}",))
+    handles = [
+        panels.grey("linear", ls=":"),
+        panels.grey("paper, whole seconds"),
+        panels.grey("measured"),
+    ]
+    handles[1].set_color("0.6")
+    handles[2].set_color(panels.PALETTE[0])
+    figure.subplots_adjust(0.1, 0.16, 0.98, 0.8, 0.08)
+    figure.supxlabel("copies of every row", fontsize=9)
+    figure.supylabel("seconds, by those of one", fontsize=9)
+    figure.legend(handles=handles, loc="upper left", ncols=3, borderaxespad=0.3)
+    return figure
+
+
+PAPER = Paper(
+    name="murtree",
+    title="MurTree (JMLR 23, 2022)",
+    tables={"1": table_1, "2": table_2, "3": table_3, "4": table_4, "5": table_5, "errors": errors, "tuned": tuned},
+    figures={"2": figure_2, "3": figure_3, "rows": figure_rows},
+)

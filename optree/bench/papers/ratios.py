@@ -1,0 +1,193 @@
+"""Ratios of seconds, or of counts, within a paper's table: printed beside measured.
+
+Seconds of two machines cannot be compared, but what a technique saves on either can. A printed number stands for all
+that round to it, a timeout for all from the limit on: every number is an interval, and so is a ratio.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from optree.bench.comparison import CERTIFIED
+from optree.bench.formats import Table
+from optree.bench.splits import FULL
+from optree.bench.tables import provenance, seconds
+
+TIMEOUT = "TO"
+_LIMITED = ("time_limit", "memory_limit", "iteration_limit")
+_WHO = ("paper", "measured")
+_ROUGH = 1.5  # a ratio known no better than by this factor is marked
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a number lies between, and the number itself if there is one."""
+
+    low: float
+    high: float
+    value: float | None = None
+
+    def __truediv__(self, other: Interval) -> Interval:
+        value = self.value / other.value if self.value is not None and other.value else None
+        low = self.low / other.high if other.high else inf
+        return Interval(low, self.high / other.low if other.low else inf, value)
+
+    @property
+    def side(self) -> int:
+        """1 above one, -1 below, 0 if the digits do not say."""
+        return (self.low > 1) - (self.high < 1)
+
+    def __str__(self) -> str:
+        if self.value is not None:
+            return f"{'~' if self.high > _ROUGH * _ROUGH * self.low else ''}{self.value:.3g}"
+        return f"> {self.low:.3g}" if self.low else f"< {self.high:.3g}" if self.high < inf else ""
+
+
+def printed(text: str, limit: float, unit: int = 1) -> Interval | None:
+    """A number as printed, rounded to whole units; ``TO`` ran until the limit; None for nothing."""
+    if text == TIMEOUT:
+        return Interval(limit, inf)
+    if text.startswith("<"):
+        return Interval(0, float(text[1:]) * unit)
+    value = float(text) if text else None
+    return None if value is None else Interval(max(0, value - 0.5) * unit, (value + 0.5) * unit, value * unit)
+
+
+def measured(run: pd.Series | None, quantity: str) -> Interval | None:
+    """What a run took: exactly if it ended with a proof, at least that if a limit ended it; None if it did not run."""
+    if run is None or pd.isna(run[quantity]):
+        return None
+    value = float(run[quantity])
+    if run["status"] == CERTIFIED:
+        return Interval(value, value, value)
+    return Interval(value, inf) if run["status"] in _LIMITED else None
+
+
+class Setting(NamedTuple):
+    """What was timed, or counted: a printed column, and the runs that stand for it.
+
+    Attributes
+    ----------
+    title : str
+    column : str
+        Of the file of printed numbers.
+    algorithm, encoding : str
+        Names of the configuration.
+    depth : int
+        Their limit on depth; on splits they have none.
+    quantity : str
+        A column of :func:`optree.bench.frame.frame`.
+    unit : int
+        The worth of 1 in print.
+    """
+
+    title: str
+    column: str
+    algorithm: str
+    encoding: str
+    depth: int = 4
+    quantity: str = "search_seconds"
+    unit: int = 1
+
+    def numbers(self, row: dict, by_name: dict, limit: float) -> tuple[Interval | None, Interval | None]:
+        """Printed and measured."""
+        run = by_name.get((row["dataset"], self.encoding, self.algorithm, self.depth))
+        return printed(row.get(self.column, ""), limit, self.unit), measured(run, self.quantity)
+
+
+class Ratio(NamedTuple):
+    """A column of ratios: one setting over another."""
+
+    title: str
+    over: Setting
+    under: Setting
+
+
+def comparable(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs like the paper's: the fewest errors of a depth on all rows, any number of splits."""
+    same = runs["lambda"].eq(0) & runs["max_splits"].isna() & runs["max_depth"].notna()
+    return runs[same & runs["split"].eq(FULL) & runs["min_samples_leaf"].eq(1)]
+
+
+def _text(interval: Interval | None, quantity: str) -> str:
+    if interval is None or interval.value is None:
+        return "" if interval is None else str(interval)
+    return seconds(interval.value) if quantity == "search_seconds" else f"{interval.value:,.0f}"
+
+
+def _rows(rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio]) -> list[dict]:
+    """The printed rows with data, then the datasets that were measured beside them."""
+    used = {name for ratio in ratios for name in (ratio.over.algorithm, ratio.under.algorithm)}
+    here = [row for row in rows if row["dataset"]]
+    more = sorted(set(runs.loc[runs["algorithm"].isin(used), "dataset"]) - {row["dataset"] for row in here})
+    return here + [{"dataset": name} for name in more]
+
+
+def _summary(ratio: Ratio, pairs: list[tuple[Interval | None, Interval | None]]) -> str:
+    """How printed and measured ratios of a column agree, in a line."""
+    both = [(p, m) for p, m in pairs if p is not None and m is not None]
+    sided = [(p.side, m.side) for p, m in both if p.side and m.side]
+    exact = [(p.value, m.value) for p, m in both if p.value and m.value]
+    if not both:
+        return f"{ratio.title}: no row has been run."
+    same = f"{ratio.title}: {sum(p == m for p, m in sided)} of {len(sided)} rows on the printed side of 1"
+    if not exact:
+        return f"{same}."
+    paper, here = np.exp(np.log(np.array(exact)).mean(axis=0))
+    return f"{same}; geometric means over {len(exact)} rows {paper:.3g} printed, {here:.3g} measured."
+
+
+def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[dict, dict, list]:
+    """A row of the table: all digits, texts, and each ratio printed and measured."""
+    facts, texts, pairs = {"dataset": row["dataset"]}, {"dataset": row["dataset"]}, []
+    for base in dict.fromkeys(ratio.under for ratio in ratios):
+        for who, interval in zip(_WHO, base.numbers(row, by_name, limit), strict=True):
+            texts[f"{base.title}: {who}"] = _text(interval, base.quantity)
+            facts[f"{base.title}: {who}"] = None if interval is None else interval.value
+    for ratio in ratios:
+        halves = zip(*(setting.numbers(row, by_name, limit) for setting in ratio[1:]), strict=True)
+        pairs.append([None if None in half else half[0] / half[1] for half in halves])
+        for who, interval in zip(_WHO, pairs[-1], strict=True):
+            texts[f"{ratio.title}: {who}"] = "" if interval is None else str(interval)
+            for part in ("value", "low", "high"):
+                facts[f"{ratio.title}: {who} {part}"] = None if interval is None else getattr(interval, part)
+    return facts, texts, pairs
+
+
+def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio], limit: float, *notes: str) -> Table:
+    """A row per dataset: the seconds or counts that are divided by, then each ratio, printed and measured.
+
+    Parameters
+    ----------
+    title : str
+    rows : list of dict
+        The printed numbers; ``dataset`` is empty where the data is not at hand.
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`. Only those that :func:`comparable` selects count.
+    ratios : list of Ratio
+    limit : float
+        Of the paper's searches, in seconds.
+    *notes : str
+    """
+    runs = comparable(runs)
+    keys = zip(runs["dataset"], runs["encoding"], runs["algorithm"], runs["max_depth"], strict=True)
+    by_name = dict(zip(keys, (run for _, run in runs.iterrows()), strict=True))
+    lines = [_line(row, ratios, by_name, limit) for row in _rows(rows, runs, ratios)]
+    data, shown = (pd.DataFrame([line[part] for line in lines]) for part in (0, 1))
+    absent = sum(not row["dataset"] for row in rows)
+    notes = (
+        *notes,
+        "Ratios within a row: of the paper's seconds on its machine, and of ours on ours. ~ = whole seconds in print "
+        f"leave more than a factor of {_ROUGH} to either side; > and < = one of the two searches reached its limit, or "
+        "took less than half a second in print. Nothing under paper: not printed, often as a difference that is not "
+        "significant; under measured: not run, or both reached a limit.",
+        f"{absent} of the paper's {len(rows)} rows are not here: their data is not public in the form that was used.",
+        *(provenance(runs) if len(runs) else ()),
+    )
+    result = " ".join(_summary(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios))
+    return Table(title, data, shown, notes, result)

@@ -1,0 +1,329 @@
+"""MurTree's tables and figures: intervals, ratios, agreement, tuning on folds, and the configuration for them."""
+
+from __future__ import annotations
+
+import re
+from math import inf
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from checkout import ROOT
+from refusal import refused
+from runs import encoded, run
+
+from optree.bench import forests, papers, plots, splits
+from optree.bench.frame import frame
+from optree.bench.papers import murtree, ratios, tuning
+from optree.bench.papers.ratios import Interval, measured, printed
+from optree.bench.peers import read_all
+from optree.bench.plan import plan
+from optree.datasets import read_table
+
+FOLDER = ROOT / "resources" / "papers" / "murtree"
+FOLDS = ("1of2", "2of2")
+
+
+@pytest.fixture(scope="module")
+def record():
+    """A run as the tables want it, to be copied with other names and seconds."""
+    return frame([run("monks-1", "onehot-drop-first", "0", algorithm="murtree", max_depth=4)])
+
+
+def made(record, *rows: dict) -> pd.DataFrame:
+    """Runs like the record but for these columns."""
+    table = pd.concat([record.assign(encoding="binary", **row) for row in rows], ignore_index=True)
+    return table.astype(record.dtypes.to_dict())
+
+
+# --- numbers
+
+
+def test_a_printed_number_is_all_that_rounds_to_it():
+    assert printed("55", 600) == Interval(54.5, 55.5, 55)
+    assert printed("0", 600) == Interval(0, 0.5, 0)
+    assert printed("12", 600, 1000) == Interval(11500, 12500, 12000)
+    assert printed("<0.5", 600) == Interval(0, 0.5)
+    assert printed("TO", 600) == Interval(600, inf)
+    assert printed("", 600) is None
+
+
+@pytest.mark.parametrize(
+    ("over", "under", "text", "side"),
+    [
+        ("250", "132", "1.89", 1),
+        ("18", "31", "0.581", -1),
+        ("1", "1", "~1", 0),
+        ("9", "9", "1", 0),
+        ("TO", "89", "> 6.7", 1),
+        ("55", "<0.5", "> 109", 1),
+        ("<0.5", "11", "< 0.0476", -1),
+        ("TO", "TO", "", 0),
+        ("<0.5", "<0.5", "", 0),
+        ("1", "0", "> 1", 0),
+    ],
+)
+def test_a_ratio_says_what_the_digits_say(over, under, text, side):
+    ratio = printed(over, 600) / printed(under, 600)
+    assert (str(ratio), ratio.side) == (text, side)
+
+
+def test_a_run_that_was_stopped_took_longer(record):
+    done = record.iloc[0]
+    assert measured(done, "search_seconds") == Interval(*[done["search_seconds"]] * 3)
+    stopped = done.copy()
+    stopped["status"] = "time_limit"
+    assert measured(stopped, "search_seconds") == Interval(done["search_seconds"], inf)
+    for status in ("skipped", "error", "wrong_certificate"):
+        stopped["status"] = status
+        assert measured(stopped, "search_seconds") is None
+    assert measured(None, "search_seconds") is None
+
+
+# --- tables
+
+
+def test_ratios_stand_beside_the_printed_ones(record):
+    runs = made(
+        record,
+        {"dataset": "cp4im-segment", "algorithm": "paper-all", "search_seconds": 3.0, "subproblems": 2000},
+        {"dataset": "cp4im-segment", "algorithm": "paper-branch-cache", "search_seconds": 6.0, "subproblems": 5000},
+        {"dataset": "cp4im-vote", "algorithm": "paper-all", "search_seconds": 2.0, "subproblems": 100},
+        {
+            "dataset": "cp4im-vote",
+            "algorithm": "paper-branch-cache",
+            "search_seconds": 5.0,
+            "subproblems": 300,
+            "status": "time_limit",
+        },
+    )
+    table = murtree.table_1(FOLDER, runs)
+    shown = table.shown.set_index("dataset")
+    assert shown.loc["cp4im-segment"].to_dict() == {
+        "dataset, s: paper": "8.00",
+        "dataset, s: measured": "3.00",
+        "dataset, entries: paper": "4,000",
+        "dataset, entries: measured": "2,000",
+        "seconds, branch / dataset: paper": "1.38",
+        "seconds, branch / dataset: measured": "2",
+        "entries, branch / dataset: paper": "3",
+        "entries, branch / dataset: measured": "2.5",
+    }
+    assert shown.loc["cp4im-vote", "seconds, branch / dataset: measured"] == "> 2.5"  # and nothing is printed of it
+    assert shown.loc["cp4im-vote", "seconds, branch / dataset: paper"] == ""
+    assert shown.loc["cp4im-vehicle", "seconds, branch / dataset: measured"] == ""  # not run
+    assert (
+        "seconds, branch / dataset: 1 of 1 rows on the printed side of 1; geometric means over 1 rows" in table.result
+    )
+    assert "13 of the paper's 18 rows are not here" in " ".join(table.notes)
+
+
+def test_only_runs_like_the_papers_count(record):
+    runs = made(
+        record,
+        *({"dataset": "cp4im-vote", "algorithm": "paper-all", **odd} for odd in (
+            {"lambda": 0.01}, {"max_splits": 7}, {"split": "1of5"}, {"min_samples_leaf": 2}, {"max_depth": None},
+        )),
+    )  # fmt: skip
+    assert len(ratios.comparable(runs)) == 0
+    assert "no row has been run" in murtree.table_2(FOLDER, runs).result
+
+
+def test_proofs_have_to_agree(record):
+    names = ("murtree", "dl85", "paper")
+    agreed = [{"dataset": "cp4im-vote", "algorithm": name, "errors_train": 5} for name in names]
+    agreed[2] |= {"status": "time_limit", "errors_train": 9}
+    odd = [{"dataset": "cp4im-lymph", "algorithm": name, "errors_train": 3 + (name == "dl85")} for name in names]
+    table = murtree.errors(FOLDER, made(record, *agreed, *odd))
+    columns = ["dataset", "proven by", "same", "dl85", "murtree", "paper"]
+    assert table.shown[columns].to_numpy().tolist() == [
+        ["cp4im-lymph", "3", "no", "4", "3", "3"],
+        ["cp4im-vote", "2", "yes", "5", "5", "(9)"],
+    ]
+    assert table.result.startswith("2 problems: 1 where all proofs agree, 1 where they do not")
+
+
+# --- tuning
+
+
+@pytest.fixture(scope="module")
+def folded():
+    """monks-1 on two folds: CART of depth 1 to 3, optimal trees of all sizes to depth 3, and CART on all rows."""
+    fields = {"dataset": "monks-1", "encoding": "onehot-drop-first", "regularization": "0"}
+    sizes = [(0, 0), *((d, n) for d in (1, 2, 3) for n in range(d, 2**d))]
+    done = [run(**fields, split=split, algorithm="cart", max_depth=d) for d in (1, 2, 3) for split in ("full", *FOLDS)]
+    for depth, most in sizes:
+        done += [run(**fields, split=f, algorithm="murtree", max_depth=depth, max_splits=most) for f in FOLDS]
+    return frame(done)
+
+
+def mean(runs, algorithm, depth, most=None) -> float:
+    """Mean test accuracy over the folds."""
+    own = runs[runs["algorithm"].eq(algorithm) & runs["split"].isin(FOLDS) & runs["max_depth"].eq(depth)]
+    own = own[own["max_splits"].isna() if most is None else own["max_splits"].eq(most)]
+    assert len(own) == len(FOLDS)
+    return own["accuracy_test"].sum() / len(FOLDS)
+
+
+def test_methods_are_tuned_as_the_paper_says(folded):
+    found = tuning.accuracies(folded).set_index("method")
+    cart = {depth: mean(folded, "cart", depth) for depth in (1, 2, 3)}
+    best = max(cart, key=lambda depth: (cart[depth], -depth))
+    assert found.loc["CART", ["test", "parameters"]].tolist() == [cart[best], f"depth {best}"]
+    grown = folded[folded["algorithm"].eq("cart") & folded["split"].eq("full") & folded["max_depth"].eq(best)].iloc[0]
+    depth, most = int(grown["depth"]), int(grown["splits"])
+    assert found.loc["MT-F", "test"] == mean(folded, "murtree", depth, most)
+    sizes = {(d, n): mean(folded, "murtree", d, n) for d in (1, 2, 3) for n in range(d, 2**d)}
+    for method, allowed in (
+        ("MT-A", sizes),
+        ("MT-R", [(d, n) for d, n in sizes if d <= depth and n <= most]),
+    ):
+        d, n = max(allowed, key=lambda size: (sizes[size], -size[0], -size[1]))
+        assert found.loc[method, ["test", "parameters", "folds"]].tolist() == [sizes[d, n], f"depth {d}, {n} splits", 2]
+    assert found.loc["MT-A", "test"] >= found.loc["MT-R", "test"]
+
+
+def test_parameters_with_a_fold_missing_do_not_count(folded):
+    chosen = tuning.accuracies(folded).set_index("method").loc["MT-A", "parameters"]
+    depth, most = map(int, re.findall(r"\d+", chosen))
+    gone = folded["max_depth"].eq(depth) & folded["max_splits"].eq(most) & folded["split"].eq("2of2")
+    assert tuning.accuracies(folded[~gone]).set_index("method").loc["MT-A", "parameters"] != chosen
+
+
+def test_forests_are_trained_on_the_folds_of_the_trees(monkeypatch):
+    from sklearn.ensemble import RandomForestClassifier
+
+    monkeypatch.setattr(forests, "GRID", {"n_estimators": (3, 5), "max_depth": (None, 2), "max_features": ("sqrt",)})
+    problem, _ = encoded("monks-1", "onehot-drop-first")
+    table = forests.measure(problem, FOLDS, "0.2")
+    assert len(table) == 2 * 2 * 1 * 2
+    held_out = splits.test_rows(problem.y, "2of2", "0.2")
+    model = RandomForestClassifier(5, max_depth=2, max_features="sqrt", random_state=0)
+    model.fit(problem.codes[~held_out], problem.y[~held_out])
+    row = table[table["split"].eq("2of2") & table["n_estimators"].eq(5) & table["max_depth"].eq(2)].iloc[0]
+    assert row["accuracy_test"] == model.score(problem.codes[held_out], problem.y[held_out])
+    assert row["accuracy_train"] == model.score(problem.codes[~held_out], problem.y[~held_out])
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """Forests as the workflow leaves them, for the dataset of ``folded``."""
+    rows = [
+        {"n_estimators": n, "max_depth": depth, "max_features": "sqrt", "split": fold, "accuracy_train": 1.0}
+        | {"accuracy_test": 0.9 - 0.01 * n + 0.1 * (depth is None), "seconds": 0.1}
+        for n in (1, 2)
+        for depth in (None, 2)
+        for fold in FOLDS
+    ]
+    path = tmp_path_factory.mktemp("forests") / "monks-1.csv"
+    forests.write(pd.DataFrame(rows).assign(dataset="monks-1", encoding="onehot-drop-first"), path)
+    return forests.read([path])
+
+
+def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
+    found = tuning.accuracies(folded, **grown).set_index("method")
+    assert list(found.index) == list(tuning.METHODS)
+    assert found.loc["random forest", "test"] == pytest.approx(0.99)
+    assert found.loc["random forest", "parameters"] == "1 trees, depth none, features sqrt"
+    table = murtree.tuned(FOLDER, folded, **grown)
+    assert table.shown.loc[0, "random forest: test"] == "99.00"
+    assert "MT-A" in table.result
+    figure = murtree.figure_2(FOLDER, folded, **grown)
+    assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [f"MT-{k} - CART" for k in "FRA"]
+    gain = 100 * (found.loc["MT-A", "test"] - found.loc["CART", "test"])
+    assert f"mean {gain:+.2f}" in figure.axes[2].get_title(loc="left")
+    assert len(murtree.figure_3(FOLDER, folded, **grown).axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"datasets": ["nothing"]}, ["forests: datasets", "'nothing'", "iris"]),
+        ({"encodings": ["nothing"]}, ["forests: encodings", "'nothing'", "binary"]),
+        ({"splits": ["full"]}, ["forests: splits", "'full'"]),
+        ({"splits": ["9of5"]}, ["'9of5'"]),
+    ],
+)
+def test_bad_forests_are_refused(change, words):
+    wanted = {"datasets": ["iris"], "encodings": ["binary"], "splits": ["1of5"]}
+    config = {"encodings": {"binary": {}}, "forests": wanted}
+    assert forests.planned(config, ["iris"]) == [("iris", "binary")]
+    assert forests.planned({}, ["iris"]) == []
+    with refused(*words):
+        forests.planned({**config, "forests": wanted | change}, ["iris"])
+
+
+# --- the configuration
+
+
+def planned(name: str):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    for key, value in yaml.safe_load((ROOT / "config" / name).read_text()).items():
+        config[key] = (
+            {**config[key], **value} if isinstance(value, dict) and isinstance(config.get(key), dict) else value
+        )
+    return plan(config, read_table(ROOT / "config" / "datasets.csv"), read_all(ROOT / "workflow" / "peers")), config
+
+
+def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch):
+    runs, config = planned("murtree.yaml")
+    there = {
+        (r.dataset, r.encoding, r.algorithm, r.max_depth) for r in runs if r.split == "full" and r.max_splits is None
+    }
+    wanted = set()
+
+    def table(title, rows, _, columns, *rest):
+        for ratio in columns:
+            for setting in (ratio.over, ratio.under):
+                for row in rows:
+                    assert setting.column in row or not setting.column
+                    if row["dataset"] and (row.get(setting.column) or not setting.column):
+                        wanted.add((row["dataset"], setting.encoding, setting.algorithm, setting.depth))
+
+    monkeypatch.setattr(ratios, "table", table)
+    for name in "12345":
+        papers.get("murtree").tables[name](FOLDER, record)
+    assert len(wanted) > 200
+    assert wanted <= there
+    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if splits.kind(r.split) == "folds"}
+    assert folds == {
+        *(("cart", depth, None) for depth in tuning.DEPTHS),
+        *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
+        ("murtree", 0, 0),
+    }
+    assert {dataset for dataset, _ in forests.planned(config, read_table(ROOT / "config" / "datasets.csv"))} == {
+        r.dataset for r in runs
+    }
+
+
+def test_the_short_configuration_has_the_same_names():
+    short, _ = planned("murtree-short.yaml")
+    whole, _ = planned("murtree.yaml")
+    for fact in ("dataset", "encoding", "algorithm"):
+        assert {getattr(r, fact) for r in short} <= {getattr(r, fact) for r in whole}
+    parameters = {r.algorithm: (r.solver, r.parameters) for r in whole}
+    assert all(parameters[r.algorithm] == (r.solver, r.parameters) for r in short)
+
+
+@pytest.mark.parametrize("name", papers.get("murtree").figures)
+def test_figures_are_drawn_with_and_without_runs(name, record, tmp_path):
+    draw = papers.get("murtree").figures[name]
+    settings = [
+        {"dataset": "cp4im-anneal", "algorithm": "paper-all", "search_seconds": float(k), "encoding": e}
+        for k, e in enumerate(("binary", "binary-x2", "binary-x3", "binary-x4"), 1)
+    ]
+    copies = pd.concat([record.assign(**setting) for setting in settings], ignore_index=True)
+    for number, runs in enumerate((record, copies)):
+        plots.save(draw(FOLDER, runs), tmp_path / f"{number}.png")
+        assert (tmp_path / f"{number}.png").stat().st_size > 1000
+    if name == "rows":
+        lines = [line.get_ydata() for line in draw(FOLDER, copies).axes[0].lines]
+        assert any(np.array_equal(line, [1, 2, 3, 4]) and len(line) == 4 for line in lines)
+
+
+@pytest.mark.parametrize("name", papers.get("murtree").tables)
+def test_tables_are_made_without_runs_of_theirs(name, record):
+    table = papers.get("murtree").tables[name](FOLDER, record.assign(algorithm="other", exact=False))
+    assert table.title.startswith("MurTree")
+    assert table.result
