@@ -39,10 +39,10 @@ class EncodingSpec:
     categorical : {"ordinal", "onehot"}, default "ordinal"
         One feature per column with one part per category, or one binary feature per category.
     drop : {"first", "last", "none"}, default "none"
-        The category, or interval, of each column that has no feature of its own; for ``onehot`` only.
+        The category of each column that has no feature of its own; for ``onehot`` only.
     numeric : {"thresholds", "bins", "intervals", "values"}, default "thresholds"
         One binary feature per cut point; one feature per column with the intervals between cut points as parts; one
-        binary feature per interval; or one feature per column with one part per distinct value.
+        binary feature per interval, but one alone for two; or one feature per column with one part per distinct value.
     max_cuts : int or None, default 4
         The most cut points of a numeric column, taken at its quantiles; None for all.
     onehot : tuple of str, default ()
@@ -118,7 +118,7 @@ class Column:
             parts = (conditions[0], *between, f"{self.name} > {texts[-1]}")
             if self.form == "bins":
                 return [Feature(self.name, parts)]
-            return [Feature(part, (f"not {part}", part)) for part in parts][_KEPT[drop]]
+            return [Feature(part, (f"not {part}", part)) for part in parts]
         if self.form in ("ordinal", "values"):
             return [Feature(self.name, tuple(conditions))]
         opposite = ">" if self.has_cuts else "!="
@@ -138,7 +138,8 @@ class Column:
         if self.form == "thresholds":
             return (position[:, None] <= parts).astype(np.int32)
         if self.form in ("onehot", "intervals"):
-            return (position[:, None] == parts[_KEPT[spec.drop]]).astype(np.int32)
+            kept = _KEPT[spec.drop] if self.form == "onehot" else slice(None)
+            return (position[:, None] == parts[kept]).astype(np.int32)
         return position[:, None].astype(np.int32)
 
     def _unseen(self, value) -> OptreeError:
@@ -220,6 +221,8 @@ class Encoder:
             parts = np.unique(numbers).tolist()
             if form != "values" and len(parts) > 1:
                 cuts = cut_points(numbers, self.spec.max_cuts) if labels is None else mdlp_cut_points(numbers, labels)
+                if form == "intervals" and len(cuts) == 1:
+                    form = "thresholds"  # one of two intervals says it all
                 return Column(name, form, cuts) if cuts else None
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
 

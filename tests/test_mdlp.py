@@ -14,7 +14,7 @@ from optree.datasets import fetch
 from optree.encoding import Encoder, EncodingSpec
 from optree.mdlp import mdlp_cut_points
 
-INTERVALS = EncodingSpec(categorical="onehot", numeric="intervals", max_cuts=None, cuts="mdlp")
+INTERVALS = EncodingSpec(categorical="onehot", drop="first", numeric="intervals", max_cuts=None, cuts="mdlp")
 # What mdlp() of the R package "discretization" gives for iris.
 PUBLISHED = {
     "sepal length": (5.55, 6.15),
@@ -85,8 +85,15 @@ def test_cuts_by_hand(y, cuts):
     assert mdlp_cut_points(np.arange(1.0, len(y) + 1), np.array(list(y))) == cuts
 
 
-X = pd.DataFrame({"length": [1.0, 2, 3, 4, 5, 6, 7, 8], "noise": [1.0, 2, 1, 2, 1, 2, 1, 2], "red": list("ynynynyn")})
-Y = list("aaaabbbb")
+LENGTH = np.arange(1.0, 13)
+X = pd.DataFrame({"length": LENGTH, "half": LENGTH.clip(max=5), "noise": [1.0, 2] * 6, "red": list("yn") * 6})
+Y = list("aaaabbbbcccc")
+
+
+def test_the_papers_binarisation_has_as_many_features(table, mirror_dir):
+    """MurTree prints 57 for HTRU_2, which it made with the R package: one-hot of the intervals."""
+    htru = fetch(table["htru-2"], mirror_dir)
+    assert len(Encoder(INTERVALS).fit(htru.X, htru.y).features_) == 57
 
 
 def test_a_feature_for_every_interval():
@@ -95,11 +102,12 @@ def test_a_feature_for_every_interval():
     assert encoder.constant_ == ["noise"]
     assert [feature.labels for feature in encoder.features_] == [
         ("not length <= 4.5", "length <= 4.5"),
-        ("not length > 4.5", "length > 4.5"),
-        ("red != n", "red = n"),
+        ("not 4.5 < length <= 8.5", "4.5 < length <= 8.5"),
+        ("not length > 8.5", "length > 8.5"),
+        ("half > 4.5", "half <= 4.5"),  # one of two intervals says it all
         ("red != y", "red = y"),
     ]
-    assert encoder.transform(X)[:, :2].tolist() == [[1, 0]] * 4 + [[0, 1]] * 4
+    assert encoder.transform(X)[:, :4].tolist() == [[1, 0, 0, 1]] * 4 + [[0, 1, 0, 0]] * 4 + [[0, 0, 1, 0]] * 4
     again = Encoder.from_dict(encoder.to_dict())
     assert (again.transform(X) == encoder.transform(X)).all()
 

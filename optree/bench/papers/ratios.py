@@ -186,7 +186,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
         f"leave more than a factor of {_ROUGH} to either side; > and < = one of the two searches reached its limit, or "
         "took less than half a second in print. Nothing under paper: not printed, often as a difference that is not "
         "significant; under measured: not run, or both reached a limit.",
-        f"{absent} of the paper's {len(rows)} rows are not here: their data is not public in the form that was used.",
+        f"{absent} of the paper's {len(rows)} rows are not here: their data, or their binarisation, is not public.",
         *(provenance(runs) if len(runs) else ()),
     )
     result = " ".join(_summary(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios))
