@@ -164,10 +164,11 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
     statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(runs["status"])]
-    iterations = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm").itertuples(index=False)
+    iterations = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
+    iterations = iterations.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
     return (
         f"status: {'; '.join(statuses)}.",
-        f"One iteration: {'; '.join(f'{name} = {text}' for name, text in iterations)}.",
+        f"One iteration: {'; '.join(f'{names} = {text}' for text, names in iterations.items())}.",
         "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",

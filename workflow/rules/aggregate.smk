@@ -87,21 +87,22 @@ rule paper_table:
         printed=PRINTED,
         forests=FOREST_TABLES,
     output:
-        multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
+        multiext(f"{RESULTS}/tables/paper_table_{{name}}", ".csv", ".md", ".tex"),
         report(
-            f"{RESULTS}/tables/paper_table_{{table}}.html",
+            f"{RESULTS}/tables/paper_table_{{name}}.html",
             category="Paper against measured",
             caption="../report/paper_table.rst",
-            labels={"table": "{table}"},
+            labels={"table": "{name}"},
         ),
     log:
-        f"{RESULTS}/logs/paper_table_{{table}}.log",
+        f"{RESULTS}/logs/paper_table_{{name}}.log",
     wildcard_constraints:
-        table=one_of(PAPER_TABLES),
+        name=one_of(PAPER_TABLES),
     localrule: True
     params:
         **PAPER_OF,
+        kind="tables",
     message:
-        "table {wildcards.table} of {params.paper}"
+        "table {wildcards.name} of {params.paper}"
     script:
-        "../scripts/paper_table.py"
+        "../scripts/paper.py"

@@ -73,21 +73,22 @@ rule paper_figure:
         printed=PRINTED,
         forests=FOREST_TABLES,
     output:
-        f"{RESULTS}/plots/paper_figure_{{figure}}.png",
+        f"{RESULTS}/plots/paper_figure_{{name}}.png",
         report(
-            f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
+            f"{RESULTS}/plots/paper_figure_{{name}}.svg",
             category="Paper against measured",
             caption="../report/paper_figure.rst",
-            labels={"figure": "{figure}"},
+            labels={"figure": "{name}"},
         ),
     log:
-        f"{RESULTS}/logs/paper_figure_{{figure}}.log",
+        f"{RESULTS}/logs/paper_figure_{{name}}.log",
     wildcard_constraints:
-        figure=one_of(PAPER_FIGURES),
+        name=one_of(PAPER_FIGURES),
     localrule: True
     params:
         **PAPER_OF,
+        kind="figures",
     message:
-        "figure {wildcards.figure} of {params.paper}"
+        "figure {wildcards.name} of {params.paper}"
     script:
-        "../scripts/paper_figure.py"
+        "../scripts/paper.py"

@@ -20,8 +20,12 @@ from optree.bench.tables import provenance, seconds
 
 TIMEOUT = "TO"
 _LIMITED = ("time_limit", "memory_limit", "iteration_limit")
-_WHO = ("paper", "measured")
 _ROUGH = 1.5  # a ratio known no better than by this factor is marked
+
+
+def _digits(number: float) -> str:
+    """Three digits, and all before the point."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class Interval:
 
     def __str__(self) -> str:
         if self.value is not None:
-            return f"{'~' if self.high > _ROUGH * _ROUGH * self.low else ''}{self.value:.3g}"
-        return f"> {self.low:.3g}" if self.low else f"< {self.high:.3g}" if self.high < inf else ""
+            return f"{'~' if self.high > _ROUGH * _ROUGH * self.low else ''}{_digits(self.value)}"
+        return f"> {_digits(self.low)}" if self.low else f"< {_digits(self.high)}" if self.high < inf else ""
 
 
 def printed(text: str, limit: float, unit: int = 1) -> Interval | None:
@@ -75,7 +79,7 @@ class Setting(NamedTuple):
     ----------
     title : str
     column : str
-        Of the file of printed numbers.
+        Of the file of printed numbers; empty if nothing like it is printed.
     algorithm, encoding : str
         Names of the configuration.
     depth : int
@@ -94,10 +98,21 @@ class Setting(NamedTuple):
     quantity: str = "search_seconds"
     unit: int = 1
 
-    def numbers(self, row: dict, by_name: dict, limit: float) -> tuple[Interval | None, Interval | None]:
-        """Printed and measured."""
+    @property
+    def label(self) -> str:
+        """The title with what is measured."""
+        return f"{self.title}, {'s' if self.quantity == 'search_seconds' else self.quantity}"
+
+    def ran(self, by_name: dict) -> set[str]:
+        """The datasets that have been run."""
+        setting = self.encoding, self.algorithm, self.depth
+        return {dataset for dataset, *other in by_name if tuple(other) == setting}
+
+    def numbers(self, row: dict, by_name: dict, limit: float) -> dict[str, Interval | None]:
+        """Measured, and printed if it has a column."""
         run = by_name.get((row["dataset"], self.encoding, self.algorithm, self.depth))
-        return printed(row.get(self.column, ""), limit, self.unit), measured(run, self.quantity)
+        paper = {"paper": printed(row.get(self.column, ""), limit, self.unit)} if self.column else {}
+        return paper | {"measured": measured(run, self.quantity)}
 
 
 class Ratio(NamedTuple):
@@ -114,45 +129,49 @@ def comparable(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[same & runs["split"].eq(FULL) & runs["min_samples_leaf"].eq(1)]
 
 
-def _text(interval: Interval | None, quantity: str) -> str:
+def _text(interval: Interval | None, who: str, quantity: str) -> str:
     if interval is None or interval.value is None:
         return "" if interval is None else str(interval)
-    return seconds(interval.value) if quantity == "search_seconds" else f"{interval.value:,.0f}"
+    timed = who == "measured" and quantity == "search_seconds"
+    return seconds(interval.value) if timed else f"{interval.value:,.0f}"
 
 
-def _rows(rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio]) -> list[dict]:
-    """The printed rows with data, then the datasets that were measured beside them."""
-    used = {name for ratio in ratios for name in (ratio.over.algorithm, ratio.under.algorithm)}
-    here = [row for row in rows if row["dataset"]]
-    more = sorted(set(runs.loc[runs["algorithm"].isin(used), "dataset"]) - {row["dataset"] for row in here})
-    return here + [{"dataset": name} for name in more]
+def _rows(rows: list[dict], by_name: dict, ratios: list[Ratio]) -> list[dict]:
+    """The printed rows that were run, then the other datasets that were."""
+    ran = set.union(*(set.intersection(*(setting.ran(by_name) for setting in ratio[1:])) for ratio in ratios))
+    here = [row for row in rows if row["dataset"] in ran]
+    return here + [{"dataset": name} for name in sorted(ran - {row["dataset"] for row in here})]
 
 
-def _summary(ratio: Ratio, pairs: list[tuple[Interval | None, Interval | None]]) -> str:
-    """How printed and measured ratios of a column agree, in a line."""
-    both = [(p, m) for p, m in pairs if p is not None and m is not None]
-    sided = [(p.side, m.side) for p, m in both if p.side and m.side]
+def _summary(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> str:
+    """How printed and measured ratios of a column agree, in a line; of one that is not printed, its mean."""
+    here = [pair["measured"].value for pair in pairs if pair["measured"] and pair["measured"].value]
+    if "paper" not in pairs[0]:
+        mean = f"geometric mean {np.exp(np.log(here).mean()):.3g} over {len(here)} rows" if here else "not run"
+        return f"{ratio.title}: {mean}."
+    both = [(p, m) for p, m in (pair.values() for pair in pairs) if p is not None and m is not None]
+    sided = [p.side == m.side for p, m in both if p.side and m.side]
     exact = [(p.value, m.value) for p, m in both if p.value and m.value]
-    if not both:
-        return f"{ratio.title}: no row has been run."
-    same = f"{ratio.title}: {sum(p == m for p, m in sided)} of {len(sided)} rows on the printed side of 1"
-    if not exact:
-        return f"{same}."
-    paper, here = np.exp(np.log(np.array(exact)).mean(axis=0))
-    return f"{same}; geometric means over {len(exact)} rows {paper:.3g} printed, {here:.3g} measured."
+    said = [f"{sum(sided)} of {len(sided)} rows on the printed side of 1"] if sided else []
+    if exact:
+        means = np.exp(np.log(np.array(exact)).mean(axis=0))
+        said += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
+    return f"{ratio.title}: {'; '.join(said) or 'no printed row to compare with'}."
 
 
 def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[dict, dict, list]:
-    """A row of the table: all digits, texts, and each ratio printed and measured."""
+    """A row of the table: all digits, texts, and each ratio, printed where it is, and measured."""
     facts, texts, pairs = {"dataset": row["dataset"]}, {"dataset": row["dataset"]}, []
     for base in dict.fromkeys(ratio.under for ratio in ratios):
-        for who, interval in zip(_WHO, base.numbers(row, by_name, limit), strict=True):
-            texts[f"{base.title}: {who}"] = _text(interval, base.quantity)
-            facts[f"{base.title}: {who}"] = None if interval is None else interval.value
+        for who, interval in base.numbers(row, by_name, limit).items():
+            texts[f"{base.label}: {who}"] = _text(interval, who, base.quantity)
+            facts[f"{base.label}: {who}"] = None if interval is None else interval.value
     for ratio in ratios:
-        halves = zip(*(setting.numbers(row, by_name, limit) for setting in ratio[1:]), strict=True)
-        pairs.append([None if None in half else half[0] / half[1] for half in halves])
-        for who, interval in zip(_WHO, pairs[-1], strict=True):
+        over, under = (setting.numbers(row, by_name, limit) for setting in ratio[1:])
+        pairs.append(
+            {who: over[who] / under[who] if over[who] and under[who] else None for who in over if who in under}
+        )
+        for who, interval in pairs[-1].items():
             texts[f"{ratio.title}: {who}"] = "" if interval is None else str(interval)
             for part in ("value", "low", "high"):
                 facts[f"{ratio.title}: {who} {part}"] = None if interval is None else getattr(interval, part)
@@ -177,17 +196,19 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
     runs = comparable(runs)
     keys = zip(runs["dataset"], runs["encoding"], runs["algorithm"], runs["max_depth"], strict=True)
     by_name = dict(zip(keys, (run for _, run in runs.iterrows()), strict=True))
-    lines = [_line(row, ratios, by_name, limit) for row in _rows(rows, runs, ratios)]
+    lines = [_line(row, ratios, by_name, limit) for row in _rows(rows, by_name, ratios)]
     data, shown = (pd.DataFrame([line[part] for line in lines]) for part in (0, 1))
     absent = sum(not row["dataset"] for row in rows)
+    waiting = sum(row["dataset"] not in {*runs["dataset"], ""} for row in rows)
     notes = (
         *notes,
         "Ratios within a row: of the paper's seconds on its machine, and of ours on ours. ~ = whole seconds in print "
         f"leave more than a factor of {_ROUGH} to either side; > and < = one of the two searches reached its limit, or "
         "took less than half a second in print. Nothing under paper: not printed, often as a difference that is not "
         "significant; under measured: not run, or both reached a limit.",
-        f"{absent} of the paper's {len(rows)} rows are not here: their data, or their binarisation, is not public.",
+        f"Of the paper's {len(rows)} rows {absent} cannot be run, as their data, or their binarisation, is not public; "
+        f"others that have not been run: {waiting}.",
         *(provenance(runs) if len(runs) else ()),
     )
-    result = " ".join(_summary(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios))
-    return Table(title, data, shown, notes, result)
+    result = " ".join(_summary(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios) if lines)
+    return Table(title, data, shown, notes, result or "Nothing has been run.")
