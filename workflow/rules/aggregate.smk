@@ -87,22 +87,21 @@ rule paper_table:
         printed=PRINTED,
         forests=FOREST_TABLES,
     output:
-        multiext(f"{RESULTS}/tables/paper_table_{{name}}", ".csv", ".md", ".tex"),
+        multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(
-            f"{RESULTS}/tables/paper_table_{{name}}.html",
+            f"{RESULTS}/tables/paper_table_{{table}}.html",
             category="Paper against measured",
             caption="../report/paper_table.rst",
-            labels={"table": "{name}"},
+            labels={"table": "{table}"},
         ),
     log:
-        f"{RESULTS}/logs/paper_table_{{name}}.log",
+        f"{RESULTS}/logs/paper_table_{{table}}.log",
     wildcard_constraints:
-        name=one_of(PAPER_TABLES),
+        table=one_of(PAPER_TABLES),
     localrule: True
     params:
         **PAPER_OF,
-        kind="tables",
     message:
-        "table {wildcards.name} of {params.paper}"
+        "table {wildcards.table} of {params.paper}"
     script:
-        "../scripts/paper.py"
+        "../scripts/paper_table.py"

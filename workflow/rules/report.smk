@@ -73,22 +73,21 @@ rule paper_figure:
         printed=PRINTED,
         forests=FOREST_TABLES,
     output:
-        f"{RESULTS}/plots/paper_figure_{{name}}.png",
+        f"{RESULTS}/plots/paper_figure_{{figure}}.png",
         report(
-            f"{RESULTS}/plots/paper_figure_{{name}}.svg",
+            f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
             category="Paper against measured",
             caption="../report/paper_figure.rst",
-            labels={"figure": "{name}"},
+            labels={"figure": "{figure}"},
         ),
     log:
-        f"{RESULTS}/logs/paper_figure_{{name}}.log",
+        f"{RESULTS}/logs/paper_figure_{{figure}}.log",
     wildcard_constraints:
-        name=one_of(PAPER_FIGURES),
+        figure=one_of(PAPER_FIGURES),
     localrule: True
     params:
         **PAPER_OF,
-        kind="figures",
     message:
-        "figure {wildcards.name} of {params.paper}"
+        "figure {wildcards.figure} of {params.paper}"
     script:
-        "../scripts/paper.py"
+        "../scripts/paper_figure.py"

@@ -189,7 +189,7 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     if not names:
         figure.text(0.5, 0.5, "no such runs", ha="center")
         return figure
-    axes = figure.subplots(1, len(pairs), sharey=True, squeeze=False)[0]
+    axes = figure.subplots(1, len(pairs), sharex=True, sharey=True, squeeze=False)[0]
     for ax, (one, other), gain in zip(axes, pairs, gains, strict=True):
         _gain(ax, names, gain)
         panels.title(ax, (f"{one} - {other}",), f"\ntest: mean {gain['test'].mean():+.2f}")
@@ -197,6 +197,7 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
     figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
     handles = [panels.grey("test", marker="o", ls="none"), panels.grey("training", marker="|", ls="none")]
+    handles[0].set_color(panels.PALETTE[0])
     figure.legend(handles=handles, loc="upper left", ncols=2, borderaxespad=0.3)
     return figure
 
