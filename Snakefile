@@ -12,6 +12,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/encode.smk"
 include: "workflow/rules/solve.smk"
+include: "workflow/rules/forest.smk"
 include: "workflow/rules/aggregate.smk"
 include: "workflow/rules/report.smk"
 

@@ -69,20 +69,3 @@ rule solve_peer:
     shell:
         "python -m optree.bench.peer {input.problem} {output} --run {params.run:q} {params.depth_of} --log {log}"
         " --peer {params.peer} --environment {input.environment}"
-
-
-rule forest:
-    input:
-        rules.encode.output,
-    output:
-        f"{RESULTS}/forests/{{dataset}}/{{encoding}}.csv",
-    log:
-        f"{RESULTS}/logs/forests/{{dataset}}/{{encoding}}.log",
-    params:
-        splits=config.get("forests", {}).get("splits"),
-        test_size=config["test_size"],
-        code=CODE,
-    message:
-        "random forests on {wildcards.dataset}/{wildcards.encoding}"
-    script:
-        "../scripts/forest.py"
