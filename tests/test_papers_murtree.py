@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from math import inf
 
@@ -265,6 +266,42 @@ def test_bad_forests_are_refused(change, words):
     assert forests.planned({}, ["iris"]) == []
     with refused(*words):
         forests.planned({**config, "forests": wanted | change}, ["iris"])
+
+
+WORKFLOW = {
+    "name": "folded",
+    "paper": "murtree",
+    "forests": {"datasets": ["monks-1"], "encodings": ["onehot"], "splits": ["1of2", "2of2"]},
+    "experiments": [
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["onehot"],
+            "algorithms": ["cart"],
+            "regularization": ["0"],
+            "max_depth": [1, 2],
+            "splits": ["full", "1of2", "2of2"],
+        }
+    ],
+}
+
+
+@pytest.mark.workflow
+def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
+    (checkout.path / "folded.json").write_text(json.dumps(WORKFLOW))
+    done = checkout.snakemake(config="folded.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = checkout.path / "results" / "folded"
+    table = forests.read([results / "forests" / "monks-1" / "onehot.csv"])["forests"]
+    assert len(table) == 2 * 3 * 4 * 4
+    assert set(table["dataset"] + "/" + table["encoding"]) == {"monks-1/onehot"}
+    assert table["accuracy_test"].between(0.4, 1).all()
+    paper = papers.get("murtree")
+    for name in paper.tables:
+        assert (results / "tables" / f"paper_table_{name}.md").read_text().startswith("# MurTree")
+    for name in paper.figures:
+        assert (results / "plots" / f"paper_figure_{name}.svg").stat().st_size > 1000
+    again = checkout.snakemake("-n", config="folded.json")
+    assert "Nothing to be done" in again.stdout + again.stderr
 
 
 # --- the configuration

@@ -99,7 +99,8 @@ def table_4(folder: Path, runs: pd.DataFrame, **_) -> Table:
     """Rows duplicated."""
     note = "kx = seconds on every row k times over, by those on every row once: k if time is linear in the rows."
     title = "MurTree, Table 4: seconds as rows are duplicated"
-    columns = [*_copies(4), *_copies(5)]
+    entries = [_ALL(f"depth {d}", f"d{d}_cache_thousands", depth=d, **_ENTRIES) for d in (4, 5)]
+    columns = [*_copies(4), *_copies(5), Ratio("subproblems, depth 5 / 4", entries[1], entries[0])]
     return ratios.table(
         title, read(folder / "table_4.csv"), runs, columns, LIMIT, _SIZES, "Of depth 5: 31 trees.", note
     )
