@@ -17,6 +17,12 @@ from optree.datasets.content import make_table
 BUILTIN = ["tic-tac-toe", "balance-scale", "balance-scale-576", "monks-1", "monks-2", "monks-3"]
 BUILTIN += ["iris", "wine", "breast_cancer", "digits"]
 PAPER = ["monk1-train", "monk2-train", "monk3-train", "car", "nursery", "mushroom", "kr-vs-kp", "zoo", "lymph"]
+CP4IM = """
+    anneal audiology australian-credit breast-wisconsin diabetes german-credit heart-cleveland hepatitis
+    hypothyroid ionosphere kr-vs-kp lymph mushroom pendigits primary-tumor segment soybean splice-1
+    tic-tac-toe vehicle vote yeast
+"""
+PAPER += [*(f"cp4im-{name}" for name in CP4IM.split()), "htru-2", "spambase", "fico-binary"]
 
 
 def sha256(content: bytes) -> str:
