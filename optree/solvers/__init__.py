@@ -14,6 +14,7 @@ _MODULES = {
     "dl85": "optree.solvers.dl85",
     "dpdt": "optree.solvers.dpdt",
     "exhaustive": "optree.solvers.exhaustive",
+    "gosdt": "optree.solvers.gosdt",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",
 }
