@@ -17,6 +17,7 @@ _MODULES = {
     "gosdt": "optree.solvers.gosdt",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",
+    "roc": "optree.solvers.roc",
 }
 
 __all__ = ["Parameter", "Solver", "get", "names"]
