@@ -29,6 +29,7 @@ from optree.solvers import engine_tables
 from optree.solvers.kernels import graph, graph_search
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.graph import EXPANDED, ITERATIONS, TABLES, Graph, Rules
+from optree.solvers.kernels.graph_expand import ANY
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.kernels.memo import Memo, rebuild
 from optree.solvers.spec import Parameter, Solver, Task
@@ -76,7 +77,7 @@ class Search:
             weight=_weights(data),
         )
         root = self.memo.entry[0]
-        root["hash"], root["left"] = hash_words(data.rows[-1], data.salt), graph_search.ANY
+        root["hash"], root["left"] = hash_words(data.rows[-1], data.salt), ANY
         root["parent"] = root["clause"] = root["feature"] = -1
         root["lower"], root["upper"] = min(leaf, rules.penalty), leaf
         self.memo.used[0] = 1

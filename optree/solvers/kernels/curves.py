@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, borrow
-from optree.solvers.kernels.envelopes import LANES, leaf_value, matters
+from optree.solvers.kernels.envelopes import LANES, leaf_value, matters, set_limits
 from optree.solvers.kernels.supports import COMPLETE, NO_ROOM, PAUSED
 
 # Indices of `Curves.used`.
@@ -92,10 +92,10 @@ def covers(one, n_one, two, n_two):
 @njit(**INNER)
 def not_above(one, two):
     """Whether ``one`` is at most ``two`` in every direction: what `covers` implies, and much faster to see."""
+    above = False
     for d in range(LANES - 1):
-        if one[d] > two[d]:
-            return False
-    return True
+        above |= one[d] > two[d]
+    return not above
 
 
 @njit(**INNER)
@@ -160,6 +160,7 @@ def all_trees(supports, lanes, around, curves, number, bound, price, end):
     curves.first[number] = curves.used[TREES]
     if curves.used[TREES] == len(curves.tree) or curves.used[STEPS] == len(curves.step):
         return NO_ROOM
+    set_limits(supports, lanes, around, number, bound, price, end)
     n, p = supports.count[number, 0], supports.count[number, 1]
     for d in range(LANES):
         curves.total[d] = leaf_value(lanes.weight[d], n, p)

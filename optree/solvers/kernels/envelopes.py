@@ -1,9 +1,10 @@
 """Inside and outside envelopes: what trees on a set of rows, and all that is around it, can do at best.
 
 A tree with leaves labelled positive or not is a point (FN, FP). In direction d with weights (a, b) its best labelling
-loses the sum over leaves of min(a p, b n); so the least value in(S, h, d) over all trees on S with at most h leaves is
-a dynamic program over splits, and so is out(S, k, d), the least value of what surrounds S in trees that have S as a
-node and at most k leaves outside. In d both are support functions of sets of points, that is, they tell half-planes ``a FN + b FP >= in`` which hold for all those trees, and sums of them hold for what is put together.
+loses the sum over leaves of min(a p, b n); so the least value in(S, h, d) over all trees on S with at most h leaves
+is a dynamic program over splits, and so is out(S, k, d), the least value of what surrounds S in trees that have S as
+a node and at most k leaves outside. In d both are support functions of sets of points, that is, they tell half-planes
+``a FN + b FP >= in`` which hold for all those trees, and sums of them hold for what is put together.
 
 Whatever loss a tree has, it is at least that of the region which the half-planes leave (``area``). So with a bound g on
 the objective, a set or a split matters only if for some h and k the loss of in + out is at most g - lambda (h + k).
@@ -46,6 +47,7 @@ class Around(NamedTuple):
     kept: np.ndarray  # bool[edges]
     used: np.ndarray  # int64[1], rows
     most: int  # leaves outside
+    limit: np.ndarray  # int64[most + 1], scratch: see `set_limits`
 
 
 @njit(**INNER)
@@ -96,8 +98,9 @@ def area(lanes, one, two, end):
 
     It bounds ``end`` less the area left of it under any ROC curve that the lines allow.
 
-    In shares x of FP and y of FN direction d is the line cos y + sin x = r, steeper for greater d; lines of a convex set
-    meet in that order, so the envelope goes along each from where it meets the one before to where it meets the next.
+    In shares x of FP and y of FN direction d is the line cos y + sin x = r, steeper for greater d; lines of a convex
+    set meet in that order, so the envelope goes along each from where it meets the one before to where it meets the
+    next.
     """
     chord = lanes.chord
     total, x, r = 0.0, end, (one[0] + two[0]) * chord[0, 3]
@@ -121,13 +124,32 @@ def area(lanes, one, two, end):
 def matters(lanes, one, h, around, row, bound, price, end):
     """Whether values ``one`` of h leaves inside and some of those outside, from ``row`` on, can be within the bound."""
     for k in range(around.most + 1):
-        spare = bound - price * (h + k)
-        if spare < 0:
-            return False
-        outside = around.outside[row + k]
-        if outside[0] < FAR and area(lanes, one, outside, end) <= spare:
+        if h <= around.limit[k] and area(lanes, one, around.outside[row + k], end) <= bound - price * (h + k):
             return True
     return False
+
+
+@njit(**INNER)
+def set_limits(supports, lanes, around, number, bound, price, end):
+    """Fill ``around.limit`` for a set: with k leaves outside, how many inside can be within the bound at most."""
+    row, cap = around.at[number], supports.cap[number]
+    best = lanes.inside[lanes.first[number] + cap - 1]
+    for k in range(around.most + 1):
+        outside = around.outside[row + k]
+        around.limit[k] = 0
+        if outside[0] == FAR or (k and same(outside, around.outside[row + k - 1])):
+            continue
+        spare = bound - price * k - area(lanes, best, outside, end)
+        if spare >= 0.0:
+            around.limit[k] = cap if spare >= price * cap else np.int64(spare / price)
+
+
+@njit(**INNER)
+def same(one, two):
+    differ = False
+    for d in range(LANES):
+        differ |= one[d] != two[d]
+    return not differ
 
 
 @njit(**INNER)
@@ -190,6 +212,7 @@ def fill_outside(supports, lanes, around, bound, price, end, start, stop):
         for k in range(1, around.most + 1):
             for d in range(LANES):
                 around.outside[row + k, d] = min(around.outside[row + k, d], around.outside[row + k - 1, d])
+        set_limits(supports, lanes, around, number, bound, price, end)
         some, first = False, lanes.first[number]
         for h in range(1, supports.cap[number] + 1):
             some = some or matters(lanes, lanes.inside[first + h - 1], h, around, row, bound, price, end)

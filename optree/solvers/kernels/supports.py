@@ -7,21 +7,21 @@ problem on every path.
 Let a set S hold p positive and n negative rows (weights) of P and N, and be split into leaves v, a "vector" (p_v, n_v)
 each; det(u, v) = p_u n_v - p_v n_u.
 
-**Area** (AUC, and partial AUC: splitting a leaf only raises the curve, so left of theta it gains no more). The area is
-1/2 + sum over pairs of leaves of |det| / (2 P N). *Cap*: with the distinct rows of S in place of its leaves the sum over
-pairs inside grows to A at most, as joining vectors shrinks their sum of segments; with a leaf u outside the sum grows
-from |det(u, S)| to sum over v of |det(u, v)|. The difference phi(u) is positively homogeneous, zero on both axes and
-convex on either side of S, so it is at most the tent with its peak phi(S) = g = sum of |det(S, v)| on the ray of S, and
-its sum over the outside at most g min(p'/p, n'/n) with (p', n') = (P - p, N - n). A subtree of h leaves is useful only
-if the gain exceeds lambda (h - 1).
+**Area** (AUC, and partial AUC: splitting a leaf only raises the curve, so left of theta it gains no more). The area
+is 1/2 + sum over pairs of leaves of |det| / (2 P N). *Cap*: with the distinct rows of S in place of its leaves the
+sum over pairs inside grows to A at most, as joining vectors shrinks their sum of segments; with a leaf u outside the
+sum grows from |det(u, S)| to sum over v of |det(u, v)|. The difference phi(u) is positively homogeneous, zero on both
+axes and convex on either side of S, so it is at most the tent with its peak phi(S) = g = sum of |det(S, v)| on the
+ray of S, and its sum over the outside at most g min(p'/p, n'/n) with (p', n') = (P - p, N - n). A subtree of h leaves
+is useful only if the gain exceeds lambda (h - 1).
 *Drop*: give the rows r of one part to the other part's tree: a leaf less, and only pairs with a row of r move, by one
 at most each: useful only if p_r N + n_r P - p_r n_r > lambda P N. Left of theta < 1 the curve moves down by at most
 p_r / P and right by at most n_r / N: useful only if theta p_r / P + n_r / N > lambda.
 
 **Ratio** (`optree.measure.Ratio`). More FP by a raise the loss L by at most a fp / (d + fp_below a), more FN by b by
 at most b (fn + fn_below L) / d, where d = whole - fn_below P is the least denominator, L a loss known to be attainable.
-*Cap*: a leaf in place of S adds n false positives, or p false negatives. *Drop*: r's rows in the other part's tree add at
-most n_r and p_r.
+*Cap*: a leaf in place of S adds n false positives, or p false negatives. *Drop*: r's rows in the other part's tree
+add at most n_r and p_r.
 """
 
 from __future__ import annotations
