@@ -17,6 +17,8 @@ _MODULES = {
     "gosdt": "optree.solvers.gosdt",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",
+    "osdt": "optree.solvers.osdt",
+    "pygosdt": "optree.solvers.pygosdt",
     "roc": "optree.solvers.roc",
 }
 

@@ -192,6 +192,6 @@ SOLVER = Solver(
     iteration="one item taken from the queues: a signal, or a set of rows explored",
     run=run,
     parameters={
-        "similar_support": Parameter(bool, True, "carry the bound of a split to those beside it (Theorem 4.1)")
+        "similar_support": Parameter(bool, True, "carry the bound of a split to those beside it (Theorem 4.1)"),
     },
 )

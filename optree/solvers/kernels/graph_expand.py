@@ -216,5 +216,5 @@ def renew(memo, graph, node):
     before, least = entry["lower"], entry["upper"]
     for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
         least = min(least, graph.edge[edge]["lower"])
-    entry["lower"] = max(before, least)
-    return least > before
+    entry["lower"] = min(max(before, least), entry["upper"])  # a guessed bound may be above
+    return entry["lower"] != before
