@@ -53,10 +53,11 @@ class GOSDTClassifier(TreeClassifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from optree import GOSDTClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["worst radius", "worst texture"]]
     >>> model = GOSDTClassifier("0.02", objective="auc", max_thresholds=5).fit(X, y)
-    >>> model.status_, model.tree_.n_leaves
-    ('optimal', 4)
+    >>> model.status_, model.tree_.n_leaves, round(model.objective_, 4)
+    ('optimal', 3, 0.8936)
     """
 
     def __init__(

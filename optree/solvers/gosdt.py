@@ -13,6 +13,11 @@ it, less the rows that they send apart (Theorem 4.1): ``kernels/graph_search.py`
 Among explorations, about whose order the paper says nothing, that of the least bound for the root comes first. Costs
 are whole numbers. The measures that add up over rows are costs of predictions: for any number of classes.
 
+Two guesses make searches shorter and end as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
+Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022;
+``guesses.py``): only features that a boosted ensemble needs, or that no tree does better on any set of rows than the
+ensemble. The counter ``proven_within_guess`` is 1 if the tree is optimal with respect to what was guessed.
+
 Complexity: at most one expansion for each set of rows that a path of splits can single out, each O(words of the rows *
 features); memory grows with the splits that may win.
 """
@@ -24,8 +29,10 @@ from dataclasses import replace
 import numpy as np
 
 from optree.budget import Clock, Pace
+from optree.errors import OptreeError
+from optree.problem import Problem
 from optree.result import Outcome
-from optree.solvers import engine_tables
+from optree.solvers import engine_tables, guesses
 from optree.solvers.kernels import graph, graph_search
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.graph import EXPANDED, ITERATIONS, TABLES, Graph, Rules
@@ -161,23 +168,41 @@ class Search:
         return Tree.grow(problem, choose, 0)
 
 
-def run(task: Task, seed: int, similar_support: bool) -> Outcome:
-    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    problem, scale = task.problem, task.scale
+def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, similar_support: bool) -> Outcome:
+    """Search; see the module's text. ``seed`` is for the ensemble of the guesses."""
+    if not guess_thresholds and not guess_lower_bound:
+        return _search(task, task.problem, similar_support)
+    if guess_lower_bound and task.problem.costs is not None:
+        raise OptreeError("solver gosdt: guess_lower_bound = True is not accepted with costs; give False")
+    kept, best = guesses.guess(task.problem, seed, guess_thresholds, guess_lower_bound, task.clock)
+    outcome = _search(task, guesses.narrow(task.problem, kept), similar_support, best, exact=False)
+    proven = outcome.status == "optimal"
+    counters = outcome.counters | {"features_kept": len(kept), "proven_within_guess": int(proven)}
+    tree = guesses.widen(task.problem, outcome.tree, kept)
+    return Outcome(tree, None, "heuristic" if proven else outcome.status, counters)
+
+
+def _search(
+    task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None, exact: bool = True
+) -> Outcome:
+    """Search for a tree of a problem: the task's or, if not ``exact``, of fewer features or with guessed bounds."""
+    whole, scale = problem, task.scale
     losses = problem.losses(slice(None))
     constant = int(losses.min(axis=1).sum())  # the loss of every tree
     leaf = scale.error * (int(losses.sum(axis=0).min()) - constant)
     offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
     if problem.costs is not None:
         problem = replace(problem, costs=problem.costs - problem.costs.min(axis=1)[:, None])
-    data = layout(problem) if leaf > scale.penalty else None
+    data = layout(problem, best=best) if leaf > scale.penalty else None
     task.clock.prepared()
     if data is None:
-        tree = Tree.grow(task.problem, lambda rows, state: (LEAF, []))
+        tree = Tree.grow(whole, lambda rows, state: (LEAF, []))
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
     search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
-    status = search.run(task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset))
-    return Outcome(search.tree(task.problem), search.interval()[1] + offset, status, search.counters)
+    status = search.run(
+        task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None)
+    )
+    return Outcome(search.tree(whole), search.interval()[1] + offset, status, search.counters)
 
 
 SOLVER = Solver(
@@ -192,6 +217,8 @@ SOLVER = Solver(
     iteration="one item taken from the queues: a signal, or a set of rows explored",
     run=run,
     parameters={
+        "guess_thresholds": Parameter(bool, False, "only the features that a boosted ensemble needs: a heuristic"),
+        "guess_lower_bound": Parameter(bool, False, "a boosted ensemble's errors for a bound: a heuristic"),
         "similar_support": Parameter(bool, True, "carry the bound of a split to those beside it (Theorem 4.1)"),
     },
 )

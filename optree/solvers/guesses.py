@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optree.budget import Clock
 from optree.problem import Problem
 from optree.tree import LEAF, Tree
 
@@ -31,7 +32,9 @@ def _fit(problem: Problem, features: np.ndarray, seed: int):
     return model, int(problem.weights[model.predict(codes) != problem.y].sum())
 
 
-def guess(problem: Problem, seed: int, thresholds: bool, bound: bool) -> tuple[np.ndarray, np.ndarray | None]:
+def guess(
+    problem: Problem, seed: int, thresholds: bool, bound: bool, clock: Clock
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The features that are needed, and for each group of equal rows in these the ensemble's class.
 
     Parameters
@@ -41,6 +44,8 @@ def guess(problem: Problem, seed: int, thresholds: bool, bound: bool) -> tuple[n
     seed : int
     thresholds, bound : bool
         Whether each is guessed; all features, or None, where it is not.
+    clock : Clock
+        No more features are left out once half of its seconds are over.
 
     Returns
     -------
@@ -50,7 +55,8 @@ def guess(problem: Problem, seed: int, thresholds: bool, bound: bool) -> tuple[n
     if np.count_nonzero(np.bincount(problem.y, problem.weights)) < 2:
         return kept, None
     model, errors = _fit(problem, kept, seed)
-    while thresholds and len(kept) > 1:
+    half = np.inf if clock.budget.seconds is None else clock.budget.seconds / 2
+    while thresholds and len(kept) > 1 and clock.seconds() < half:
         used = model.feature_importances_ > 0
         if used.all():
             used[model.feature_importances_.argmin()] = False

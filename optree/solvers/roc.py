@@ -34,6 +34,8 @@ def run(task: Task, seed: int) -> Outcome:
     status = "optimal"
     settled = 0 in (search.rows.negative, search.rows.positive, len(search.features)) or search.cost == search.base
     try:
+        if not settled:
+            search.offer_greedy()
         if settled:
             search.note(search.cost)
         elif search.measure.name in RANKED:

@@ -37,6 +37,12 @@ def distinct_rows(problem: Problem) -> tuple[Rows, np.ndarray]:
     return Rows(words, np.ascontiguousarray(weight[order]), salt, negative, positive), kept
 
 
+def _gini(counts: np.ndarray) -> np.ndarray:
+    """The impurity p n / (p + n) of counts float64[..., 2]."""
+    total = counts.sum(axis=-1)
+    return counts.prod(axis=-1) / np.where(total > 0, total, 1)
+
+
 class Search:
     """What is known of a task, and the passes over its sets of rows."""
 
@@ -63,11 +69,33 @@ class Search:
         """Take a tree as the incumbent if it is better. ``nested`` : (feature, part 0, part 1), or None for a leaf."""
 
         def choose(rows, node):
-            return (LEAF, []) if node is None else (int(self.features[node[0]]), [node[1], node[2]])
+            return (LEAF, []) if not node else (int(self.features[node[0]]), [node[1], node[2]])
 
         tree = self.measure.label(Tree.grow(self.task.problem, choose, nested))
         if (cost := self.task.cost(tree)) < self.cost:
             self.tree, self.cost = tree, cost
+
+    def offer_greedy(self, most: int = 32) -> None:
+        """Offer the trees of 2, 3, ... leaves that splits of greatest Gini gain make, the best leaf first."""
+        inside = np.unpackbits(self.rows.parts.view(np.uint8), axis=1, bitorder="little")[:, : len(self.rows.weight)]
+        inside = inside[1::2].astype(np.float64)
+
+        def grow(held: np.ndarray):
+            weight = self.rows.weight * held[:, None]
+            counts, whole = inside @ weight, weight.sum(axis=0)
+            value = _gini(whole) - _gini(counts) - _gini(whole - counts)
+            return float(value.max()), int(value.argmax()), held
+
+        root: list = []
+        leaves = [(*grow(np.ones(len(self.rows.weight), bool)), root)]
+        for _ in range(most):
+            gain, feature, held, node = leaves.pop(max(range(len(leaves)), key=lambda number: leaves[number][0]))
+            if gain <= 0:
+                return
+            node += [feature, [], []]
+            part = inside[feature] > 0
+            leaves += [(*grow(held & ~part), node[1]), (*grow(held & part), node[2])]
+            self.offer(root)
 
     def sweep(self, step: Callable[[int, int], int], total: Callable[[], int]) -> None:
         """Call ``step(start, stop)``, which returns how far it came, in slices until ``total()`` is reached."""
