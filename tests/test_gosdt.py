@@ -130,3 +130,24 @@ def test_the_trace_closes_the_interval():
     assert bounds == sorted(bounds)
     assert costs[-1] == bounds[-1] == result.cost
     assert result.cost_in_rows == Fraction(result.cost, result.scale.row)
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow")
+@pytest.mark.parametrize(("dataset", "right"), [("bucketization", 72), ("bucketization-bucketized", 71)])
+def test_bucketization_sacrifices_optimality(dataset, right):
+    """Theorem 3.1: cut points between neighbours of one class are needed. Both optima are proven, by two solvers."""
+    problem, _ = runs.encoded(dataset, "all-thresholds")
+    objective = Objective.of("0.03", "leaf")
+    result, engine = GOSDT.solve(problem, objective), solvers.get("optree").solve(problem, objective)
+    assert result.status == engine.status == "optimal"
+    assert result.cost == engine.cost
+    assert (77 - result.tree.errors(problem), result.tree.n_leaves) == (right, 4)
+
+
+def test_bucketized_numbers_are_equal_between_neighbours_of_one_class():
+    whole, merged = (runs.encoded(name, "all-thresholds")[0] for name in ("bucketization", "bucketization-bucketized"))
+    assert len(whole.features) == 2 * 76
+    assert len(merged.features) < len(whole.features)
+    assert np.array_equal(whole.y, merged.y)
+    columns = {column.tobytes() for column in np.ascontiguousarray(whole.codes.T)}
+    assert all(column.tobytes() in columns for column in np.ascontiguousarray(merged.codes.T))
