@@ -100,6 +100,7 @@ def _row(entry: dict) -> dict:
         "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
         "code": machine["code"],
         "commit": machine["commit"],
+        "tree": entry["tree"],
     }
 
 
@@ -130,8 +131,9 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     pandas.DataFrame
         Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and split, "full" before seeds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
-        whole numbers, in units of which one error costs ``cost_of_error``. A status "optimal" that the tree of
-        another run refutes is "wrong_certificate" here, with the ``reason``: :mod:`optree.bench.certificates`.
+        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` is as the record has it. A status
+        "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
+        :mod:`optree.bench.certificates`.
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
