@@ -27,7 +27,7 @@ class Areas:
     def __init__(self, search: Search):
         self.search, self.price = search, search.price
         self.end = 1.0 if search.measure.name == "auc" else float(search.measure.parameter)
-        search.make_supports(Rules(self.price, self.end, True, 0.0, 0.0, 0.0, 0.0))
+        search.make_supports(Rules(self.price, self.end, True, 0.0, 0.0, 0.0, 0.0, search.most_leaves))
         self.cap = int(search.supports.cap[0])
         self.lanes = search.make_lanes(*_directions(search.rows))
         # a leaf is free if splits are paid for: costs are less by one penalty than loss + penalty * leaves

@@ -22,7 +22,16 @@ def minimise(search: Search) -> None:
     least = ratio.whole - ratio.fn_below * rows.positive
     raised = ratio.fn + ratio.fn_below * known
     search.make_supports(
-        Rules(search.price, 0.0, False, float(ratio.fp), float(raised), float(ratio.fp_below), float(least))
+        Rules(
+            search.price,
+            0.0,
+            False,
+            float(ratio.fp),
+            float(raised),
+            float(ratio.fp_below),
+            float(least),
+            search.most_leaves,
+        )
     )
     cap = int(search.supports.cap[0])
     better = True

@@ -65,6 +65,13 @@ class Search:
         self.lower = min(self.cost, max(self.lower, lower))
         self.task.trace.add(self.cost, self.lower)
 
+    @property
+    def most_leaves(self) -> int:
+        """No tree of more leaves is better than the incumbent, for they alone cost as much."""
+        scale = self.task.scale
+        paid = self.cost + scale.penalty - self.base  # with the leaf that is free if splits are paid for
+        return min(len(self.rows.weight), paid // scale.penalty if scale.penalty else 2**31)
+
     def offer(self, nested) -> None:
         """Take a tree as the incumbent if it is better. ``nested`` : (feature, part 0, part 1), or None for a leaf."""
 
@@ -119,6 +126,7 @@ class Search:
             count=np.zeros((1024 + 2 * features, 2), np.int64),
             size=np.zeros(1024 + 2 * features, np.int64),
             cap=np.zeros(1024 + 2 * features, np.int64),
+            depth=np.zeros(1024 + 2 * features, np.int64),
             first=np.zeros(1025 + 2 * features, np.int64),
             edge=np.zeros((4096 + features, 3), np.int32),
             slot=np.full(1 << (4096 + 8 * features).bit_length(), -1, np.int64),
@@ -141,7 +149,7 @@ class Search:
         made = self.supports
         features = len(self.features)
         full = made.used[MADE] + 2 * features > len(made.words)
-        tables = [made.words, made.count, made.size, made.cap, made.first] if full else []
+        tables = [made.words, made.count, made.size, made.cap, made.depth, made.first] if full else []
         tables += [made.edge] if made.used[EDGES] + features > len(made.edge) else []
         self.room(*tables, made.slot)
         for table in tables:  # in place: the system moves pages of large tables without copying them

@@ -61,6 +61,7 @@ class Rules(NamedTuple):
     fn: float  # with fn_below times an attainable loss added
     fp_below: float
     least: float  # the least denominator
+    most: int  # leaves of a tree that is no worse than the incumbent
 
 
 class Supports(NamedTuple):
@@ -70,6 +71,7 @@ class Supports(NamedTuple):
     count: np.ndarray  # int64[sets, 2], negative and positive weight
     size: np.ndarray  # int64[sets], distinct rows
     cap: np.ndarray  # int64[sets], the most leaves of a useful subtree
+    depth: np.ndarray  # int64[sets], the least number of splits that lead there
     first: np.ndarray  # int64[sets + 1], first edge
     edge: np.ndarray  # int32[edges, 3], feature and both parts
     slot: np.ndarray  # int64[a power of two], number of a set by hash, or -1
@@ -153,8 +155,12 @@ def find(supports, words, hashed):
 
 
 @njit(**INNER)
-def add(rows, supports, words, rules):
-    """The number of a set, which is made if it is not there."""
+def add(rows, supports, words, depth, rules):
+    """The number of a set, which is made if it is not there.
+
+    Sets are split in the order in which they are made, so the first path to a set is a shortest. Beside a set that
+    ``depth`` splits lead to there are ``depth`` leaves at least, which leaves it ``rules.most - depth``.
+    """
     at = find(supports, words, hash_words(words, rows.salt))
     if at >= 0:
         return at
@@ -163,7 +169,8 @@ def add(rows, supports, words, rules):
     supports.words[number] = words
     n, p, size = tally(rows, words)
     supports.count[number, 0], supports.count[number, 1], supports.size[number] = n, p, size
-    supports.cap[number] = caps(rows, words, n, p, size, rules)
+    supports.cap[number] = min(caps(rows, words, n, p, size, rules), max(1, rules.most - depth))
+    supports.depth[number] = depth
     supports.used[MADE] = number + 1
     return number
 
@@ -183,8 +190,9 @@ def split(rows, supports, number, f, rules):
         return
     edge = supports.edge[supports.used[EDGES]]
     edge[0] = f
-    edge[1] = add(rows, supports, part[0], rules)
-    edge[2] = add(rows, supports, part[1], rules)
+    depth = supports.depth[number] + 1
+    edge[1] = add(rows, supports, part[0], depth, rules)
+    edge[2] = add(rows, supports, part[1], depth, rules)
     supports.used[EDGES] += 1
 
 
@@ -195,7 +203,7 @@ def build(rows, supports, rules, steps):
     used, features = supports.used, len(rows.parts) // 2
     if used[MADE] == 0:
         supports.part[0] = rows.parts[0] | rows.parts[1]
-        add(rows, supports, supports.part[0], rules)
+        add(rows, supports, supports.part[0], 0, rules)
     for _ in range(steps):
         number = used[DONE]
         if number == used[MADE]:
