@@ -151,3 +151,18 @@ def test_bucketized_numbers_are_equal_between_neighbours_of_one_class():
     assert np.array_equal(whole.y, merged.y)
     columns = {column.tobytes() for column in np.ascontiguousarray(whole.codes.T)}
     assert all(column.tobytes() in columns for column in np.ascontiguousarray(merged.codes.T))
+
+
+@pytest.mark.skipif(not COMPILED, reason="about compiled code")
+def test_kernels_have_one_signature():
+    from optree.solvers.kernels import curves, envelopes, graph_search, supports
+
+    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
+    costs = make(problem.codes, problem.y, problem.n_parts, 2, costs=[[0, 2], [1, 0]])
+    for some, price in ((problem, "0.02"), (costs, "0"), (random_problem(9), "0.05")):
+        some, objective = accepted("gosdt", some, Objective.of(price))
+        GOSDT.solve(some, objective, Budget(iterations=2000))
+    for measure in ("auc", "f1", "partial-auc:0.5"):
+        solvers.get("roc").solve(problem, Objective.of("0.05", "leaf", measure=measure))
+    kernels = (graph_search.search, supports.build, envelopes.fill_inside, envelopes.fill_outside, curves.fill_curves)
+    assert [len(kernel.signatures) for kernel in (*kernels, envelopes.read_tree, envelopes.least_area)] == [1] * 7

@@ -22,6 +22,7 @@ def four_class(runs: pd.DataFrame) -> list[pd.Series]:
     """A run for each measure on the four-class data at lambda = 0.01, in the order of the records."""
     same = runs["dataset"].eq("fourclass") & runs["lambda"].eq(0.01) & runs["penalty"].eq("leaf")
     found = runs[same & runs["split"].eq(FULL) & runs["algorithm"].isin(("gosdt", "roc")) & runs["tree"].notna()]
+    found = found[found["encoded_features"].eq(found["encoded_features"].max())]  # the encoding of all six
     return [run for _, run in found.drop_duplicates("measure").iterrows()]
 
 
@@ -53,9 +54,11 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
         counts = tree.counts[tree.feature == LEAF]
         rate = counts[tree.prediction[tree.feature == LEAF] == 1].sum(axis=0) / counts.sum(axis=0)
         for ax in axes:
-            ax.plot(x, y, color=colour, lw=1.1, label=f"{run['measure']}, area {area:.4f}")
+            proven = "" if run["status"] == "optimal" else " (not proven)"
+            style = ("-", "--", ":")[number % 3]
+            ax.plot(x, y, style, color=colour, lw=1.2, label=f"{run['measure']}, area {area:.4f}{proven}")
             ax.plot(*rate, "o", color=colour, ms=5, mec="white", mew=0.6, zorder=3)
-    axes[1].set(xlim=(-0.01, 0.3), ylim=(0.7, 1.01), title="its corner")
+    axes[1].set(xlim=(-0.01, 0.3), ylim=(0.7, 1.01), title="the upper left corner")
     for ax in axes:
         ax.set(xlabel="false positive rate", ylabel="true positive rate")
     if found:
@@ -68,11 +71,25 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
 def trees(folder: Path, runs: pd.DataFrame) -> Figure:
     """Figure 3: the trees of the objectives."""
     found = four_class(runs)
-    figure, axes = _page(len(found), 5.6, 3.4, 2)
-    for ax, run in zip(axes, found, strict=True):
-        views.plot(Tree.from_dict(run["tree"]), ax)
-        ax.set_title(f"{run['measure']}: {run['leaves']} leaves, loss {run['loss_train']:.4f}", loc="left")
+    grown = [Tree.from_dict(run["tree"]) for run in found]
+    sizes = np.array([_inches(tree) for tree in grown] or [(1.0, 1.0)])
+    sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # two to a row
+    widths, heights = sizes[:, :, 0].max(axis=0), sizes[:, :, 1].max(axis=1) + 0.4
+    figure = Figure(figsize=(widths.sum() + 0.5, heights.sum()))
+    spec = figure.add_gridspec(len(heights), 2, width_ratios=widths, height_ratios=heights, wspace=0.05, hspace=0.15)
+    figure.subplots_adjust(0.02, 0.01, 0.98, 0.97)
+    for number, (run, tree) in enumerate(zip(found, grown, strict=True)):
+        ax = figure.add_subplot(spec[number // 2, number % 2])
+        views.plot(tree, ax)
+        leaves = "1 leaf" if run["leaves"] == 1 else f"{run['leaves']} leaves"
+        ax.set_title(f"{run['measure']}: {leaves}, loss {run['loss_train']:.4f}", loc="left")
     return figure
+
+
+def _inches(tree: Tree) -> tuple[float, float]:
+    """The width and height at which a tree can be read."""
+    ax = views.plot(tree, Figure().add_subplot())
+    return float(np.ptp(ax.get_xlim())), float(np.ptp(ax.get_ylim()))
 
 
 @rc_context(panels.STYLE)
@@ -95,7 +112,7 @@ def bucketization(folder: Path, runs: pd.DataFrame) -> Figure:
         ax.set_title(
             f"{'all cut points' if values is points else 'bucketized'}: {right} of 77 right, proven", loc="left"
         )
-    axes[0].legend(loc="upper center", ncols=2, framealpha=0.9, frameon=True)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
@@ -158,6 +175,11 @@ def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
         panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), look, mine["ended"].to_numpy(bool))
 
 
+def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    for axis, values in ((ax.xaxis, rows[x]), (ax.yaxis, rows[y])):
+        panels.log_axis(axis, values[values > 0].tolist() or [1.0])
+
+
 @rc_context(panels.STYLE)
 def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
     """Figure 6: seconds against the number of thresholds, as a multiple of the algorithm's own least time."""
@@ -169,7 +191,8 @@ def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
     figure, axes = _page(len(names), 3.2, 2.8)
     for ax, name in zip(axes, names, strict=True):
         _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", looks)
-        ax.set(xscale="log", yscale="log", xlabel="binary features", ylabel="seconds / least seconds")
+        _logarithmic(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times")
+        ax.set(xlabel="binary features", ylabel="seconds / least seconds")
         ax.set_title(name, loc="left")
     if names:
         figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
@@ -189,7 +212,8 @@ def times(folder: Path, runs: pd.DataFrame) -> Figure:
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
         _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", looks)
-        ax.set(xscale="log", yscale="log", xlabel="lambda", ylabel="seconds")
+        _logarithmic(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds")
+        ax.set(xlabel="lambda", ylabel="seconds")
         ax.set_title(name, loc="left")
     if names:
         figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
