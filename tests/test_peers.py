@@ -227,7 +227,7 @@ def real(request):
 
 
 def test_every_peer_that_ships_can_be_read():
-    assert set(peers.read_all(ROOT / "workflow" / "peers")) == {"fast-small-tree", "gosdt", "pystreed"}
+    assert set(peers.read_all(ROOT / "workflow" / "peers")) == {"fast-small-tree", "gosdt-cpp", "pystreed"}
 
 
 def test_the_trees_of_a_real_peer_are_read_as_it_means_them(real):

@@ -202,7 +202,7 @@ def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
 @rc_context(panels.STYLE)
 def times(folder: Path, runs: pd.DataFrame) -> Figure:
     """Time to optimality against lambda (Appendix I)."""
-    same = runs["algorithm"].isin(("gosdt", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
+    same = runs["algorithm"].isin(("gosdt", "gosdt-cpp", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
     rows = runs[same & runs["search_seconds"].notna() & ~runs["dataset"].str.startswith("bucketization")]
     rows = rows.assign(
         ended=rows["status"].eq("optimal"), panel=rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]
