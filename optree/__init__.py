@@ -12,6 +12,7 @@ _ESTIMATORS = (
     "DL85Classifier",
     "DPDTreeClassifier",
     "DPDTreeRegressor",
+    "GOSDTClassifier",
     "MurTreeClassifier",
     "OptimalTreeClassifier",
 )

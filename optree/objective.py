@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.errors import OptreeError, choice
+from optree.measure import ACCURACY, Measure
 from optree.problem import Problem
 
 PENALTIES = ("split", "leaf")
@@ -38,7 +39,7 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Objective:
-    """Misclassification (or what a problem's costs say) + penalty, under constraints.
+    """Misclassification (or what a problem's costs, or another measure, say) + penalty, under constraints.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ class Objective:
     min_samples_leaf : int, default 1
         The least number of rows (of any positive weight, each counted once) in a leaf that holds rows, of a tree with
         splits.
+    measure : Measure, default accuracy
+        The loss; see :mod:`optree.measure`.
     """
 
     regularization: Fraction
@@ -60,6 +63,7 @@ class Objective:
     max_depth: int | None = None
     max_splits: int | None = None
     min_samples_leaf: int = 1
+    measure: Measure = ACCURACY
 
     @classmethod
     def of(
@@ -69,6 +73,7 @@ class Objective:
         max_depth: int | None = None,
         max_splits: int | None = None,
         min_samples_leaf: int = 1,
+        measure: str = "accuracy",
     ) -> Objective:
         """The objective of a user's values; a float is read as the decimal it prints as, a string as written.
 
@@ -76,7 +81,7 @@ class Objective:
         ------
         OptreeError
             If lambda is not a number in [0, 1], the penalty is unknown, or a constraint is not a whole number >= 0
-            (``min_samples_leaf``: >= 1).
+            (``min_samples_leaf``: >= 1), or there is no such measure.
         """
         try:
             exact = Fraction(str(regularization))
@@ -88,7 +93,8 @@ class Objective:
             raise choice("penalty", penalty, PENALTIES)
         depth = None if max_depth is None else _whole("max_depth", max_depth, 0, " or None")
         splits = None if max_splits is None else _whole("max_splits", max_splits, 0, " or None")
-        return cls(exact, penalty, depth, splits, _whole("min_samples_leaf", min_samples_leaf, 1))
+        least = _whole("min_samples_leaf", min_samples_leaf, 1)
+        return cls(exact, penalty, depth, splits, least, Measure.of(measure))
 
     @property
     def constraints(self) -> dict[str, int]:
@@ -98,9 +104,11 @@ class Objective:
 
     def scale(self, problem: Problem) -> Scale:
         """The integer units of cost for a problem."""
-        price = self.regularization * problem.total_weight * problem.unit
-        scale = Scale(price.denominator, price.numerator, price.denominator * problem.unit)
-        if max(scale.error * problem.greatest_loss, scale.penalty) > _ROOM:
+        problem = self.measure.price(problem)
+        unit = self.measure.unit(problem)
+        price = self.regularization * problem.total_weight * unit
+        scale = Scale(price.denominator, price.numerator, price.denominator * unit)
+        if max(scale.error * self.measure.greatest_loss(problem), scale.penalty) > _ROOM:
             raise OptreeError(
                 f"regularization: {self.regularization} times {problem.total_weight} rows does not fit into 64-bit "
                 "costs; give fewer decimals"
@@ -108,7 +116,7 @@ class Objective:
         return scale
 
     def cost(self, tree, scale: Scale, loss: int) -> int:
-        """The cost of a tree with this loss: :meth:`Tree.loss <optree.tree.Tree.loss>`."""
+        """The cost of a tree with this loss: :meth:`Measure.loss <optree.measure.Measure.loss>`."""
         paid = tree.n_splits if self.penalty == "split" else tree.n_leaves
         return loss * scale.error + paid * scale.penalty
 

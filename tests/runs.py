@@ -20,6 +20,7 @@ ENCODINGS = {
     "ordinal": EncodingSpec(categorical="ordinal"),
     "onehot-drop-first": EncodingSpec(categorical="onehot", drop="first"),
     "onehot-drop-last": EncodingSpec(categorical="onehot", drop="last"),
+    "all-thresholds": EncodingSpec(max_cuts=None),
 }
 
 

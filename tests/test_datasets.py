@@ -23,6 +23,7 @@ CP4IM = """
     tic-tac-toe vehicle vote yeast
 """
 PAPER += [*(f"cp4im-{name}" for name in CP4IM.split()), "htru-2", "spambase", "fico-binary"]
+GOSDT = ["bucketization", "bucketization-bucketized", "fourclass"]
 
 
 def sha256(content: bytes) -> str:
@@ -43,12 +44,12 @@ CANONICAL = b"color,size,class\nred,1.5,yes\nblue,2,no\n?,0.001,yes\n"
 # What ships
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("name", [*BUILTIN, *GOSDT[:2]])
 def test_builtin_datasets_are_what_the_table_says(name, table):
     assert fetch(table[name]).sha256() in table[name].sha256
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", [*PAPER, *GOSDT[2:]])
 def test_datasets_of_the_paper_come_from_a_mirror(name, table, mirror_dir):
     assert fetch(table[name], mirror_dir).sha256() == table[name].sha256[0]
 
@@ -68,7 +69,13 @@ def test_generated_rows_are_those_of_uci_in_the_same_order(name, file, table, mi
 
 
 def test_every_dataset_of_the_table_is_tested(table):
-    assert list(table) == BUILTIN + PAPER
+    assert list(table) == BUILTIN + PAPER + GOSDT
+
+
+def test_lines_of_libsvm_are_read(tmp_path):
+    (tmp_path / "small.data").write_bytes(b"yes 1:1.50 2:3 \nno 1:2 2:-1e-3\nno 1:0 2:3:4\n")
+    dataset = small(columns=("class", "a", "b"), drop=(), numeric="a")
+    assert fetch(dataset, tmp_path).content() == b"a,b,class\n1.5,3,yes\n2,-1e-3,no\n0,3:4,no\n"
 
 
 def test_importing_is_light():

@@ -93,7 +93,7 @@ def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
 
 
 def test_the_examples_in_the_docstrings():
-    for module in (estimators.branches, estimators.murtree, estimators.optimal):
+    for module in (estimators.branches, estimators.gosdt, estimators.murtree, estimators.optimal):
         failed, tried = doctest.testmod(module)
         assert tried >= 4
         assert not failed

@@ -29,7 +29,8 @@ def test_every_solver_declares_itself():
     [
         (
             lambda: solvers.get("brnaches"),
-            "algorithm: 'brnaches' is not known; accepted: branches, cart, dl85, dpdt, exhaustive, murtree, optree",
+            "algorithm: 'brnaches' is not known; accepted: branches, cart, dl85, dpdt, exhaustive, gosdt, "
+            "murtree, optree, osdt, pygosdt, roc",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),
@@ -47,9 +48,11 @@ def test_what_a_solver_cannot_do_is_refused_before_any_work(call, message):
 
 def test_training_rows_of_an_unknown_category_are_refused():
     problem = make([[0], [-1]], [0, 1], [2], 2)
-    for name in solvers.names():
-        with pytest.raises(OptreeError, match=f"solver {name}: training rows have code -1"):
-            solvers.get(name).solve(problem, Objective.of("0", max_depth=2))
+    for solver in map(solvers.get, solvers.names()):
+        depth = 2 if "max_depth" in solver.constraints and "accuracy" in solver.measures else None
+        objective = Objective.of("0", max_depth=depth, measure=solver.measures[0].replace("f-beta", "f1"))
+        with pytest.raises(OptreeError, match=f"solver {solver.name}: training rows have code -1"):
+            solver.solve(problem, objective)
 
 
 def solve(name, penalty="split", parts=2, **parameters):

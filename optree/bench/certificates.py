@@ -13,7 +13,7 @@ from optree.bench.formats import Table
 # The runs that minimise the same over the same trees, but for the depth that they are limited to.
 _PROBLEM = [
     *("dataset", "encoding", "cost_of_error", "cost_of_penalty", "penalty", "max_splits", "min_samples_leaf"),
-    *("split", "test_size"),
+    *("measure", "split", "test_size"),
 ]
 
 

@@ -11,7 +11,7 @@ from optree.bench.frame import CONSTRAINTS
 from optree.bench.tables import provenance
 
 # What the runs that are compared have in common.
-PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "split"]
+PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
 CERTIFIED = "optimal"
 SLOWER_SECONDS = 0.01  # a difference that is not noise
 FACTS = {
@@ -33,6 +33,8 @@ def algorithms(runs: pd.DataFrame, reference: str) -> list[str]:
 def name_of(problem: pd.Series) -> str:
     """A problem in a word, e.g. ``car/onehot/0.01``; with what is not the default of constraints and split."""
     parts = [problem["dataset"], problem["encoding"], problem["regularization"]]
+    if problem["measure"] != "accuracy":
+        parts.append(problem["measure"])
     if problem["penalty"] != "split":
         parts.append(f"per {problem['penalty']}")
     defaults = dict(zip(CONSTRAINTS, (None, None, 1), strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 from optree.bench import environment
 from optree.bench.record import Run
 from optree.bench.splits import test_rows
+from optree.measure import Measure
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import TracePoint
@@ -78,14 +79,14 @@ def told_depth(run: Run, reference: dict | None) -> int | None:
     return run.max_depth if reference is None else reference["size"]["depth"]
 
 
-def _score(tree: Tree | None, problem: Problem | None) -> dict | None:
-    """Errors and accuracy of a tree on rows; None without rows, and without a tree the rows alone."""
+def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict | None:
+    """Errors, accuracy and loss of a tree on rows; None without rows, and without a tree the rows alone."""
     if problem is None:
         return None
     if tree is None:
-        return {"rows": problem.total_weight, "errors": None, "accuracy": None}
-    errors = tree.errors(problem)
-    return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight}
+        return {"rows": problem.total_weight, "errors": None, "accuracy": None, "loss": None}
+    errors, loss = tree.errors(problem), float(measure.share(tree, problem))
+    return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight, "loss": loss}
 
 
 def median_search(searches: tuple[float, ...]) -> int:
@@ -109,8 +110,8 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
     found : Found
     """
     (train, test), tree, bound = divide(problem, run), found.tree, found.lower_bound
-    scale, score = objective.scale(train), _score(tree, train)
-    cost = None if tree is None else objective.cost(tree, scale, tree.loss(train))
+    scale, score = objective.scale(train), _score(tree, train, objective.measure)
+    cost = None if tree is None else objective.cost(tree, scale, objective.measure.loss(tree, train))
     value, most = (None if c is None else 1 - float(scale.in_rows(c) / train.total_weight) for c in (cost, bound))
     search = found.searches[median_search(found.searches)] if found.searches else None
     return {
@@ -125,7 +126,7 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
         "gap": None if value is None or most is None else most - value,
         "claim": found.claim,
         "train": score,
-        "test": _score(tree, test),
+        "test": _score(tree, test, objective.measure),
         "size": {name: None if tree is None else getattr(tree, f"n_{name}") for name in ("splits", "leaves")}
         | {"depth": None if tree is None else tree.depth},
         "counters": found.counters,

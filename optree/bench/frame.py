@@ -48,6 +48,7 @@ def _row(entry: dict) -> dict:
         "max_depth": run["max_depth"],
         "max_splits": run["max_splits"],
         "min_samples_leaf": run["min_samples_leaf"],
+        "measure": run["measure"],
         "split": run["split"],
         "test_size": run["test_size"],
         "status": entry["status"],
@@ -60,6 +61,8 @@ def _row(entry: dict) -> dict:
         "gap": entry["gap"],
         "accuracy_train": entry["train"]["accuracy"],
         "accuracy_test": test.get("accuracy"),
+        "loss_train": entry["train"]["loss"],
+        "loss_test": test.get("loss"),
         "rows_train": entry["train"]["rows"],
         "errors_train": entry["train"]["errors"],
         "rows_test": test.get("rows"),
@@ -97,6 +100,7 @@ def _row(entry: dict) -> dict:
         "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
         "code": machine["code"],
         "commit": machine["commit"],
+        "tree": entry["tree"],
     }
 
 
@@ -108,9 +112,10 @@ _WHOLE = (
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
+    *("loss_train", "loss_test"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
-_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "seed", "split"]
+_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
@@ -124,10 +129,12 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints and split, "full" before seeds and folds.
+        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and split, "full" before seeds and
+        folds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
-        whole numbers, in units of which one error costs ``cost_of_error``. A status "optimal" that the tree of
-        another run refutes is "wrong_certificate" here, with the ``reason``: :mod:`optree.bench.certificates`.
+        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` is as the record has it. A status
+        "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
+        :mod:`optree.bench.certificates`.
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})

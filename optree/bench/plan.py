@@ -20,6 +20,7 @@ from optree.solvers.spec import Declaration
 
 CELL = (
     *("dataset", "encoding", "regularization", "penalty", "max_depth", "max_splits", "min_samples_leaf"),
+    "measure",
     *("split", "test_size"),
 )
 
@@ -115,7 +116,10 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
 
 def _objectives(experiment: Mapping) -> Iterator[dict]:
     """The objectives of an experiment, as fields of a run."""
-    defaults = {"penalty": ["split"], "max_depth": [None], "max_splits": [None], "min_samples_leaf": [1]}
+    defaults = {
+        **{"penalty": ["split"], "max_depth": [None], "max_splits": [None], "min_samples_leaf": [1]},
+        "measure": ["accuracy"],
+    }
     for values in product(experiment["regularization"], *(experiment.get(key, defaults[key]) for key in defaults)):
         yield dict(zip(("regularization", *defaults), (str(values[0]), *values[1:]), strict=True))
 

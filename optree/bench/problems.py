@@ -40,6 +40,7 @@ def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
         "lambda": problem["regularization"],
         "penalty": problem["penalty"],
         **{name: _limit(problem[name]) for name in CONSTRAINTS},
+        "measure": problem["measure"],
         "split": problem["split"],
         **{name: str(value) for name, value in size.items()},
         "objective": number(5)(best) + ("" if proven else " (not proven)"),
@@ -72,7 +73,7 @@ def problems(runs: pd.DataFrame, reference: str) -> Table:
         rows.append(row)
         texts.append(text)
     shown = pd.DataFrame(texts)
-    same = [name for name in ("penalty", *CONSTRAINTS, "split") if shown[name].nunique() == 1]
+    same = [name for name in ("penalty", *CONSTRAINTS, "measure", "split") if shown[name].nunique() == 1]
     empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
     notes = (
         "objective = the best of all trees, scored here; unless it says otherwise, at least one algorithm proves it.",

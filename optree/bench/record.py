@@ -36,6 +36,8 @@ class Run:
     penalty : {"split", "leaf"}
     max_depth, max_splits : int or None
     min_samples_leaf : int
+    measure : str
+        The loss, as written; see :mod:`optree.measure`.
     split : str
         "full", the seed of a stratified train/test split, or a fold such as "1of5": :mod:`optree.bench.splits`.
     test_size : str
@@ -58,6 +60,7 @@ class Run:
     max_depth: int | None = None
     max_splits: int | None = None
     min_samples_leaf: int = 1
+    measure: str = "accuracy"
     split: str = "full"
     test_size: str = "0.2"
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +70,8 @@ class Run:
 
     def objective(self, max_depth: int | None) -> Objective:
         """What is minimised, with this depth limit: ``self.max_depth``, unless another was told."""
-        return Objective.of(self.regularization, self.penalty, max_depth, self.max_splits, self.min_samples_leaf)
+        constraints = (max_depth, self.max_splits, self.min_samples_leaf)
+        return Objective.of(self.regularization, self.penalty, *constraints, self.measure)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -32,7 +32,7 @@ def _warm_up(solver: Solver, train: Problem, objective: Objective, parameters: d
 
 def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
     """Nobody grades himself: the cost is recomputed from the tree, and a proof must not contradict it."""
-    cost = objective.cost(result.tree, result.scale, result.tree.loss(train))
+    cost = objective.cost(result.tree, result.scale, objective.measure.loss(result.tree, train))
     if cost != result.cost:
         raise OptreeError(f"{where}: claims cost {result.cost}, but its tree costs {cost}")
     if result.lower_bound is not None and result.lower_bound > cost:

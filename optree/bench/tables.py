@@ -24,7 +24,7 @@ STATUS = {
 }
 _TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
 # Each cell of the summary is one of these; "rows" is "full" or the number of seeds or folds.
-_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "rows"]
+_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
 
 
 def count_statuses(statuses: pd.Series) -> str:
@@ -108,6 +108,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
                 title: table[name].map(lambda limit: "none" if pd.isna(limit) else str(limit))
                 for name, title in _TITLES.items()
             },
+            "measure": table["measure"],
             "rows": table["rows"],
             "status": table["status"],
             "objective": table["objective"].map(number(5)),
@@ -122,7 +123,9 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "MiB": table["peak_rss_mib"].map(number(0)),
         }
     )
-    return shown.drop(columns=[name for name in ("penalty per", *_TITLES.values()) if shown[name].nunique() == 1])
+    return shown.drop(
+        columns=[name for name in ("penalty per", *_TITLES.values(), "measure") if shown[name].nunique() == 1]
+    )
 
 
 def summary(runs: pd.DataFrame) -> Table:
@@ -135,8 +138,11 @@ def summary(runs: pd.DataFrame) -> Table:
         if table[name].nunique(dropna=False) == 1:
             limit = table[name].iloc[0]
             same.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
+    if table["measure"].nunique() == 1 and table["measure"].iloc[0] != "accuracy":
+        same.append(f"the measure is {table['measure'].iloc[0]}")
     notes = (
-        "objective = accuracy - lambda * splits (or leaves) on the training rows; "
+        "objective = accuracy (or one minus the loss of another measure) - lambda * splits (or leaves) on the training "
+        "rows; "
         "gap = proven upper bound of the objective - objective, empty for heuristics; "
         "leaves = leaves that hold training rows.",
         "rows: full = trained on every row; seeds = stratified train/test splits; folds = parts of all rows, each held "

@@ -52,18 +52,26 @@ def _bytes(dataset: Dataset, path: Path) -> bytes:
 
 
 def _delimited(dataset: Dataset, path: Path, text: str) -> tuple[Sequence[str], list[list[str]]]:
-    """Names and rows of a text file with commas, semicolons or spaces; with a header if ``columns`` is empty."""
+    """Names and rows of a text file with commas, semicolons or spaces; with a header if ``columns`` is empty.
+
+    In lines of LIBSVM, ``class 1:value 2:value ...`` with no value left out, the values are taken.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
     if delimiter:
         rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
     else:
-        rows = [line.split() for line in lines]
+        rows = [[_value(cell, place) for place, cell in enumerate(line.split())] for line in lines]
     names = dataset.columns or (tuple(rows.pop(0)) if rows else ())
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
             raise dataset.error(f"{path}, row {number}: expected {len(names)} columns, found {len(row)}")
     return names, rows
+
+
+def _value(cell: str, place: int) -> str:
+    """What a cell holds: itself, or what follows ``place:``."""
+    return cell.removeprefix(f"{place}:") if place else cell
 
 
 def _arff(dataset: Dataset, path: Path, text: str) -> tuple[Sequence[str], list[list]]:

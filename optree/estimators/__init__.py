@@ -3,6 +3,7 @@
 from optree.estimators.base import TreeClassifier
 from optree.estimators.branches import BranchesClassifier
 from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
+from optree.estimators.gosdt import GOSDTClassifier
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.optimal import OptimalTreeClassifier
 
@@ -11,6 +12,7 @@ __all__ = [
     "DL85Classifier",
     "DPDTreeClassifier",
     "DPDTreeRegressor",
+    "GOSDTClassifier",
     "MurTreeClassifier",
     "OptimalTreeClassifier",
     "TreeClassifier",

@@ -105,9 +105,8 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
         self._keep(result.tree, result.status, cost, bound, problem.total_weight, unit)
         if result.status not in ("optimal", "heuristic"):
-            text = (
-                f"the search was ended by its {result.status} with a gap of {self.gap_:.4f}; the tree is the best found"
-            )
+            gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
+            text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
         return self

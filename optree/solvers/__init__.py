@@ -14,8 +14,12 @@ _MODULES = {
     "dl85": "optree.solvers.dl85",
     "dpdt": "optree.solvers.dpdt",
     "exhaustive": "optree.solvers.exhaustive",
+    "gosdt": "optree.solvers.gosdt",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",
+    "osdt": "optree.solvers.osdt",
+    "pygosdt": "optree.solvers.pygosdt",
+    "roc": "optree.solvers.roc",
 }
 
 __all__ = ["Parameter", "Solver", "get", "names"]

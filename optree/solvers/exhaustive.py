@@ -1,15 +1,17 @@
-"""The oracle: dynamic programming over all supports, nothing pruned.
+"""The oracle: dynamic programming over all supports, nothing pruned; of measures that do not add up, all trees.
 
 Two branches that hold the same rows lead to the same subproblem, so the memo is keyed by the set of rows (and by the
 levels and splits left, under such limits). No bound, no ordering, no cleverness: slow, and obviously right; every
 exact solver is tested against it. Complexity: up to the number of distinct supports times q, and under a limit on
-splits times the ways of sharing them out.
+splits times the ways of sharing them out. For a measure that is no sum over rows all trees are made and judged one by
+one, those with the same counts in their leaves once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from optree.measure import ADDITIVE, LABELLED, RANKED
 from optree.result import Outcome
 from optree.solvers.spec import Solver, Task
 from optree.tree import LEAF, Tree
@@ -75,6 +77,61 @@ class _Oracle:
         return min(best.values())
 
 
+class _Trees:
+    """All trees of each support, nested (feature, parts), by the counts in their leaves and number of splits."""
+
+    def __init__(self, oracle: _Oracle):
+        self.oracle, self.made = oracle, 0
+        problem = oracle.problem
+        self.weight = [np.where(problem.y == k, problem.weights, 0) for k in range(2)]
+        self.memo: dict[int, dict[tuple, tuple | None]] = {}
+
+    def of(self, support: int) -> dict[tuple, tuple | None]:
+        if support in self.memo:
+            return self.memo[support]
+        rows = _rows(support)
+        leaf = tuple(int(weight[rows].sum()) for weight in self.weight)
+        found = {((leaf,) if any(leaf) else (), 0): None}
+        for j, parts in enumerate(self.oracle.parts):
+            parts = [support & part for part in parts]
+            if support in parts:
+                continue
+            ways = {((), 1): ()}
+            for part in parts:
+                below = self.of(part) if part else {((), 0): None}
+                ways = {
+                    (tuple(sorted(a + b)), i + j): (*trees, tree)
+                    for (a, i), trees in ways.items()
+                    for (b, j), tree in below.items()
+                }
+                self.made += len(ways)
+                if status := self.oracle.clock.limit(self.made):
+                    raise _Stopped(status)
+            for key, trees in ways.items():
+                found.setdefault(key, (j, trees))
+        self.memo[support] = found
+        return found
+
+
+def _judge_all(task: Task) -> Outcome:
+    """Make all trees and judge each. At a limit the incumbent is a leaf, and the bound is zero."""
+    problem, objective = task.problem, task.objective
+    measure, trees, nested = objective.measure, _Trees(_Oracle(task)), None
+    lower, status = 0, "optimal"
+    try:
+        costs, every = {}, trees.of(_bits(np.ones(len(problem.y), bool)))
+        for leaves, splits in every:
+            loss = measure.rounded(measure.of_leaves(leaves), problem)
+            paid = len(leaves) if objective.penalty == "leaf" else splits
+            costs[leaves, splits] = loss * task.scale.error + paid * task.scale.penalty
+        best = min(costs, key=costs.get)
+        lower, nested = costs[best], every[best]
+    except (_Stopped, KeyboardInterrupt) as stop:
+        status = stop.args[0] if isinstance(stop, _Stopped) else "interrupted"
+    tree = Tree.grow(problem, lambda rows, node: (LEAF, []) if node is None else (node[0], list(node[1])), nested)
+    return Outcome(tree, lower, status, {"iterations": trees.made})
+
+
 def _bits(mask: np.ndarray) -> int:
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
@@ -87,6 +144,8 @@ def _rows(support: int) -> np.ndarray:
 def run(task: Task, seed: int) -> Outcome:
     """Solve by brute force. At a limit the incumbent is a leaf, and the bound is zero."""
     problem, objective = task.problem, task.objective
+    if not objective.measure.additive:
+        return _judge_all(task)
     oracle = _Oracle(task)
     depth, splits = (-1 if limit is None else limit for limit in (objective.max_depth, objective.max_splits))
     try:
@@ -114,6 +173,7 @@ SOLVER = Solver(
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     anytime=False,
-    iteration="one support (with the levels and splits left) solved",
+    measures=(*ADDITIVE, *LABELLED, *RANKED),
+    iteration="one support (with the levels and splits left) solved, or one tree made",
     run=run,
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from optree.budget import Budget, Clock
 from optree.errors import OptreeError, choice
+from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Result, Trace
@@ -23,6 +24,7 @@ class Task:
     Attributes
     ----------
     problem : Problem
+        With the costs of an additive measure.
     objective : Objective
     scale : Scale
         The objective's units for this problem.
@@ -44,8 +46,12 @@ class Task:
     incumbent: Tree | None = None
     upper_bound: int | None = None
 
+    def loss(self, tree: Tree) -> int:
+        measure = self.objective.measure
+        return tree.loss(self.problem) if measure.additive else measure.loss(tree, self.problem)
+
     def cost(self, tree: Tree) -> int:
-        return self.objective.cost(tree, self.scale, tree.loss(self.problem))
+        return self.objective.cost(tree, self.scale, self.loss(tree))
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ class Declaration:
         What it obeys: "max_depth", "max_splits", "min_samples_leaf"; and "costs" if it takes problems with costs.
     needs : tuple of str
         Those of them that must be set.
+    measures : tuple of str
+        Names of the measures that it minimises; if it takes costs, also the others that add up over rows.
     exact, anytime : bool
         Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
     warm_start : bool
@@ -97,6 +105,7 @@ class Declaration:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     warm_start: bool = False
     needs: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ("accuracy",)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters with defaults filled in; raises OptreeError naming solver and parameter otherwise."""
@@ -109,12 +118,21 @@ class Declaration:
         return {name: parameters.get(name, parameter.default) for name, parameter in self.parameters.items()}
 
     def check_objective(self, objective: Objective) -> None:
-        """Refuse a penalty or a constraint that the solver does not have, and the lack of one that it needs."""
+        """Refuse a penalty, constraint or measure that the solver does not have, and the lack of one that it needs."""
+        measures = (*self.measures, *(ADDITIVE if "costs" in self.constraints else ()))
+        if objective.measure.name not in measures:
+            raise choice(f"solver {self.name}: measure", str(objective.measure), dict.fromkeys(measures))
         if self.penalties and objective.penalty not in self.penalties:
             raise choice(f"solver {self.name}: penalty", objective.penalty, self.penalties)
         if objective.regularization and not self.penalties:
             raise OptreeError(
                 f"solver {self.name}: regularization = {objective.regularization} is not accepted; give 0"
+            )
+        if objective.constraints and not objective.measure.additive:
+            name, value = next(iter(objective.constraints.items()))
+            raise OptreeError(
+                f"solver {self.name}: {name} = {value} is not accepted with the measure {objective.measure}; "
+                "leave it out"
             )
         for name in self.needs:
             if getattr(objective, name) is None:
@@ -200,10 +218,12 @@ class Solver(Declaration):
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale, trace = objective.scale(problem), Trace(clock)
-        task = self._start(Task(problem, objective, scale, clock, trace), incumbent, upper_bound)
+        priced = objective.measure.price(problem)
+        task = self._start(Task(priced, objective, scale, clock, trace), incumbent, upper_bound)
         tree, lower, status, counters = self.run(task, seed, **parameters)
         if clock.search_seconds is None:
             clock.searched()
+        tree = objective.measure.label(tree)
         cost = task.cost(tree)
         trace.add(cost, lower)
         search, prepare = clock.search_seconds, clock.prepare_seconds

@@ -50,11 +50,12 @@ FRAME = pd.DataFrame(
         "depth": "none" if run.max_depth is None else str(run.max_depth),
         "nodes": "none" if run.max_splits is None else str(run.max_splits),
         "leaf": str(run.min_samples_leaf),
+        "measure": run.measure.replace(":", "-").replace("/", "-"),
         "split": run.split,
     }
     for run in RUNS
 )
-SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "split"])
+SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "measure", "split"])
 RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
 BY_NAME = dict(zip(FRAME.itertuples(index=False, name=None), RUNS))
 BY_CELL = {(run.algorithm, cell(run)): record for run, record in zip(RUNS, RECORDS)}

@@ -65,7 +65,7 @@ def _numbered(column: np.ndarray) -> np.ndarray:
     return rank[part]
 
 
-def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The features that are not constant and not the same partition as an earlier one, those of two parts first.
 
     Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
@@ -149,15 +149,18 @@ def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
     return min(ways, key=lambda way: sum(-(-int(where.sum()) // 64) for where, _ in way))
 
 
-def _plan(weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, counted: bool):
+def _plan(
+    weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, counted: bool, best: np.ndarray | None = None
+):
     """For each block: where groups have a bit, and its terms (row of counts, factor).
 
     gains : int64[K, predictions], what predicting saves a unit of each class; None if 1 where it is right.
     counted : whether n and rows are counted.
+    best : int64[groups], the class of which no tree is said to lose a group's weight; by default its heaviest.
     """
     saved = weights if gains is None else gains.T @ weights
     n, held, e = len(saved) + np.array([0, 1, 2 if counted else 0])
-    best = saved.argmax(axis=0)
+    best = saved.argmax(axis=0) if best is None else best
     each_row_weighs_one = bool((weights.sum(axis=0) == rows).all())
     for k, weight in enumerate(weights):
         by_prediction = [(k, 1)] if gains is None else [(j, g) for j, g in enumerate(gains[k].tolist()) if g]
@@ -197,24 +200,26 @@ def gains_of(problem: Problem) -> np.ndarray | None:
     return None if problem.costs is None else problem.costs.max(axis=1, keepdims=True) - problem.costs
 
 
-def layout(problem: Problem, counted: bool = False) -> Layout | None:
+def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = None) -> Layout | None:
     """The layout of a problem; None if no feature splits its rows, or one class is best for all.
 
     counted : whether rows are to be counted; they are for problems with costs.
+    best : int64[groups], a class for each group of equal rows in place of its heaviest: e is then what these lose.
     """
     codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
     gains = gains_of(problem)
     if gains is None:
-        weights = weights[weights.any(axis=1)]
+        held = weights.any(axis=1)
+        weights, best = weights[held], None if best is None else (np.cumsum(held) - 1)[best]
     else:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
     classes = len(weights) if gains is None else gains.shape[1]
-    kept, parts = _partitions(codes)
+    kept, parts = partitions(codes)
     if not len(kept) or classes < 2:
         return None
     sizes = parts.max(axis=1).astype(np.int64) + 1
     order = _order(parts, sizes, weights)
-    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted), order)
+    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted, best), order)
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = _rows(parts, sizes, group)
     columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none

@@ -1,0 +1,220 @@
+"""The figures of GOSDT, ICML 2020, from runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from optree import views
+from optree.bench import panels
+from optree.bench.splits import FULL
+from optree.datasets.builtin import points_of_bucketization
+from optree.tree import LEAF, Tree
+from optree.views import PALETTE
+
+
+def four_class(runs: pd.DataFrame) -> list[pd.Series]:
+    """A run for each measure on the four-class data at lambda = 0.01, in the order of the records."""
+    same = runs["dataset"].eq("fourclass") & runs["lambda"].eq(0.01) & runs["penalty"].eq("leaf")
+    found = runs[same & runs["split"].eq(FULL) & runs["algorithm"].isin(("gosdt", "roc")) & runs["tree"].notna()]
+    found = found[found["encoded_features"].eq(found["encoded_features"].max())]  # the encoding of all six
+    return [run for _, run in found.drop_duplicates("measure").iterrows()]
+
+
+def _page(panels_: int, width: float = 2.6, height: float = 2.4, columns: int = 3) -> tuple[Figure, list[Axes]]:
+    """A figure with some panels."""
+    columns = min(columns, max(1, panels_))
+    rows = -(-max(1, panels_) // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(panels_)]
+
+
+def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """The false and true positive rates of a tree's leaves in their order."""
+    counts = tree.counts[(tree.feature == LEAF) & tree.counts.any(axis=1)].astype(float)
+    steps = counts[np.argsort(-counts[:, 1] / counts.sum(axis=1), kind="stable")]
+    points = np.vstack([[0, 0], steps.cumsum(axis=0)]) / counts.sum(axis=0)
+    return points[:, 0], points[:, 1]
+
+
+@rc_context(panels.STYLE)
+def roc(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 2: the ROC of the training rows, with the points of the trees' predictions."""
+    found = four_class(runs)
+    figure, axes = _page(2, 3.6, 3.4, 2)
+    for number, run in enumerate(found):
+        tree, colour = Tree.from_dict(run["tree"]), PALETTE[number % len(PALETTE)]
+        x, y = _curve(tree)
+        area = float(np.trapezoid(y, x))
+        counts = tree.counts[tree.feature == LEAF]
+        rate = counts[tree.prediction[tree.feature == LEAF] == 1].sum(axis=0) / counts.sum(axis=0)
+        for ax in axes:
+            proven = "" if run["status"] == "optimal" else " (not proven)"
+            style = ("-", "--", ":")[number % 3]
+            ax.plot(x, y, style, color=colour, lw=1.2, label=f"{run['measure']}, area {area:.4f}{proven}")
+            ax.plot(*rate, "o", color=colour, ms=5, mec="white", mew=0.6, zorder=3)
+    axes[1].set(xlim=(-0.01, 0.3), ylim=(0.7, 1.01), title="the upper left corner")
+    for ax in axes:
+        ax.set(xlabel="false positive rate", ylabel="true positive rate")
+    if found:
+        axes[0].legend(loc="lower right", fontsize=7)
+        axes[0].set_title("the points are the trees' predictions")
+    return figure
+
+
+@rc_context(panels.STYLE)
+def trees(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 3: the trees of the objectives."""
+    found = four_class(runs)
+    grown = [Tree.from_dict(run["tree"]) for run in found]
+    sizes = np.array([_inches(tree) for tree in grown] or [(1.0, 1.0)])
+    sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # two to a row
+    widths, heights = sizes[:, :, 0].max(axis=0), sizes[:, :, 1].max(axis=1) + 0.4
+    figure = Figure(figsize=(widths.sum() + 0.5, heights.sum()))
+    spec = figure.add_gridspec(len(heights), 2, width_ratios=widths, height_ratios=heights, wspace=0.05, hspace=0.15)
+    figure.subplots_adjust(0.02, 0.01, 0.98, 0.97)
+    for number, (run, tree) in enumerate(zip(found, grown, strict=True)):
+        ax = figure.add_subplot(spec[number // 2, number % 2])
+        views.plot(tree, ax)
+        leaves = "1 leaf" if run["leaves"] == 1 else f"{run['leaves']} leaves"
+        ax.set_title(f"{run['measure']}: {leaves}, loss {run['loss_train']:.4f}", loc="left")
+    return figure
+
+
+def _inches(tree: Tree) -> tuple[float, float]:
+    """The width and height at which a tree can be read."""
+    ax = views.plot(tree, Figure().add_subplot())
+    return float(np.ptp(ax.get_xlim())), float(np.ptp(ax.get_ylim()))
+
+
+@rc_context(panels.STYLE)
+def bucketization(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 1: the points of Theorem 3.1 and the best trees on all cut points, and on those of bucketization."""
+    figure, axes = _page(2, 3.4, 3.4, 2)
+    points, label, buckets = points_of_bucketization()
+    for ax, name in zip(axes, ("bucketization", "bucketization-bucketized"), strict=True):
+        same = runs["dataset"].eq(name) & runs["status"].eq("optimal")
+        for kind, marker in ((0, "o"), (1, "^")):
+            ax.plot(*points[label == kind].T, marker, color=PALETTE[kind], ms=4, label=f"class {kind}")
+        ax.set(xlabel="x", ylabel="y", xlim=(-1, 77), ylim=(-1, 77))
+        if not same.any():
+            ax.set_title(f"{name}: not run")
+            continue
+        run = runs[same].iloc[0]
+        values = points if name == "bucketization" else buckets
+        _cells(ax, Tree.from_dict(run["tree"]), points, values)
+        right = int(run["rows_train"] - run["errors_train"])
+        ax.set_title(
+            f"{'all cut points' if values is points else 'bucketized'}: {right} of 77 right, proven", loc="left"
+        )
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return figure
+
+
+def _cells(ax: Axes, tree: Tree, points: np.ndarray, values: np.ndarray) -> None:
+    """Draw the cuts of a tree over ``values`` (of each point, per axis) in the coordinates of ``points``."""
+
+    def draw(node: int, low: np.ndarray, high: np.ndarray) -> None:
+        if tree.feature[node] == LEAF:
+            return
+        name, _, cut = tree.features[tree.feature[node]].name.partition(" <= ")
+        axis = "xy".index(name)
+        inside = values[:, axis] <= float(cut)
+        at = (points[inside, axis].max() + points[~inside, axis].min()) / 2
+        other = [low[1 - axis], high[1 - axis]]
+        ax.plot(*([[at, at], other] if axis == 0 else [other, [at, at]]), color="0.2", lw=1.4)
+        for part, child in enumerate(tree.children(node)):
+            bounds = (low.copy(), high.copy())
+            bounds[1 if part else 0][axis] = at
+            draw(child, *bounds)
+
+    draw(0, np.array([-1.0, -1.0]), np.array([77.0, 77.0]))
+
+
+def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
+    """Accuracy against leaves, a panel for each dataset, a line for each algorithm; means over splits."""
+    same = runs[runs[fact].notna() & runs["measure"].eq("accuracy") & runs["leaves"].notna() & runs["split"].ne(FULL)]
+    same = same[~same["dataset"].str.startswith("bucketization")]
+    setting = ["dataset", "algorithm", "regularization", "max_depth"]
+    means = same.groupby(setting, dropna=False)[[fact, "leaves"]].mean().astype(float).reset_index()
+    names, looks = sorted(means["dataset"].unique()), panels.looks(means["algorithm"])
+    figure, axes = _page(len(names))
+    for ax, name in zip(axes, names, strict=True):
+        for algorithm, rows in means[means["dataset"].eq(name)].groupby("algorithm"):
+            rows, (colour, marker) = rows.sort_values("leaves"), looks[algorithm]
+            ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=3.5, lw=1, label=algorithm, alpha=0.85)
+        ax.set_title(name, loc="left")
+        ax.set(xlabel="leaves", ylabel=label)
+    if names:
+        axes[0].legend(fontsize=7)
+    return figure
+
+
+@rc_context(panels.STYLE)
+def train_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 4."""
+    return _against_leaves(runs, "accuracy_train", "training accuracy")
+
+
+@rc_context(panels.STYLE)
+def test_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 5."""
+    return _against_leaves(runs, "accuracy_test", "test accuracy")
+
+
+def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
+    """A line for each algorithm; open markers where a limit ended the search."""
+    for algorithm, mine in rows.groupby("algorithm"):
+        mine, look = mine.sort_values(x), looks[algorithm]
+        ax.plot(mine[x], mine[y], color=look[0], lw=1, label=algorithm)
+        panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), look, mine["ended"].to_numpy(bool))
+
+
+def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    for axis, values in ((ax.xaxis, rows[x]), (ax.yaxis, rows[y])):
+        panels.log_axis(axis, values[values > 0].tolist() or [1.0])
+
+
+@rc_context(panels.STYLE)
+def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Figure 6: seconds against the number of thresholds, as a multiple of the algorithm's own least time."""
+    same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
+    rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
+    least = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
+    rows = rows.assign(times=rows["search_seconds"] / least, ended=rows["status"].isin(("optimal", "heuristic")))
+    names, looks = sorted(rows["dataset"].unique()), panels.looks(rows["algorithm"])
+    figure, axes = _page(len(names), 3.2, 2.8)
+    for ax, name in zip(axes, names, strict=True):
+        _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", looks)
+        _logarithmic(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times")
+        ax.set(xlabel="binary features", ylabel="seconds / least seconds")
+        ax.set_title(name, loc="left")
+    if names:
+        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+    return figure
+
+
+@rc_context(panels.STYLE)
+def times(folder: Path, runs: pd.DataFrame) -> Figure:
+    """Time to optimality against lambda (Appendix I)."""
+    same = runs["algorithm"].isin(("gosdt", "gosdt-cpp", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
+    rows = runs[same & runs["search_seconds"].notna() & ~runs["dataset"].str.startswith("bucketization")]
+    rows = rows.assign(
+        ended=rows["status"].eq("optimal"), panel=rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]
+    )
+    rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
+    names, looks = sorted(rows["panel"].unique()), panels.looks(rows["algorithm"])
+    figure, axes = _page(len(names))
+    for ax, name in zip(axes, names, strict=True):
+        _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", looks)
+        _logarithmic(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds")
+        ax.set(xlabel="lambda", ylabel="seconds")
+        ax.set_title(name, loc="left")
+    if names:
+        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+    return figure
