@@ -24,5 +24,6 @@ rule all:
         rules.tables.output,
         expand(rules.comparison.output, table=COMPARISONS),
         expand(rules.paper_table.output, table=PAPER_TABLES),
+        expand(rules.paper_figure.output, figure=PAPER_FIGURES),
         rules.plots.output,
         rules.trees.output,

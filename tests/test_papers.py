@@ -13,6 +13,9 @@ from runs import run
 
 from optree.bench import bounds, papers, verdicts
 from optree.bench.frame import frame
+from optree.bench.papers import branches
+from optree.bench.papers.spec import read
+from optree.bench.plan import plan
 
 FOLDER = ROOT / "resources" / "papers" / "branches"
 
@@ -31,8 +34,28 @@ def runs():
     )
 
 
+# --- the registry
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_every_paper_is_found_by_its_name_and_has_its_printed_numbers(name):
+    paper = papers.get(name)
+    assert paper.name == name
+    assert paper.tables
+    folder = ROOT / "resources" / "papers" / name
+    assert (folder / "README.md").exists()
+    assert list(folder.glob("*.csv"))
+
+
+def test_other_papers_are_refused():
+    with refused("paper: 'nobody'", *papers.names()):
+        papers.get("nobody")
+    with refused("config: paper: 'nobody'", *papers.names()):
+        plan({"limits": {}, "paper": "nobody"}, [])
+
+
 def claims(table, runs, row) -> dict[tuple[str, str], dict]:
-    data = papers.compare(table, FOLDER, runs).data
+    data = branches.compare(table, FOLDER, runs).data
     return {(claim["encoding"], claim["claim"]): claim for claim in data[data["row"].eq(row)].to_dict("records")}
 
 
@@ -86,7 +109,7 @@ def test_numbers_beyond_what_python_prints():
 
 
 def test_table_1_is_reproduced():
-    table = papers.compare("1", FOLDER, frame([run("balance-scale", "ordinal", "0.005")]))
+    table = branches.compare("1", FOLDER, frame([run("balance-scale", "ordinal", "0.005")]))
     assert len(table.data) == 18
     assert set(table.data["verdict"]) <= {*verdicts.FITS, "reproduced (as far as legible)", "better than printed"}
     measured = dict(zip(zip(table.data["row"], table.data["claim"], strict=True), table.data["measured"], strict=True))
@@ -171,7 +194,7 @@ def test_a_better_tree_refutes_a_printed_optimum_and_improves_on_a_timeout(runs)
 
 
 def test_only_runs_like_the_papers_count(runs):
-    assert len(papers.comparable(runs)) == 4
+    assert len(branches.comparable(runs)) == 4
     found = claims("program", runs, "balance-o")
     assert found["ordinal", "objective"]["verdict"] == "reproduced"
     assert found["ordinal", "iterations, at most"]["verdict"] == "reproduced"
@@ -184,20 +207,20 @@ def test_the_data_is_compared(runs):
     assert claims("5", runs, "zoo")["", "n"]["verdict"] == "not run"
 
 
-@pytest.mark.parametrize("table", papers.NAMES)
+@pytest.mark.parametrize("table", branches.PAPER.tables)
 def test_every_row_of_a_table_has_a_claim_and_every_verdict_a_meaning(table, runs):
-    comparison = papers.compare(table, FOLDER, runs)
+    comparison = branches.compare(table, FOLDER, runs)
     assert comparison.data["verdict"].isin(verdicts.MEANING).all()
     assert comparison.result.startswith(f"{len(comparison.data)} claims: ")
     file = {"1": "table1.csv", "program": "authors_program.csv"}.get(table, "tables_2_3_5.csv")
-    rows = papers.read(FOLDER / file)
+    rows = read(FOLDER / file)
     printed = [row for row in rows if table != "3" or row["dl85_objective"]]
     assert comparison.data["row"].nunique() == len(printed)
 
 
 def test_every_note_belongs_to_a_claim(runs):
-    claims = {table: papers.compare(table, FOLDER, runs).data for table in papers.NAMES}
-    for note in papers.read(FOLDER / "notes.csv"):
+    claims = {table: branches.compare(table, FOLDER, runs).data for table in branches.PAPER.tables}
+    for note in read(FOLDER / "notes.csv"):
         known = claims[note["table"]]
         assert note["row"] in set(known["row"])
         assert note["claim"] in set(known["claim"])  # a row has some claims only once it has been run
@@ -207,4 +230,4 @@ def test_every_note_belongs_to_a_claim(runs):
 
 def test_missing_numbers_are_named(tmp_path, runs):
     with refused("table1.csv", "not a table of printed numbers"):
-        papers.compare("1", tmp_path, runs)
+        branches.compare("1", tmp_path, runs)

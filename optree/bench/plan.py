@@ -7,6 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from optree import solvers
+from optree.bench import papers
 from optree.bench.peers import Peer
 from optree.bench.record import Run
 from optree.budget import Budget
@@ -39,6 +40,8 @@ def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> 
         Naming the key of the configuration, the value and what is accepted.
     """
     Budget(**config["limits"])
+    if config.get("paper") not in (None, *papers.names()):
+        raise choice("config: paper", config["paper"], papers.names())
     peers = peers or {}
     for name in set(peers) & set(solvers.names()):
         raise OptreeError(f"{peers[name].folder}: {name!r} is the name of a solver of ours; give the peer another one")

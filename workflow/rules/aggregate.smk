@@ -1,15 +1,19 @@
 """All records -> tables: every run, the summary, and the comparison with a paper where the configuration names one."""
 
+from optree.bench import papers
 from optree.bench.environment import readers_digest
 
 # An edit in the code that reads records makes tables and plots again, and no run.
 READERS = readers_digest()
-PRINTED = f"{HOME}/resources/papers/branches"
+# The paper of the configuration, if there is one: what it printed, and what is made of that and the runs.
+PAPER = papers.get(config["paper"]) if config.get("paper") else None
+PAPER_TABLES, PAPER_FIGURES = (list(PAPER.tables), list(PAPER.figures)) if PAPER else ([], [])
+PAPER_OF = {"paper": config.get("paper"), "folder": f"{HOME}/resources/papers/{config.get('paper')}", "code": READERS}
+PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
 # Tables of a comparison, and the one of an ablation where the reference's solver runs with other parameters, too.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
 if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RUNS if own.algorithm == REFERENCE}}) > 1:
     COMPARISONS.append("ablation")
-PAPER_TABLES = ["1", "2", "3", "5", "program"] if config.get("paper") == "branches" else []
 
 
 rule collect:
@@ -80,7 +84,7 @@ rule comparison:
 rule paper_table:
     input:
         records=rules.collect.output.records,
-        printed=multiext(f"{PRINTED}/", "table1.csv", "tables_2_3_5.csv", "authors_program.csv", "notes.csv"),
+        printed=PRINTED,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(
@@ -91,10 +95,12 @@ rule paper_table:
         ),
     log:
         f"{RESULTS}/logs/paper_table_{{table}}.log",
+    wildcard_constraints:
+        table=one_of(PAPER_TABLES),
     localrule: True
     params:
-        code=READERS,
+        **PAPER_OF,
     message:
-        "comparison with the paper's table {wildcards.table}"
+        "table {wildcards.table} of {params.paper}"
     script:
         "../scripts/paper_table.py"

@@ -65,3 +65,28 @@ rule trees:
         "trees"
     script:
         "../scripts/trees.py"
+
+
+rule paper_figure:
+    input:
+        records=rules.collect.output.records,
+        printed=PRINTED,
+    output:
+        f"{RESULTS}/plots/paper_figure_{{figure}}.png",
+        report(
+            f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
+            category="Paper against measured",
+            caption="../report/paper_figure.rst",
+            labels={"figure": "{figure}"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper_figure_{{figure}}.log",
+    wildcard_constraints:
+        figure=one_of(PAPER_FIGURES),
+    localrule: True
+    params:
+        **PAPER_OF,
+    message:
+        "figure {wildcards.figure} of {params.paper}"
+    script:
+        "../scripts/paper_figure.py"

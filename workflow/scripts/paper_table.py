@@ -7,7 +7,7 @@ from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    runs = frame(load(snakemake.input.records))
-    comparison = papers.compare(snakemake.wildcards.table, Path(snakemake.input.printed[0]).parent, runs)
+    make = papers.get(snakemake.params.paper).tables[snakemake.wildcards.table]
+    comparison = make(Path(snakemake.params.folder), frame(load(snakemake.input.records)))
     for path in snakemake.output:
         formats.write(comparison, path)

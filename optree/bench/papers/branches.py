@@ -1,4 +1,4 @@
-"""The comparison with a paper: claim, paper, measured, difference, verdict, explanation.
+"""BRANCHES, arXiv 2406.02175: a row per claim, with paper, measured, difference, verdict, explanation.
 
 The printed numbers and the explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges.
 """
@@ -14,10 +14,10 @@ import pandas as pd
 
 from optree.bench import bounds, verdicts
 from optree.bench.formats import Table
+from optree.bench.papers.spec import Paper, read
 from optree.bench.splits import FULL
 from optree.bench.tables import provenance
 from optree.bench.verdicts import FITS, LIMIT_SECONDS, MEANING, NOT_RUN, TIMEOUT, Finding
-from optree.errors import OptreeError
 
 _PEERS = {"dl85": "DL8.5", "murtree": "MurTree", "streed": "STreeD"}
 _COLUMNS = ["row", "lambda", "encoding", "claim", "paper", "measured", "difference", "verdict", "explanation"]
@@ -60,14 +60,6 @@ def comparable(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs that are like the paper's: ``branches`` on all rows, a penalty per split, no depth limit."""
     same = runs["algorithm"].eq("branches") & runs["penalty"].eq("split") & runs["max_depth"].isna()
     return runs[same & runs["split"].eq(FULL)]
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file, every cell as it is written."""
-    try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-    except (OSError, ValueError) as error:
-        raise OptreeError(f"{path}: not a table of printed numbers ({error})") from error
 
 
 def _claims(row: dict, cells: dict, claim: str, paper: str, judge: Callable[[pd.Series], Finding]) -> list[dict]:
@@ -179,23 +171,22 @@ _TABLES: dict[str, tuple[str, Callable]] = {
     "5": ("Table 5: the data", table_5),
     "program": ("The authors' program on its own files", program),
 }
-NAMES = tuple(_TABLES)
 
 
-def compare(table: str, folder: str | Path, runs: pd.DataFrame) -> Table:
-    """A comparison with the BRANCHES paper.
+def compare(table: str, folder: Path, runs: pd.DataFrame) -> Table:
+    """A comparison with the paper.
 
     Parameters
     ----------
     table : str
-        One of :data:`NAMES`.
-    folder : path
+        A key of ``PAPER.tables``.
+    folder : Path
         The printed numbers, ``resources/papers/branches``.
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`. Only those that :func:`comparable` selects count.
     """
     title, make = _TABLES[table]
-    folder, runs = Path(folder), comparable(runs)
+    runs = comparable(runs)
     claims = make(folder, runs)
     _explain(claims, read(folder / "notes.csv"), table)
     data = pd.DataFrame(claims, columns=_COLUMNS)
@@ -204,4 +195,7 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame) -> Table:
     meanings = "; ".join(f"{name} = {text}" for name, text in MEANING.items() if name in counts)
     measured = provenance(runs) if table != "1" and len(runs) else ()
     notes = (f"Verdicts: {meanings}.", *measured)
-    return Table(f"BRANCHES (arXiv 2406.02175), {title}", data, data, notes, f"{len(data)} claims: {tally}.")
+    return Table(f"{PAPER.title}, {title}", data, data, notes, f"{len(data)} claims: {tally}.")
+
+
+PAPER = Paper("branches", "BRANCHES (arXiv 2406.02175)", {name: partial(compare, name) for name in _TABLES})

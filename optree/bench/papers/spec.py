@@ -1,0 +1,47 @@
+"""What a paper is for the workflow: tables and figures, each a function of printed numbers and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from optree.bench.formats import Table
+from optree.errors import OptreeError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose numbers are set beside measured ones.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry, and the folder of its printed numbers in ``resources/papers``.
+    title : str
+        One line, for people.
+    tables : mapping of str to callable
+        A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
+        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there.
+    figures : mapping of str to callable
+        The same for each generated figure, ``paper_figure_NAME``.
+    """
+
+    name: str
+    title: str
+    tables: Mapping[str, Callable[[Path, pd.DataFrame], Table]]
+    figures: Mapping[str, Callable[[Path, pd.DataFrame], Figure]] = field(default_factory=dict)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file of printed numbers, every cell as it is written."""
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not a table of printed numbers ({error})") from error

@@ -1,0 +1,13 @@
+"""Draw one figure of a paper from the runs."""
+
+from pathlib import Path
+
+from optree.bench import papers, plots
+from optree.bench.cli import reporting
+from optree.bench.frame import frame, load
+
+with reporting(snakemake.log[0]):
+    make = papers.get(snakemake.params.paper).figures[snakemake.wildcards.figure]
+    figure = make(Path(snakemake.params.folder), frame(load(snakemake.input.records)))
+    for path in snakemake.output:
+        plots.save(figure, path)
