@@ -38,6 +38,12 @@ def spread(X: np.ndarray) -> Spread:
     return Spread(np.where(np.isnan(X[:, column]), np.where(second, -np.inf, np.inf), X[:, column]), column, missing)
 
 
+def spread_like(X: np.ndarray, column: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """Other rows in the columns of a :class:`Spread`. What goes right may stay NaN: it is not <= anything."""
+    X = X[:, column]
+    return np.where(np.isnan(X) & (missing == LEFT), -np.inf, X)
+
+
 class ThresholdCodes:
     """Codes of rows at thresholds, 1 where ``X[:, column] <= cut`` or missing values go there, made when read.
 

@@ -10,13 +10,12 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget
-from optree.errors import OptreeError
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import TreeViews
-from optree.estimators.growth import GrowthParameters, number
+from optree.estimators.growth import GrowthParameters, NumericRows, number
 from optree.solvers.backward_induction import solve
 from optree.solvers.presort import presort
 from optree.thresholds import spread
@@ -82,8 +81,7 @@ _PARAMETERS = """
     -----
     Values are compared as float64; infinite ones are refused. Missing ones (NaN) go to one side of each threshold, both
     of which are tried, as in scikit-learn, and right where a column had none in training. Such a column counts twice in
-    ``max_features``. Of trees of equal cost the least complex
-    is returned, then the first in CART's order.
+    ``max_features``. Of trees of equal cost the least complex is returned, then the first in CART's order.
 
     References
     ----------
@@ -91,39 +89,46 @@ _PARAMETERS = """
 """
 
 
-class _DPDTree(GrowthParameters, TreeViews, BaseEstimator):
+class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
     """What the classifier and the regressor share."""
 
-    def _rows(self, X, y="no_validation", *, reset: bool):
-        """X as float64[n, p], finite or missing; and y."""
-        arguments = {} if isinstance(y, str) else {"y": y}
-        if arguments and isinstance(self, RegressorMixin):
-            arguments["y_numeric"] = True
-        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
-        X, y = checked if arguments else (checked, None)
-        if np.isinf(X).any():
-            column = int(np.isinf(X).any(axis=0).argmax())
-            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
-            infinite = int(np.isinf(X[:, column]).sum())
-            raise OptreeError(
-                f"X: column {name!r} has {infinite} infinity; give finite numbers, or NaN where they are missing"
-            )
-        return X, y
+    def __init__(
+        self,
+        max_depth=3,
+        *,
+        cart_nodes_list=(8, 8, 8),
+        generator="cart",
+        alpha=0.0,
+        penalty="visits",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        min_impurity_decrease=0.0,
+        max_features=None,
+        time_limit=None,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.max_depth = max_depth
+        self.cart_nodes_list = cart_nodes_list
+        self.generator = generator
+        self.alpha = alpha
+        self.penalty = penalty
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _fit(self, X, y, classes: int, sample_weight):
         """Search on the rows of positive weight; y are class indices, or the target."""
         clock = Budget(self.time_limit).start()
         alpha = number(self, "alpha")
-        weight = None
         n = len(X)
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
-            kept = weight > 0
-            if not kept.all():
-                X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
-            weight = None if (weight == 1).all() else weight
+        X, y, weight = self._weighted(X, y, sample_weight)
         rows = spread(X)
         growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
@@ -153,11 +158,6 @@ class _DPDTree(GrowthParameters, TreeViews, BaseEstimator):
         model.alpha = alpha
         model._select(number(model, "alpha"))
         return model
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _codes(self, X):
         check_is_fitted(self)

@@ -1,4 +1,4 @@
-"""The parameters of trees that scikit-learn has, too, and what they mean for rows of a given number and weight."""
+"""What estimators on numbers share: reading rows, and parameters with scikit-learn's names and meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from optree.errors import OptreeError, choice
 from optree.solvers.growth import GENERATORS, Growth
@@ -27,37 +29,6 @@ def number(estimator, name: str, most: float = math.inf) -> float:
 
 class GrowthParameters:
     """The parameters that limit a tree of DPDT and what is offered to it."""
-
-    def __init__(
-        self,
-        max_depth=3,
-        *,
-        cart_nodes_list=(8, 8, 8),
-        generator="cart",
-        alpha=0.0,
-        penalty="visits",
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        min_impurity_decrease=0.0,
-        max_features=None,
-        time_limit=None,
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.max_depth = max_depth
-        self.cart_nodes_list = cart_nodes_list
-        self.generator = generator
-        self.alpha = alpha
-        self.penalty = penalty
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_features = max_features
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list
@@ -104,3 +75,40 @@ class GrowthParameters:
         raise OptreeError(
             f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
         )
+
+
+class NumericRows:
+    """How rows of numbers are read: float64, finite or missing."""
+
+    def _rows(self, X, y="no_validation", *, reset: bool):
+        """X as float64[n, p], finite or missing; and y."""
+        arguments = {} if isinstance(y, str) else {"y": y}
+        if arguments and isinstance(self, RegressorMixin):
+            arguments["y_numeric"] = True
+        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
+        X, y = checked if arguments else (checked, None)
+        if np.isinf(X).any():
+            column = int(np.isinf(X).any(axis=0).argmax())
+            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
+            infinite = int(np.isinf(X[:, column]).sum())
+            raise OptreeError(
+                f"X: column {name!r} has {infinite} infinity; give finite numbers, or NaN where they are missing"
+            )
+        return X, y
+
+    def _weighted(self, X: np.ndarray, y: np.ndarray, sample_weight):
+        """The rows of positive weight with their weights, None if these are one."""
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+        kept = weight > 0
+        if not kept.all():
+            X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
+        return X, y, None if (weight == 1).all() else weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
