@@ -13,6 +13,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/encode.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/fit.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -21,6 +22,7 @@ rule all:
     input:
         RECORDS,  # named, or a record that went missing would not be missed while the tables are there
         rules.collect.output,
+        rules.collect_fits.output if FITS else [],
         rules.tables.output,
         expand(rules.comparison.output, table=COMPARISONS),
         expand(rules.paper_table.output, table=PAPER_TABLES),

@@ -42,7 +42,7 @@ class Dataset:
     file, file_sha256 : str
         The raw file in a mirror directory, and the sha256 of its uncompressed bytes.
     rows, features, classes : int
-        The expected shape, after ``drop``.
+        The expected shape, after ``drop``. No classes: the target is a number.
     sha256 : tuple of str
         The sha256 of the canonical content (:mod:`optree.datasets.content`): one for each way in which a source
         writes the same data, none if it is not known yet.
@@ -144,7 +144,7 @@ def _dataset(row: dict) -> Dataset:
     values = dict(row)
     values.update({key: tuple(row[key].split()) for key in _LISTS})
     for key in _COUNTS:
-        if not (row[key].isdecimal() and int(row[key]) > 0):
+        if not (row[key].isdecimal() and (int(row[key]) > 0 or key == "classes")):
             raise OptreeError(f"dataset {row['name']}: {key} = {row[key]!r}: a positive whole number is needed")
         values[key] = int(row[key])
     return Dataset(**values)

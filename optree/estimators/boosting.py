@@ -75,7 +75,7 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
     """What the classifier and the regressor share. Scores are float64[n, outputs]."""
 
     # What boosted trees leave as it is.
-    generator, penalty, min_weight_fraction_leaf, min_impurity_decrease = "cart", "visits", 0.0, 0.0
+    generator, penalty, min_weight_fraction_leaf, min_impurity_decrease, bounds = "cart", "visits", 0.0, 0.0, True
 
     def __init__(
         self,

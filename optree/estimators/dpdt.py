@@ -58,6 +58,9 @@ _PARAMETERS = """
         Threads, which share the splits of the root; the tree is the same for any number. Each needs memory for some
         copies of X.
 
+    bounds : bool, default=True
+        Leave out what cannot change the tree. Without, ``counters_`` are the paper's.
+
     Attributes
     ----------
     tree_ : optree.tree.Tree
@@ -72,6 +75,7 @@ _PARAMETERS = """
         Loss and penalty of ``tree_`` on the training rows, in rows (of a regression: as a sum).
     counters_ : dict of str to int
         "iterations": nodes, splits and leaves, of the CARTs that were fitted; or splits offered, or looked ahead from.
+        "splits": splits alone.
     search_seconds_ : float
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -108,6 +112,7 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         time_limit=None,
         random_state=None,
         n_jobs=None,
+        bounds=True,
     ):
         self.max_depth = max_depth
         self.cart_nodes_list = cart_nodes_list
@@ -122,6 +127,7 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.bounds = bounds
 
     def _fit(self, X, y, classes: int, sample_weight):
         """Search on the rows of positive weight; y are class indices, or the target."""
@@ -136,7 +142,7 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
         self._path = AlphaPath(path, sample, rows, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
-        self.status_, self.counters_ = path.status, {"iterations": path.fitted}
+        self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
         if path.status != "heuristic":
             text = f"the search was ended by its {path.status}; the trees are the best of the root splits that are done"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)

@@ -51,6 +51,7 @@ class GrowthParameters:
             number(self, "min_impurity_decrease"),
             seed,
             self.penalty == "splits",
+            bounds=bool(self.bounds),
             generator=self.generator,
         )
 

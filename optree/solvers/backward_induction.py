@@ -10,7 +10,7 @@ import numpy as np
 
 from optree.budget import Budget, Clock, Pace
 from optree.solvers.growth import Growth, rules_of
-from optree.solvers.kernels.cart_nodes import DEPTH, FITTED, NODE, OFFERED, SPLITS, TOP, Machine
+from optree.solvers.kernels.cart_nodes import DEPTH, FITTED, NODE, OFFERED, SPLITS, STATES, TOP, Machine
 from optree.solvers.kernels.cart_scan import BLOCK
 from optree.solvers.kernels.dpdt_search import ASKS, CART, DONE, FRAME, LAST, NEXT, NO_ROOM, OPEN, search
 from optree.solvers.kernels.presorted import Sample
@@ -32,7 +32,9 @@ class Path:
     feature, threshold, left, right : array
         Splits: ``X[:, feature] <= threshold`` goes to the split ``left``, the rest to ``right``.
     fitted : int
-        Nodes, splits and leaves, of the CARTs fitted.
+        Nodes, splits and leaves, of the CARTs fitted; of other generators, splits offered or looked ahead from.
+    offered : int
+        Splits alone.
     status : str
         "heuristic", or the limit that ended the search.
     """
@@ -45,6 +47,7 @@ class Path:
     left: np.ndarray
     right: np.ndarray
     fitted: int
+    offered: int
     status: str
 
     @property
@@ -109,7 +112,7 @@ class _Search:
             split_threshold=np.empty(_ROOM),
             split_left=np.empty(_ROOM, np.int64),
             split_right=np.empty(_ROOM, np.int64),
-            state=np.array([0, 0, 0, 0, 0, -1], np.int64),
+            state=np.array([0, 0, 0, 0, 0, -1, 0], np.int64),
             random=np.array([1, seed], np.uint64),
         )
         machine.frame[0]["stop"], machine.frame[0]["n_features"], machine.frame[0]["phase"] = n, p, OPEN
@@ -170,6 +173,11 @@ class _Search:
     def fitted(self) -> int:
         return sum(int(machine.state[FITTED]) for machine in self.machines)
 
+    def _offered(self) -> int:
+        if self.rules.generator != CART:
+            return self.fitted
+        return (self.fitted - sum(int(machine.state[STATES]) for machine in self.machines)) // 2
+
     def _share(self, threads: int) -> None:
         """Let threads take the root's splits, one after another, in order."""
         first = self.machines[0]
@@ -227,6 +235,7 @@ class _Search:
             np.array(link, np.int64),
             *map(np.concatenate, zip(*splits, strict=True)),
             fitted=self.fitted,
+            offered=self._offered(),
             status=self.status or "heuristic",
         )
 

@@ -16,6 +16,12 @@ if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RU
     COMPARISONS.append("ablation")
 
 
+def measured(_):
+    """What a paper's tables and figures are made of."""
+    fitted = {"fits": rules.collect_fits.output.records} if FITS else {}
+    return {"records": rules.collect.output.records, **fitted}
+
+
 rule collect:
     # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
     input:
@@ -83,7 +89,7 @@ rule comparison:
 
 rule paper_table:
     input:
-        records=rules.collect.output.records,
+        unpack(measured),
         printed=PRINTED,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),

@@ -1,6 +1,7 @@
 """What all rules share: the checked configuration, the runs it asks for, and the names of files."""
 
 import fcntl
+import json
 import os
 import re
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 from snakemake.utils import Paramspace
 
-from optree.bench import schema
+from optree.bench import fits, schema
 from optree.bench.environment import code_digest
 from optree.bench.peers import read_all
 from optree.bench.plan import cell, plan
@@ -30,13 +31,13 @@ def checked():
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_all(PEERS_FOLDER)
-        return datasets, peers, plan(config, datasets, peers)
+        return datasets, peers, plan(config, datasets, peers), fits.plan(config, datasets)
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 
 
-TABLE, PEERS, RUNS = checked()
+TABLE, PEERS, RUNS, FITS = checked()
 RESULTS = f"results/{config['name']}"
 
 # One row per run: the wildcards of a run are its readable name.
@@ -64,7 +65,7 @@ REFERENCE = config.get("reference")
 CELLS = list(
     dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
 )
-DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
+DATASETS = list(dict.fromkeys(job.dataset for job in [*RUNS, *FITS]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()

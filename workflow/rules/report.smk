@@ -69,7 +69,7 @@ rule trees:
 
 rule paper_figure:
     input:
-        records=rules.collect.output.records,
+        unpack(measured),
         printed=PRINTED,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
-from optree.bench import papers, plots
+from optree.bench import fits, papers, plots
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    make = papers.get(snakemake.params.paper).figures[snakemake.wildcards.figure]
-    figure = make(Path(snakemake.params.folder), frame(load(snakemake.input.records)))
+    paper, inputs = papers.get(snakemake.params.paper), snakemake.input
+    more = [fits.frame(load(inputs.fits) if hasattr(inputs, "fits") else [])] if paper.fits else []
+    figure = paper.figures[snakemake.wildcards.figure](
+        Path(snakemake.params.folder), frame(load(inputs.records)), *more
+    )
     for path in snakemake.output:
         plots.save(figure, path)

@@ -31,12 +31,15 @@ class Paper:
         as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
+    fits : bool
+        All these functions take the fits as well, as :func:`optree.bench.fits.frame` gives them.
     """
 
     name: str
     title: str
     tables: Mapping[str, Callable[[Path, pd.DataFrame], Table]]
     figures: Mapping[str, Callable[[Path, pd.DataFrame], Figure]] = field(default_factory=dict)
+    fits: bool = False
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -42,7 +42,7 @@ NODE = np.dtype(
 )
 
 # Entries of Machine.state.
-DEPTH, TOP, SPLITS, FITTED, NODES, OFFERED = range(6)
+DEPTH, TOP, SPLITS, FITTED, NODES, OFFERED, STATES = range(7)
 
 
 class Rules(NamedTuple):
@@ -87,7 +87,7 @@ class Machine(NamedTuple):
     split_threshold: np.ndarray  # float64[size]
     split_left: np.ndarray  # int64[size], the split below, -1 for a leaf
     split_right: np.ndarray  # int64[size]
-    state: np.ndarray  # int64[6]; OFFERED: splits offered to the state that asked, -1 before
+    state: np.ndarray  # int64[7]; OFFERED: splits offered to the state that asked, -1 before; STATES: CARTs fitted
     random: np.ndarray  # uint64[2], the generator, and the seed
 
 

@@ -28,6 +28,7 @@ from optree.solvers.kernels.cart_nodes import (
     FITTED,
     OFFERED,
     SPLITS,
+    STATES,
     TOP,
     column_of,
     divide,
@@ -169,6 +170,7 @@ def first_of_last(sample, rules, machine, root):
     if node["loss"] <= rules.slack:
         return
     machine.state[FITTED] += 1
+    machine.state[STATES] += 1
     if node["feature"] < 0:
         return
     machine.state[FITTED] += 2
@@ -253,6 +255,7 @@ def search(sample, rules, machine, quota):
                         n_actions = grow(sample, rules, machine, root, below)
                 if not last and machine.node[0]["loss"] > rules.slack:
                     state[FITTED] += 1 + 2 * n_actions
+                    state[STATES] += 1
             elif state[OFFERED] < 0:
                 return ASKS
             else:
