@@ -13,6 +13,12 @@ from optree.bench import fit, models
 from optree.bench.fit import Fit
 from optree.errors import OptreeError, choice
 
+_COLUMNS = [
+    *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
+    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds"),
+    *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface"),
+]
+
 
 def plan(config: Mapping, datasets) -> list[Fit]:
     """The fits, each once, in the order of the configuration.
@@ -56,6 +62,12 @@ def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
     return records
 
 
+def read(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
+    """``fits``, the frame of the records that :func:`collect` wrote; nothing if there is no such file."""
+    lines = [line for path in paths for line in Path(path).read_text().splitlines()]
+    return {"fits": frame(map(json.loads, lines))} if lines else {}
+
+
 def frame(records: Iterable[dict]) -> pd.DataFrame:
     """A row for each fit, sorted by dataset, model and split; lists of stages and trials as they are."""
     rows = [
@@ -86,7 +98,5 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
         }
         for record in records
     ]
-    columns = list(rows[0]) if rows else ["dataset", "model", "split"]
-    table = pd.DataFrame(rows, columns=columns).sort_values(["dataset", "model", "split"]).reset_index(drop=True)
-    whole = [name for name in ("iterations", "splits_offered", "splits", "depth") if name in table]
-    return table.astype(dict.fromkeys(whole, "Int64"))
+    table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(["dataset", "model", "split"]).reset_index(drop=True)
+    return table.astype(dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64"))

@@ -16,12 +16,6 @@ if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RU
     COMPARISONS.append("ablation")
 
 
-def measured(_):
-    """What a paper's tables and figures are made of."""
-    fitted = {"fits": rules.collect_fits.output.records} if FITS else {}
-    return {"records": rules.collect.output.records, **fitted}
-
-
 rule collect:
     # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
     input:
@@ -89,8 +83,9 @@ rule comparison:
 
 rule paper_table:
     input:
-        unpack(measured),
+        records=rules.collect.output.records,
         printed=PRINTED,
+        fits=FIT_TABLE,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(

@@ -65,6 +65,7 @@ REFERENCE = config.get("reference")
 CELLS = list(
     dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
 )
+FIT_TABLE = [f"{RESULTS}/tables/fits.jsonl"] if FITS else []
 DATASETS = list(dict.fromkeys(job.dataset for job in [*RUNS, *FITS]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.

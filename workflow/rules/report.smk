@@ -69,8 +69,9 @@ rule trees:
 
 rule paper_figure:
     input:
-        unpack(measured),
+        records=rules.collect.output.records,
         printed=PRINTED,
+        fits=FIT_TABLE,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",
         report(

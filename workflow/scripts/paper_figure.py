@@ -7,10 +7,8 @@ from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    paper, inputs = papers.get(snakemake.params.paper), snakemake.input
-    more = [fits.frame(load(inputs.fits) if hasattr(inputs, "fits") else [])] if paper.fits else []
-    figure = paper.figures[snakemake.wildcards.figure](
-        Path(snakemake.params.folder), frame(load(inputs.records)), *more
-    )
+    make = papers.get(snakemake.params.paper).figures[snakemake.wildcards.figure]
+    runs, more = frame(load(snakemake.input.records)), fits.read(snakemake.input.fits)
+    figure = make(Path(snakemake.params.folder), runs, **more)
     for path in snakemake.output:
         plots.save(figure, path)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
+from optree.bench.fits import frame
 from optree.bench.formats import Table
 from optree.bench.papers import dpdt_figures
 from optree.bench.papers.spec import Paper, read
@@ -91,7 +93,7 @@ def table_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
     """KDD Cup 99 at depth 10: test accuracy, and what DPDT takes as a multiple of CART's."""
     models = {"DPDT-(4,)": "dpdt-10-4", "DPDT-(4,4)": "dpdt-10-4-4", "CART": "cart-10"}
     rows = {row["model"]: row for row in read(folder / "table3.csv")}
-    names = fits.loc[fits["model"].eq("cart-10"), "dataset"].unique() if len(fits) else []
+    names = fits.loc[fits["model"].eq("cart-10"), "dataset"].unique()
     for dataset in names if len(names) else ["kddcup99-tenth"]:
         cart, printed_cart = _one(fits, dataset, models["CART"], "0"), rows["CART"]
         for name, model in models.items():
@@ -173,7 +175,7 @@ _TABLES = {
 }
 
 
-def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
+def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
     """A comparison with the DPDT paper.
 
     Parameters
@@ -184,10 +186,11 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFra
         The printed numbers, ``resources/papers/dpdt``.
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
-    fits : pandas.DataFrame
+    fits : pandas.DataFrame, optional
         From :func:`optree.bench.fits.frame`.
     """
     title, make = _TABLES[table]
+    fits = frame([]) if fits is None else fits
     data = pd.DataFrame(make(Path(folder), runs, fits), columns=_COLUMNS)
     for note in read(Path(folder) / "notes.csv"):
         same = data["verdict"].ne("not run") if note["verdict"] else pd.Series(True, data.index)
@@ -203,14 +206,9 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFra
     return Table(f"DPDT (KDD 2025), {title}", data, data, (f"Verdicts: {meanings}.",), f"{len(data)} claims: {tally}.")
 
 
-def _table(name: str):
-    return lambda folder, runs, fits: compare(name, folder, runs, fits)
-
-
 PAPER = Paper(
     name="dpdt",
     title="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
-    tables={name: _table(name) for name in _TABLES},
+    tables={name: partial(compare, name) for name in _TABLES},
     figures=dpdt_figures.FIGURES,
-    fits=True,
 )

@@ -10,6 +10,7 @@ from matplotlib import rc_context
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from optree.bench.fits import frame
 from optree.bench.panels import STYLE
 from optree.views import PALETTE
 
@@ -23,10 +24,14 @@ def _empty(text: str) -> Figure:
     return figure
 
 
+def _given(fits: pd.DataFrame | None) -> pd.DataFrame:
+    return frame([]) if fits is None else fits
+
+
 @rc_context(STYLE)
-def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Figure:
+def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """The board of XOR: what trees of depth 2 say everywhere, and at what cost."""
-    boards = [row for _, row in fits.iterrows() if row["surface"]] if len(fits) else []
+    boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
     if not boards:
         return _empty("no fits on two columns")
     figure = Figure(figsize=(2.3 * len(boards) + 0.4, 2.7))
@@ -80,9 +85,10 @@ def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 @rc_context(STYLE)
-def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Figure:
+def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Random search: test score of the best on validation rows, against iterations and against time."""
-    searches = fits[fits["trials"].map(len) > 1] if len(fits) else fits
+    fits = _given(fits)
+    searches = fits[fits["trials"].map(len) > 1]
     if searches.empty:
         return _empty("no random searches")
     figure = Figure(figsize=(7.2, 3.0))
@@ -103,13 +109,12 @@ def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Figure:
 
 
 @rc_context(STYLE)
-def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Figure:
+def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Boosting: test accuracy as a multiple of a single CART's of depth 3, against the number of trees."""
-    alone, boosted = {}, fits
-    if len(fits):
-        alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
-        beside = [cell in alone for cell in zip(fits["dataset"], fits["split"], strict=True)]
-        boosted = fits[(fits["staged"].map(len) > 0) & beside]
+    fits = _given(fits)
+    alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
+    beside = [cell in alone for cell in zip(fits["dataset"], fits["split"], strict=True)]
+    boosted = fits[(fits["staged"].map(len) > 0) & beside]
     if boosted.empty:
         return _empty("no boosted trees beside a CART")
     figure = Figure(figsize=(7.2, 3.0))

@@ -28,18 +28,16 @@ class Paper:
         One line, for people.
     tables : mapping of str to callable
         A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
-        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there.
+        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there. Where a
+        configuration asks for fits, they come as ``fits``: :func:`optree.bench.fits.read`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
-    fits : bool
-        All these functions take the fits as well, as :func:`optree.bench.fits.frame` gives them.
     """
 
     name: str
     title: str
-    tables: Mapping[str, Callable[[Path, pd.DataFrame], Table]]
-    figures: Mapping[str, Callable[[Path, pd.DataFrame], Figure]] = field(default_factory=dict)
-    fits: bool = False
+    tables: Mapping[str, Callable[..., Table]]
+    figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
 
 
 def read(path: Path) -> list[dict[str, str]]:
