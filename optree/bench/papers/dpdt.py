@@ -57,11 +57,12 @@ def _accuracy(row: str, model: str, claim: str, printed: str, value, percent: bo
 
 
 def _count(row: str, model: str, claim: str, printed: str, value) -> dict:
-    """A claim about an amount of work; of more than three digits the paper prints three."""
+    """A claim about an amount of work; where it ends in 0, it is printed to three digits."""
     if value is None or pd.isna(value):
         return _claim(row, model, claim, printed)
     value, paper = int(value), float(printed)
-    fit = agreement(f"{int(paper):.2e}" if paper >= 1000 else printed, Fraction(value))
+    three = f"{int(paper):.2e}" if paper >= 1000 and printed.endswith("0") else printed
+    fit = agreement(printed, Fraction(value)) or agreement(three, Fraction(value))
     verdict = fit or ("within 3 %" if abs(value / paper - 1) <= _SAME_WORK else "not reproduced")
     return _claim(row, model, claim, printed, str(value), f"{100 * (value / paper - 1):+.1f} %", verdict)
 

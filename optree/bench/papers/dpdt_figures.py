@@ -113,7 +113,7 @@ def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
     """Boosting: test accuracy as a multiple of a single CART's of depth 3, against the number of trees."""
     fits = _given(fits)
     alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
-    beside = [cell in alone for cell in zip(fits["dataset"], fits["split"], strict=True)]
+    beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
     boosted = fits[(fits["staged"].map(len) > 0) & beside]
     if boosted.empty:
         return _empty("no boosted trees beside a CART")
