@@ -29,7 +29,7 @@ class Dataset:
     identifier : str
         The generator's name; the id on OpenML; for ``mirror`` the id in the UCI repository, for the reader only.
     version : str
-        The version that OpenML must state.
+        The version that OpenML must state, if it is known.
     target : str
         The column of the class.
     columns : tuple of str
@@ -75,8 +75,8 @@ class Dataset:
                 raise self.error(f"sha256 {digest!r}: 64 hexadecimal digits in lower case are accepted")
 
     def _check_source(self):
-        if self.source == "openml" and not (self.identifier.isdecimal() and self.version.isdecimal()):
-            raise self.error(f"identifier = {self.identifier!r}, version = {self.version!r}: OpenML needs two numbers")
+        if self.source == "openml" and not (self.identifier.isdecimal() and (self.version or "1").isdecimal()):
+            raise self.error(f"identifier = {self.identifier!r}, version = {self.version!r}: OpenML has numbers")
         if self.source == "builtin" and not self.identifier:
             raise self.error("identifier is empty: the name of a generator is needed")
         if self.source == "mirror" and not self.file:
