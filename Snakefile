@@ -14,6 +14,7 @@ include: "workflow/rules/encode.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/forest.smk"
 include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/fit.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -22,6 +23,7 @@ rule all:
     input:
         RECORDS,  # named, or a record that went missing would not be missed while the tables are there
         rules.collect.output,
+        rules.collect_fits.output if FITS else [],
         rules.tables.output,
         expand(rules.comparison.output, table=COMPARISONS),
         expand(rules.paper_table.output, table=PAPER_TABLES),

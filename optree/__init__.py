@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 _ESTIMATORS = (
     "BranchesClassifier",
     "DL85Classifier",
+    "DPDTGradientBoostingClassifier",
+    "DPDTGradientBoostingRegressor",
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "GOSDTClassifier",

@@ -106,14 +106,56 @@ def offered(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
     return made
 
 
-def optimum(X, y, weights, classes, nodes, depth, alpha, per_split=False, least=1, slack=0.0, whole=1.0):
-    """The least loss + alpha * price over all trees of splits that CART offers: by trying them all."""
+def left_over(y, weights, classes, parts):
+    """Impurity times weight in these parts of the rows, as `cuts` rates it; and the loss."""
+    after = 0.0
+    for rows in reversed(parts):  # from the right, as rounded there
+        after += weights[rows].sum() * impurity(y[rows], weights[rows], classes)
+    return after, sum(loss(y[rows], weights[rows], classes) for rows in parts)
+
+
+def offered_by(generator, X, y, weights, classes, most, last, least=1):
+    """The splits that another generator than CART offers to a state."""
+    if impurity(y, weights, classes) <= 2**-52:
+        return []
+    found = []
+    for _, feature, threshold in cuts(X, y, weights, classes, least):
+        left = X[:, feature] <= threshold
+        key = left_over(y, weights, classes, [left, ~left])[0]
+        if generator == "lookahead" and not last:
+            key = 0.0
+            for side in (left, ~left):
+                part, w = y[side], weights[side]
+                below = [
+                    left_over(part, w, classes, [a := X[side][:, f] <= t, ~a])[0]
+                    for _, f, t in cuts(X[side], part, w, classes, least)
+                ]
+                pure = impurity(part, w, classes) <= 2**-52
+                key += w.sum() * impurity(part, w, classes) if pure or not below else min(below)
+        found.append((round(key, 9), feature, threshold))
+    if generator == "exhaustive":
+        return [cut[1:] for cut in found]
+    if generator == "top_features":
+        found = [
+            min((c for c in found if c[1] == f), key=lambda c: (c[0], c[2])) for f in sorted({c[1] for c in found})
+        ]
+    return [cut[1:] for cut in sorted(found)[:most]]
+
+
+def optimum(
+    X, y, weights, classes, nodes, depth, alpha, per_split=False, least=1, slack=0.0, whole=1.0, generator="cart"
+):
+    """The least loss + alpha * price over all trees of splits that are offered: by trying them all."""
     best = Fraction(loss(y, weights, classes))
     if depth == 0 or best <= slack:
         return best
     price = alpha * (1 if per_split else Fraction(weights.sum()))
-    rest = nodes[1:], depth - 1, alpha, per_split, least, slack, whole
-    for feature, threshold in offered(X, y, weights, classes, max([2, *nodes[:1]]), least, slack, whole):
+    rest = nodes[1:], depth - 1, alpha, per_split, least, slack, whole, generator
+    if generator == "cart":
+        splits = offered(X, y, weights, classes, max([2, *nodes[:1]]), least, slack, whole)
+    else:
+        splits = offered_by(generator, X, y, weights, classes, max([1, *nodes[:1]]), depth == 1, least)
+    for feature, threshold in splits:
         left = X[:, feature] <= threshold
         below = sum(optimum(X[side], y[side], weights[side], classes, *rest) for side in (left, ~left))
         best = min(best, price + below)

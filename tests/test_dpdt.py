@@ -17,7 +17,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from optree import solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.backward_induction import Growth, _Search, solve
+from optree.solvers.backward_induction import _Search, solve
+from optree.solvers.growth import Growth
 from optree.solvers.presort import presort
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -104,6 +105,53 @@ def test_the_best_of_all_trees_of_offered_splits(per_split):
         assert same(path, search(*rows, threads=3, per_split=per_split, min_samples_leaf=least))
         if weights is None or least == 1:
             assert same(path, search(*rows, merge=True, per_split=per_split, min_samples_leaf=least))
+
+
+@pytest.mark.parametrize("generator", ["top", "top_features", "lookahead", "exhaustive"])
+@pytest.mark.parametrize("regression", [False, True])
+def test_other_splits_that_can_be_offered(generator, regression):
+    """Against plain ones, at every alpha; alone, in threads, with equal rows merged."""
+    for seed in seeds(100 if generator.startswith("top") else 50):
+        X, y, weights, classes = random_rows(seed)
+        X, y, weights = X[:14], y[:14], None if weights is None else np.ceil(weights[:14]) + 1
+        ones = np.ones(len(y)) if weights is None else weights
+        if regression:
+            y, classes = np.random.RandomState(seed).standard_normal(len(y)), 0
+            y -= np.average(y, weights=ones)
+        nodes, depth, least = NODES[seed % len(NODES)], 1 + seed % (2 if generator == "exhaustive" else 3), 1 + seed % 2
+        rows = X, y, weights, classes, nodes, depth
+        path = search(*rows, min_samples_leaf=least, generator=generator)
+        for alpha in ALPHAS:
+            best = optimum(X, y, ones, classes, nodes, depth, alpha, False, least, generator=generator)
+            assert float(cost(path, alpha, ones.sum())) == pytest.approx(float(best), rel=1e-9, abs=1e-9), (seed, alpha)
+        assert same(path, search(*rows, min_samples_leaf=least, generator=generator, threads=3))
+        if weights is None and not regression and least == 1:
+            assert same(path, search(*rows, merge=True, generator=generator))
+
+
+def test_all_splits_give_the_optimum():
+    """That of the oracle, over thresholds as features, and never more than with fewer splits."""
+    for seed in seeds(60):
+        X, y, _, classes = random_rows(seed)
+        cut = sorted(
+            {(j, v) for j in range(X.shape[1]) for v in X[:, j]} - {(j, X[:, j].max()) for j in range(X.shape[1])}
+        )
+        if not 0 < len(cut) < 40:
+            continue
+        problem = make(np.column_stack([X[:, j] <= v for j, v in cut]).astype(int), y, [2] * len(cut), classes)
+        best = solvers.get("exhaustive").solve(problem, Objective.of("0", max_depth=2))
+        path = search(X, y, None, classes, (), 2, generator="exhaustive")
+        assert path.loss[-1] == best.cost_in_rows, seed
+        for generator in ("cart", "top", "top_features", "lookahead"):
+            assert path.loss[-1] <= search(X, y, None, classes, (3, 3), 2, generator=generator).loss[-1]
+
+
+def test_looking_ahead_finds_parity_at_once():
+    random = np.random.RandomState(0)
+    X = random.random_sample((400 if COMPILED else 40, 2))
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)).astype(int)
+    assert search(X, y, None, 2, (), 2, generator="lookahead").loss[-1] == 0
+    assert search(X, y, None, 2, (), 2).loss[-1] > len(y) / 8
 
 
 def test_the_same_for_squared_error():

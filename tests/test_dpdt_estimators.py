@@ -206,6 +206,62 @@ def test_rows_that_are_hard_on_numbers(model):
     assert np.array_equal(model().fit(extreme, [0, 1, 2, 2]).predict(extreme), [0, 1, 2, 2])
 
 
+@BOTH
+def test_missing_values_go_where_scikit_learn_sends_them(model):
+    """The greedy tree is CART's, told of both sides for each threshold; with more splits offered it is no worse."""
+    greedy, same = DecisionTreeRegressor if model is DPDTreeRegressor else DecisionTreeClassifier, 0
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        X = random.random_sample((400, 4)).astype(np.float32).astype(float)
+        signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * random.standard_normal(400)
+        gone = random.random_sample(X.shape) < [0.3, 0.1, 0.0, 0.2]
+        signal += gone[:, 0] * (0.5 if seed % 2 else -0.5)
+        X[gone] = np.nan
+        y = signal if model is DPDTreeRegressor else np.digitize(signal, [0.6, 0.9])
+        weights = random.randint(1, 3, 400) if seed % 3 == 0 else None
+        cart = greedy(max_depth=3, min_samples_leaf=9, random_state=0)
+        mine = model(3, cart_nodes_list=(), min_samples_leaf=9).fit(X, y, weights)
+        both_ways = np.column_stack([np.where(gone, 9.0, X), np.where(gone, -9.0, X)])
+        same += np.allclose(mine.predict(X), cart.fit(both_ways, y, weights).predict(both_ways))
+        assert mine.score(X, y, weights) == pytest.approx(cart.fit(X, y, weights).score(X, y, weights), abs=0.015), seed
+        assert model(3, min_samples_leaf=9).fit(X, y, weights).cost_ <= mine.cost_
+        again = ThresholdEncoder.from_dict(json.loads(json.dumps(mine.encoder_.to_dict())))
+        assert np.array_equal(mine.tree_.apply(again.transform(X)), mine.apply(X))
+    assert same >= 18 or model is DPDTreeClassifier  # where classes are counted it draws among equal splits
+
+
+def test_what_missing_values_look_like():
+    X = np.array([[np.nan, 1.0], [np.nan, 2.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0], [4.0, 2.0]])
+    model = DPDTreeClassifier(1).fit(X, [1, 1, 0, 0, 0, 0])
+    assert model.export_text() == "x0 > 4 or missing: 1 (2)\nx0 <= 4: 0 (4)"
+    model = DPDTreeClassifier(1).fit(X, [1, 1, 1, 0, 0, 0])
+    assert model.export_text() == "x0 > 1.5: 0 (3)\nx0 <= 1.5 or missing: 1 (3)"
+    assert model.predict([[np.nan, 0.0], [9.0, np.nan]]).tolist() == [1, 0]
+    nothing = DPDTreeRegressor().fit(np.full((4, 2), np.nan), np.arange(4.0))
+    assert nothing.predict([[np.nan, 3.0]]) == [1.5]
+
+
+@BOTH
+@pytest.mark.parametrize("generator", ["top", "top_features", "lookahead", "exhaustive"])
+def test_other_generators(model, generator):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:120, :4], y[:120] if model is DPDTreeRegressor else y[:120] > 140
+    few = model(2, cart_nodes_list=(3, 3), generator=generator).fit(X, y)
+    assert few.counters_["iterations"] > 0
+    assert few.cost_ <= model(1, cart_nodes_list=()).fit(X, y).cost_
+    assert model(2, generator="exhaustive").fit(X, y).cost_ <= few.cost_ + 1e-9
+    assert few.export_text() == model(2, cart_nodes_list=(3, 3), generator=generator, n_jobs=2).fit(X, y).export_text()
+
+
+def test_a_limit_while_looking_ahead_leaves_a_tree():
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((20000, 5)), random.randint(2, size=20000)
+    with pytest.warns(ConvergenceWarning, match="ended by its time_limit"):
+        model = DPDTreeClassifier(3, cart_nodes_list=(), generator="lookahead", time_limit=0.2).fit(X, y)
+    assert model.search_seconds_ < 5
+    assert len(model.predict(X)) == len(X)
+
+
 def test_a_target_far_from_zero():
     X = np.arange(100.0)[:, None]
     y = 1e8 + (X[:, 0] // 25)
@@ -215,12 +271,13 @@ def test_a_target_far_from_zero():
 @pytest.mark.parametrize(
     ("X", "parameters", "words"),
     [
-        ([[np.nan], [1.0], [2.0]], {}, ["'x0'", "1 missing values (NaN)"]),
+        ([[np.inf], [1.0], [np.nan]], {}, ["'x0'", "1 infinity", "NaN"]),
         (pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, np.inf, 3]}), {}, ["'b'", "1 infinity"]),
         ([[0.0], [1.0], [2.0]], {"max_depth": 0}, ["max_depth", "0", ">= 1"]),
         ([[0.0], [1.0], [2.0]], {"max_depth": None}, ["max_depth", "None"]),
         ([[0.0], [1.0], [2.0]], {"cart_nodes_list": 8}, ["cart_nodes_list", "8", "sequence"]),
         ([[0.0], [1.0], [2.0]], {"cart_nodes_list": (8, 0)}, ["cart_nodes_list", "(8, 0)"]),
+        ([[0.0], [1.0], [2.0]], {"generator": "greedy"}, ["generator", "'greedy'", "top_features"]),
         ([[0.0], [1.0], [2.0]], {"alpha": -1}, ["alpha", "-1", ">= 0"]),
         ([[0.0], [1.0], [2.0]], {"alpha": np.nan}, ["alpha", "nan"]),
         ([[0.0], [1.0], [2.0]], {"penalty": "nodes"}, ["penalty", "'nodes'", "visits, splits"]),

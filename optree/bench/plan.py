@@ -82,6 +82,8 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
     for dataset in experiment["datasets"]:
         if dataset not in datasets:
             raise choice("dataset", dataset, sorted(datasets))
+        if isinstance(datasets, Mapping) and not datasets[dataset].classes:
+            raise OptreeError(f"dataset {dataset!r} has a number for its target; ask for it in fits")
     for encoding in experiment["encodings"]:
         if encoding not in encodings:
             raise choice("encoding", encoding, sorted(encodings))

@@ -70,6 +70,20 @@ def _monks(number: int) -> dict[str, Sequence]:
     return _table([f"a{i}" for i in range(1, 7)], [(*robot, int(_MONKS[number](robot))) for robot in robots])
 
 
+def _xor_board() -> dict[str, Sequence]:
+    """Ten thousand points of the unit square, and whether they are in one of two quarters that touch in a corner."""
+    points = np.random.RandomState(0).random_sample((10_000, 2))
+    return _table(["x", "y"], [(x, y, int(2 * x) ^ int(2 * y)) for x, y in points.tolist()])
+
+
+def _diabetes() -> dict[str, Sequence]:
+    """Ten measures of patients, and a number for how a disease went on; inside scikit-learn."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(scaled=False)
+    return dict(zip([*data.feature_names, "class"], [*data.data.T, data.target], strict=True))
+
+
 def points_of_bucketization() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """77 points of two classes in four quadrants, five of them astray: Theorem 3.1 of GOSDT (ICML 2020) rebuilt.
 
@@ -121,4 +135,6 @@ _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     "wine": partial(_scikit_learn, "wine"),
     "breast_cancer": partial(_scikit_learn, "breast_cancer"),
     "digits": partial(_scikit_learn, "digits"),
+    "diabetes": _diabetes,
+    "xor-board": _xor_board,
 }

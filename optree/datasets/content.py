@@ -103,6 +103,9 @@ def verify(table: Table, dataset: Dataset) -> None:
     classes = table.y.nunique()
     if len(table.y) == 0 or classes < 2:
         raise dataset.error(f"{len(table.y)} rows and {classes} classes; at least two classes are needed")
+    if not dataset.classes:  # the target is a number
+        classes = 0
+        _numbers(dataset, dataset.target, list(table.y))
     found = {"rows": len(table.X), "features": len(table.X.columns), "classes": classes}
     for key, value in found.items():
         if value != getattr(dataset, key):

@@ -37,7 +37,7 @@ def read(dataset: Dataset, timeout_seconds: float) -> dict[str, Sequence]:
             raise dataset.error(f"{where}: {type(error).__name__}: {error}") from error
         finally:
             openml.config.set_root_cache_directory(shared_cache)
-    if str(version) != dataset.version:
+    if dataset.version and str(version) != dataset.version:
         raise dataset.error(f"{where}: version: expected {dataset.version}, found {version}")
     names = rename(dataset, [str(name) for name in frame.columns])
     return {name: frame.iloc[:, j].to_numpy(object, na_value=None) for j, name in enumerate(names)}

@@ -30,7 +30,7 @@ class Dataset:
     identifier : str
         The generator's name; the id on OpenML; for ``mirror`` the id in the UCI repository, for the reader only.
     version : str
-        The version that OpenML must state.
+        The version that OpenML must state, if it is known.
     target : str
         The column of the class.
     columns : tuple of str
@@ -44,7 +44,7 @@ class Dataset:
     file, file_sha256 : str
         The raw file in a mirror directory, and the sha256 of its uncompressed bytes.
     rows, features, classes : int
-        The expected shape, after ``drop``.
+        The expected shape, after ``drop``. No classes: the target is a number.
     sha256 : tuple of str
         The sha256 of the canonical content (:mod:`optree.datasets.content`): one for each way in which a source
         writes the same data, none if it is not known yet.
@@ -77,8 +77,8 @@ class Dataset:
                 raise self.error(f"sha256 {digest!r}: 64 hexadecimal digits in lower case are accepted")
 
     def _check_source(self):
-        if self.source == "openml" and not (self.identifier.isdecimal() and self.version.isdecimal()):
-            raise self.error(f"identifier = {self.identifier!r}, version = {self.version!r}: OpenML needs two numbers")
+        if self.source == "openml" and not (self.identifier.isdecimal() and (self.version or "1").isdecimal()):
+            raise self.error(f"identifier = {self.identifier!r}, version = {self.version!r}: OpenML has numbers")
         if self.source == "builtin" and not self.identifier:
             raise self.error("identifier is empty: the name of a generator is needed")
         if self.source == "mirror" and not self.file:
@@ -155,7 +155,7 @@ def _dataset(row: dict) -> Dataset:
     values.update({key: tuple(row[key].split()) for key in _LISTS})
     values["columns"] = tuple(name for part in values["columns"] for name in _numbered(part))
     for key in _COUNTS:
-        if not (row[key].isdecimal() and int(row[key]) > 0):
+        if not (row[key].isdecimal() and (int(row[key]) > 0 or key == "classes")):
             raise OptreeError(f"dataset {row['name']}: {key} = {row[key]!r}: a positive whole number is needed")
         values[key] = int(row[key])
     return Dataset(**values)

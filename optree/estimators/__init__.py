@@ -1,6 +1,7 @@
 """The scikit-learn face of the solvers: one base, and per solver its name, its encoding and its parameters."""
 
 from optree.estimators.base import TreeClassifier
+from optree.estimators.boosting import DPDTGradientBoostingClassifier, DPDTGradientBoostingRegressor
 from optree.estimators.branches import BranchesClassifier
 from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
 from optree.estimators.gosdt import GOSDTClassifier
@@ -10,6 +11,8 @@ from optree.estimators.optimal import OptimalTreeClassifier
 __all__ = [
     "BranchesClassifier",
     "DL85Classifier",
+    "DPDTGradientBoostingClassifier",
+    "DPDTGradientBoostingRegressor",
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "GOSDTClassifier",

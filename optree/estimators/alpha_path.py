@@ -8,7 +8,7 @@ import numpy as np
 
 from optree.solvers.backward_induction import Path
 from optree.solvers.kernels.presorted import Sample
-from optree.thresholds import ThresholdEncoder
+from optree.thresholds import Spread, ThresholdEncoder
 from optree.tree import LEAF, Tree
 
 
@@ -40,7 +40,8 @@ class AlphaPath:
     path : Path
     sample : Sample
         The rows the search was given, for the values on either side of a threshold.
-    X : float64[n, p]
+    rows : Spread
+        As they were sorted.
     y : int64[n] or float64[n]
         Class indices, or the target.
     weight : float64[n], optional
@@ -48,8 +49,9 @@ class AlphaPath:
         Whether splits were priced at one each.
     """
 
-    def __init__(self, path: Path, sample: Sample, X: np.ndarray, y: np.ndarray, weight, per_split: bool):
+    def __init__(self, path: Path, sample: Sample, rows: Spread, y: np.ndarray, weight, per_split: bool):
         self._path, self._classes = path, sample.classes
+        X, self._column, self._missing = rows
         every = np.arange(len(X))
         # Of the rows of a node: the weight of each class; or the weight, and the sum of the target.
         self._root = self._mass(every, y, weight)
@@ -122,7 +124,9 @@ class AlphaPath:
     def tree(self, number: int, names: list[str], classes: tuple[str, ...]) -> tuple[Tree, ThresholdEncoder]:
         """A tree, and the encoder of its thresholds."""
         links, below = self._splits(number)
-        cuts = [(int(self._path.feature[link]), float(self._threshold[link])) for link in links]
+        features = [int(self._path.feature[link]) for link in links]
+        sides = [(int(self._column[feature]), int(self._missing[feature])) for feature in features]
+        cuts = [(side[0], float(self._threshold[link]), side[1]) for link, side in zip(links, sides, strict=True)]
         encoder = ThresholdEncoder(names, sorted(set(cuts)))
         rank = {cut: i for i, cut in enumerate(sorted(set(cuts)))}
         # A node of the tree: (number of its split or -1, its sums). Code 0 is "greater", so the right side is first.

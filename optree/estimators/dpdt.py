@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
-from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget
-from optree.errors import OptreeError
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import TreeViews
-from optree.solvers.backward_induction import Growth, solve
+from optree.estimators.growth import GrowthParameters, NumericRows, number
+from optree.solvers.backward_induction import solve
 from optree.solvers.presort import presort
+from optree.thresholds import spread
 
 _PARAMETERS = """
     A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with at
@@ -34,7 +32,11 @@ _PARAMETERS = """
         The greatest number of splits on a path.
     cart_nodes_list : sequence of int, default=(8, 8, 8)
         The most leaves of the CART that offers splits, by depth: at most one split less is offered. Beyond the list,
-        and for 1 and 2, CART's best split alone.
+        and for 1 and 2, CART's best split alone. For other generators, the most splits offered; beyond the list, one.
+    generator : {{"cart", "top", "top_features", "lookahead", "exhaustive"}}, default="cart"
+        What offers splits: CART's nodes; the splits that leave the least impurity, of all thresholds or one of each
+        feature; those after which the best next splits leave the least; or all, for the optimum of that depth. The
+        last two take a pass over the rows for each threshold, and more with every level.
     alpha : float, default=0.0
         The penalty, per unit of complexity. All trees that are best at some alpha are found anyway, see ``at``.
     penalty : {{"visits", "splits"}}, default="visits"
@@ -56,6 +58,9 @@ _PARAMETERS = """
         Threads, which share the splits of the root; the tree is the same for any number. Each needs memory for some
         copies of X.
 
+    bounds : bool, default=True
+        Leave out what cannot change the tree. Without, ``counters_`` are the paper's.
+
     Attributes
     ----------
     tree_ : optree.tree.Tree
@@ -69,7 +74,8 @@ _PARAMETERS = """
     cost_ : float
         Loss and penalty of ``tree_`` on the training rows, in rows (of a regression: as a sum).
     counters_ : dict of str to int
-        "iterations": nodes, splits and leaves, of the CARTs that were fitted.
+        "iterations": nodes, splits and leaves, of the CARTs that were fitted; or splits offered, or looked ahead from.
+        "splits": splits alone.
     search_seconds_ : float
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -77,8 +83,9 @@ _PARAMETERS = """
 
     Notes
     -----
-    Values are compared as float64; missing and infinite ones are refused. Of trees of equal cost the least complex
-    is returned, then the first in CART's order.
+    Values are compared as float64; infinite ones are refused. Missing ones (NaN) go to one side of each threshold, both
+    of which are tried, as in scikit-learn, and right where a column had none in training. Such a column counts twice in
+    ``max_features``. Of trees of equal cost the least complex is returned, then the first in CART's order.
 
     References
     ----------
@@ -86,7 +93,7 @@ _PARAMETERS = """
 """
 
 
-class _DPDTree(TreeViews, BaseEstimator):
+class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
     """What the classifier and the regressor share."""
 
     def __init__(
@@ -94,6 +101,7 @@ class _DPDTree(TreeViews, BaseEstimator):
         max_depth=3,
         *,
         cart_nodes_list=(8, 8, 8),
+        generator="cart",
         alpha=0.0,
         penalty="visits",
         min_samples_split=2,
@@ -104,9 +112,11 @@ class _DPDTree(TreeViews, BaseEstimator):
         time_limit=None,
         random_state=None,
         n_jobs=None,
+        bounds=True,
     ):
         self.max_depth = max_depth
         self.cart_nodes_list = cart_nodes_list
+        self.generator = generator
         self.alpha = alpha
         self.penalty = penalty
         self.min_samples_split = min_samples_split
@@ -117,95 +127,22 @@ class _DPDTree(TreeViews, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _growth(self, n: int, p: int, weight: float) -> Growth:
-        nodes = self.cart_nodes_list
-        if isinstance(nodes, (str, Real)) or not all(_is_whole(entry) and entry >= 1 for entry in nodes):
-            raise OptreeError(f"cart_nodes_list: {nodes!r} is not accepted; give a sequence of whole numbers >= 1")
-        if self.penalty not in ("visits", "splits"):
-            raise OptreeError(f"penalty: {self.penalty!r} is not known; accepted: visits, splits")
-        if not _is_whole(self.max_depth) or self.max_depth < 1:
-            raise OptreeError(f"max_depth: {self.max_depth!r} is not accepted; give a whole number >= 1")
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        return Growth(
-            int(self.max_depth),
-            tuple(int(entry) for entry in nodes),
-            self._count_features(p),
-            self._count_rows("min_samples_split", 2, n),
-            self._count_rows("min_samples_leaf", 1, n),
-            self._number("min_weight_fraction_leaf", 0.5) * weight,
-            self._number("min_impurity_decrease"),
-            seed,
-            self.penalty == "splits",
-        )
-
-    def _number(self, name: str, most: float = math.inf) -> float:
-        value = getattr(self, name)
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= most or value == math.inf:
-            upper = "" if most == math.inf else f" and <= {most}"
-            raise OptreeError(f"{name}: {value!r} is not accepted; give a number >= 0{upper}")
-        return float(value)
-
-    def _count_rows(self, name: str, least: int, n: int) -> int:
-        value = getattr(self, name)
-        if _is_whole(value) and value >= least:
-            return int(value)
-        if isinstance(value, Real) and not _is_whole(value) and not isinstance(value, bool) and 0 < value <= 1:
-            return max(least, math.ceil(value * n))
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}, or a share in (0, 1]")
-
-    def _count_features(self, p: int) -> int:
-        value = self.max_features
-        if value is None:
-            return p
-        if isinstance(value, str) and value in ("sqrt", "log2"):
-            return max(1, int(math.sqrt(p) if value == "sqrt" else math.log2(p)))
-        if _is_whole(value) and value >= 1:
-            return min(int(value), p)
-        if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0 < value <= 1:
-            return max(1, int(value * p))
-        raise OptreeError(
-            f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
-        )
-
-    def _rows(self, X, y="no_validation", *, reset: bool):
-        """X as float64[n, p], finite; and y."""
-        arguments = {} if isinstance(y, str) else {"y": y}
-        if arguments and isinstance(self, RegressorMixin):
-            arguments["y_numeric"] = True
-        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
-        X, y = checked if arguments else (checked, None)
-        if not np.isfinite(X).all():
-            column = int((~np.isfinite(X)).any(axis=0).argmax())
-            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
-            missing, infinite = int(np.isnan(X[:, column]).sum()), int(np.isinf(X[:, column]).sum())
-            raise OptreeError(
-                f"X: column {name!r} has {missing} missing values (NaN) and {infinite} infinity; fill them in, or drop "
-                "the rows"
-            )
-        return X, y
+        self.bounds = bounds
 
     def _fit(self, X, y, classes: int, sample_weight):
         """Search on the rows of positive weight; y are class indices, or the target."""
         clock = Budget(self.time_limit).start()
-        alpha = self._number("alpha")
-        weight = None
+        alpha = number(self, "alpha")
         n = len(X)
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
-            kept = weight > 0
-            if not kept.all():
-                X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
-            weight = None if (weight == 1).all() else weight
-        growth = self._growth(n, X.shape[1], float(len(X) if weight is None else weight.sum()))
+        X, y, weight = self._weighted(X, y, sample_weight)
+        rows = spread(X)
+        growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
-        sample = presort(X, y, classes, weight, mergeable, growth.n_layers)
+        sample = presort(rows.X, y, classes, weight, mergeable, growth.n_layers)
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
-        self._path = AlphaPath(path, sample, X, y, weight, growth.per_split)
+        self._path = AlphaPath(path, sample, rows, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
-        self.status_, self.counters_ = path.status, {"iterations": path.fitted}
+        self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
         if path.status != "heuristic":
             text = f"the search was ended by its {path.status}; the trees are the best of the root splits that are done"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -225,7 +162,7 @@ class _DPDTree(TreeViews, BaseEstimator):
         check_is_fitted(self)
         model = copy.copy(self)
         model.alpha = alpha
-        model._select(model._number("alpha"))
+        model._select(number(model, "alpha"))
         return model
 
     def _codes(self, X):
@@ -241,10 +178,6 @@ class _DPDTree(TreeViews, BaseEstimator):
         """The node of ``tree_`` where each row of X ends."""
         codes = self._codes(X)
         return self.tree_.apply(codes)
-
-
-def _is_whole(value) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
 class DPDTreeClassifier(ClassifierMixin, _DPDTree):
@@ -277,7 +210,7 @@ class DPDTreeClassifier(ClassifierMixin, _DPDTree):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, p)
-            Numbers, none missing or infinite.
+            Numbers, none infinite; NaN where they are missing.
         y : array-like of shape (n,)
             Classes, of any type.
         sample_weight : array-like of shape (n,), optional
@@ -290,7 +223,7 @@ class DPDTreeClassifier(ClassifierMixin, _DPDTree):
         Raises
         ------
         OptreeError
-            A ValueError of one line for missing or infinite values and for parameters out of range.
+            A ValueError of one line for infinite values and for parameters out of range.
         """
         X, y = self._rows(X, y, reset=True)
         check_classification_targets(y)
@@ -318,7 +251,7 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, p)
-            Numbers, none missing or infinite.
+            Numbers, none infinite; NaN where they are missing.
         y : array-like of shape (n,)
             The target.
         sample_weight : array-like of shape (n,), optional
@@ -331,7 +264,7 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
         Raises
         ------
         OptreeError
-            A ValueError of one line for missing or infinite values and for parameters out of range.
+            A ValueError of one line for infinite values and for parameters out of range.
         """
         X, y = self._rows(X, y, reset=True)
         return self._fit(X, np.asarray(y, np.float64), 0, sample_weight)

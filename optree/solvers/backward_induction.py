@@ -9,82 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from optree.budget import Budget, Clock, Pace
-from optree.solvers.kernels.cart_grow import DEPTH, FITTED, NODE, SPLITS, TOP, Machine, Rules
+from optree.solvers.growth import Growth, rules_of
+from optree.solvers.kernels.cart_nodes import DEPTH, FITTED, NODE, OFFERED, SPLITS, STATES, TOP, Machine
 from optree.solvers.kernels.cart_scan import BLOCK
-from optree.solvers.kernels.dpdt_search import DONE, FRAME, NEXT, NO_ROOM, OPEN, search
+from optree.solvers.kernels.dpdt_search import ASKS, CART, DONE, FRAME, LAST, NEXT, NO_ROOM, OPEN, search
 from optree.solvers.kernels.presorted import Sample
+from optree.solvers.kernels.split_offers import KEPT, LOOKAHEAD, look_ahead, offer_cuts
 
 _ROOM = 1 << 10  # vertices and splits at first; doubled when they are full
-
-
-@dataclass(frozen=True)
-class Growth:
-    """What limits the trees and the CARTs that offer their splits; names and meaning as in scikit-learn.
-
-    Attributes
-    ----------
-    max_depth : int
-        At least 1.
-    cart_nodes_list : sequence of int
-        The most leaves of the CART of a state, by depth; two beyond the list: the greedy split alone.
-    min_samples_split, min_samples_leaf : int
-        Rows.
-    min_weight_leaf : float
-        Weight.
-    min_impurity_decrease : float
-        As a share of the weight of all rows.
-    max_features : int
-    seed : int
-        Of the lot that draws features; not used if ``max_features`` is all of them.
-    per_split : bool
-        Price a split at one, else at the weight of its rows.
-    bounds : bool
-        Use bounds to do less, for the same trees.
-    """
-
-    max_depth: int
-    cart_nodes_list: tuple[int, ...]
-    max_features: int
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0
-    min_impurity_decrease: float = 0.0
-    seed: int = 0
-    per_split: bool = False
-    bounds: bool = True
-
-    @property
-    def leaves(self) -> list[int]:
-        """The most leaves of the CART of a state of each depth."""
-        given = [max(2, int(nodes)) for nodes in self.cart_nodes_list[: self.max_depth]]
-        return given + [2] * (self.max_depth - len(given))
-
-    @property
-    def layers(self) -> list[int]:
-        """Where the columns of a state of each depth are.
-
-        A state with one split to try does not need its columns any more once they are divided: such depths take turns
-        in two layers. The others keep theirs until all their splits are tried, and the root its own for the next
-        search.
-        """
-        leaves, layers = self.leaves, [0]
-        for depth in range(self.max_depth - 1):
-            kept = {0, layers[depth]} | {layers[j] for j in range(depth) if leaves[j] > 2}
-            layers.append(min(set(range(self.max_depth + 1)) - kept))
-        return layers
-
-    @property
-    def work(self) -> list[list[int]]:
-        """For the CART of a state of each depth, two layers that hold nothing at that time: states below come later."""
-        leaves, layers = self.leaves, self.layers
-        kept = [{0, layers[d]} | {layers[j] for j in range(d) if leaves[j] > 2} for d in range(self.max_depth)]
-        return [sorted(set(range(self.max_depth + 3)) - layers_kept)[:2] for layers_kept in kept]
-
-    @property
-    def n_layers(self) -> int:
-        """Copies of the columns that a search needs."""
-        used = [max(work) for work, leaves in zip(self.work, self.leaves, strict=True) if leaves > 2]
-        return 1 + max(self.layers + used)
 
 
 @dataclass(frozen=True)
@@ -100,7 +32,9 @@ class Path:
     feature, threshold, left, right : array
         Splits: ``X[:, feature] <= threshold`` goes to the split ``left``, the rest to ``right``.
     fitted : int
-        Nodes, splits and leaves, of the CARTs fitted.
+        Nodes, splits and leaves, of the CARTs fitted; of other generators, splits offered or looked ahead from.
+    offered : int
+        Splits alone.
     status : str
         "heuristic", or the limit that ended the search.
     """
@@ -113,6 +47,7 @@ class Path:
     left: np.ndarray
     right: np.ndarray
     fitted: int
+    offered: int
     status: str
 
     @property
@@ -140,40 +75,11 @@ def solve(sample: Sample, growth: Growth, threads: int = 1, clock: Clock | None 
     return _Search(sample, growth, clock or Budget().start()).run(threads)
 
 
-def _rules(sample: Sample, growth: Growth) -> Rules:
-    p, n = sample.features, sample.packed.shape[1]
-    weight = float(sample.weight.sum()) if sample.weighted else float(n)
-    least = growth.min_samples_leaf
-    split = max(growth.min_samples_split, 2 * least)
-    by_weight = sample.counts_rows
-    if sample.classes:
-        whole = not sample.weighted or np.array_equal(sample.weight, np.rint(sample.weight))
-        slack = 0.0 if whole else 1e-12 * weight
-    else:
-        slack = 1e-12 * float(np.average(sample.target**2, weights=sample.weight if sample.weighted else None)) * weight
-    return Rules(
-        depth=growth.max_depth,
-        leaves=np.array(growth.leaves, np.int64),
-        layer=np.array(growth.layers, np.int64),
-        work=np.array(growth.work, np.int64).T.copy(),
-        split_rows=0 if by_weight else split,
-        split_weight=float(split) if by_weight else 0.0,
-        least_rows=0 if by_weight else least,
-        least_weight=max(float(growth.min_weight_leaf), float(least) if by_weight else 0.0),
-        least_decrease=float(growth.min_impurity_decrease),
-        weight=weight,
-        max_features=growth.max_features,
-        per_split=growth.per_split,
-        bounds=growth.bounds and growth.max_features >= p,
-        slack=slack,
-    )
-
-
 class _Search:
     """A search under way: one machine for each thread, the first of which also finds the root's splits."""
 
     def __init__(self, sample: Sample, growth: Growth, clock: Clock):
-        self.sample, self.rules, self.clock = sample, _rules(sample, growth), clock
+        self.sample, self.rules, self.clock = sample, rules_of(sample, growth), clock
         self.n_layers, self.status, self.machines = growth.n_layers, None, []
         self.machines.append(self._machine(growth.seed))
 
@@ -185,14 +91,15 @@ class _Search:
             columns[:p] = self.sample.packed[:p]
         else:
             columns = self.sample.packed
+        nodes = 2 * leaves if self.rules.generator == CART else 4
         machine = Machine(
             columns=columns,
             side=np.empty(n, np.uint8),
             left=np.empty(classes or 3),
             ones_left=np.empty(BLOCK, np.int64),
-            node=np.zeros(2 * leaves, NODE),
-            node_features=np.zeros((2 * leaves, p), np.int64),
-            node_counts=np.zeros((2 * leaves, classes or 3)),
+            node=np.zeros(nodes, NODE),
+            node_features=np.zeros((nodes, p), np.int64),
+            node_counts=np.zeros((nodes, classes or 3)),
             frame=np.zeros(depth, FRAME),
             frame_features=np.zeros((depth, p), np.int64),
             action_feature=np.zeros((depth, leaves), np.int64),
@@ -205,7 +112,7 @@ class _Search:
             split_threshold=np.empty(_ROOM),
             split_left=np.empty(_ROOM, np.int64),
             split_right=np.empty(_ROOM, np.int64),
-            state=np.zeros(5, np.int64),
+            state=np.array([0, 0, 0, 0, 0, -1, 0], np.int64),
             random=np.array([1, seed], np.uint64),
         )
         machine.frame[0]["stop"], machine.frame[0]["n_features"], machine.frame[0]["phase"] = n, p, OPEN
@@ -227,19 +134,49 @@ class _Search:
     def _advance(self, number: int, quota: int | None = None) -> None:
         """Let one machine work until it is done, or for one slice of this quota, or until a limit is reached."""
         pace = Pace(self.clock)
-        while self.machines[number].state[DEPTH] >= 0 and self.status is None:
+        while self.machines[number].state[DEPTH] >= 0 and (self.status is None or self._has_offer(number)):
             machine = self.machines[number]
-            code = search(self.sample, self.rules, machine, quota or pace.next(int(machine.state[FITTED])))
+            size = pace.next(int(machine.state[FITTED])) if quota is None else quota
+            code = search(self.sample, self.rules, machine, size)
             if code == NO_ROOM:
                 self.machines[number] = _roomier(machine)
-            elif code == DONE or quota:
+            elif code == ASKS:
+                self._offer(machine)
+                quota = quota and 0
+            elif code == DONE or quota is not None:
                 return
-            elif limit := self.clock.limit(self.fitted):
-                self.status = limit
+            if quota is None and self.status is None:
+                self.status = self.clock.limit(self.fitted)
+
+    def _has_offer(self, number: int) -> bool:
+        return self.machines[number].state[OFFERED] >= 0
+
+    def _offer(self, machine: Machine) -> None:
+        """Offer splits to the state that asks for them; at a limit, the best of those seen."""
+        depth, most = int(machine.state[DEPTH]), machine.action_feature.shape[1]
+        below = depth + 1 if machine.frame[depth]["phase"] == LAST else depth
+        score = np.empty((2, most))
+        if self.rules.generator != LOOKAHEAD or below + 1 == self.rules.depth:
+            offer_cuts(self.sample, self.rules, machine, score, np.empty_like(machine.left))
+            return
+        at, pace = np.zeros(4, np.int64), Pace(self.clock, int(machine.state[FITTED]))
+        try:
+            while not look_ahead(self.sample, self.rules, machine, score, at, pace.next(int(machine.state[FITTED]))):
+                if self.status or (limit := self.clock.limit(self.fitted)):
+                    self.status = self.status or limit
+                    break
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        machine.state[OFFERED] = at[KEPT]
 
     @property
     def fitted(self) -> int:
         return sum(int(machine.state[FITTED]) for machine in self.machines)
+
+    def _offered(self) -> int:
+        if self.rules.generator != CART:
+            return self.fitted
+        return (self.fitted - sum(int(machine.state[STATES]) for machine in self.machines)) // 2
 
     def _share(self, threads: int) -> None:
         """Let threads take the root's splits, one after another, in order."""
@@ -298,6 +235,7 @@ class _Search:
             np.array(link, np.int64),
             *map(np.concatenate, zip(*splits, strict=True)),
             fitted=self.fitted,
+            offered=self._offered(),
             status=self.status or "heuristic",
         )
 

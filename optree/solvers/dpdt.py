@@ -3,6 +3,7 @@
 A state is a set of rows and a depth; its actions are the leaf and the splits of a CART grown on its rows with at most
 ``cart_nodes_list[depth]`` leaves (one split beyond the list). The best tree over all sequences of actions is found by
 depth-first backward induction: ``kernels/dpdt_search.py`` has the algorithm, its bounds and its complexity,
+``kernels/split_offers.py`` what else can offer splits,
 ``kernels/hulls.py`` the exact path over all penalties, of which the tree for the objective's lambda is taken here.
 
 Source: H. Kohler, R. Akrour, P. Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025.
@@ -15,21 +16,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.errors import OptreeError
+from optree.errors import OptreeError, choice
 from optree.result import Outcome
-from optree.solvers.backward_induction import Growth, Path, solve
+from optree.solvers.backward_induction import Path, solve
+from optree.solvers.growth import GENERATORS, Growth
 from optree.solvers.presort import presort
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
 
-def run(task: Task, seed: int, cart_nodes_list: list, bounds: bool) -> Outcome:
+def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bool) -> Outcome:
     """Search over all penalties, and take the tree for lambda. ``seed`` is not used: nothing is drawn."""
     problem, objective, scale = task.problem, task.objective, task.scale
     if not all(isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1 for nodes in cart_nodes_list):
         raise OptreeError(
             f"solver dpdt: cart_nodes_list = {cart_nodes_list!r} is not accepted; give whole numbers >= 1"
         )
+    if generator not in GENERATORS:
+        raise choice("solver dpdt: generator", generator, GENERATORS)
     if objective.max_depth == 0:
         return Outcome(Tree.grow(problem, lambda rows, link: (LEAF, [])), None, "heuristic", {"iterations": 0})
     kept = np.flatnonzero(problem.weights)
@@ -41,6 +45,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, bounds: bool) -> Outcome:
         min_samples_leaf=objective.min_samples_leaf,
         per_split=True,
         bounds=bounds,
+        generator=generator,
     )
     unit = (weights == 1).all()
     sample = presort(
@@ -79,10 +84,11 @@ SOLVER = Solver(
     needs=("max_depth",),
     exact=False,
     anytime=False,
-    iteration="one node, split or leaf, of a CART that was fitted",
+    iteration="one node, split or leaf, of a CART that was fitted; or one split offered, or looked ahead from",
     run=run,
     parameters={
         "cart_nodes_list": Parameter(list, [8, 8, 8], "the most leaves of the CART of a state, by depth"),
+        "generator": Parameter(str, "cart", "what offers splits: cart, top, top_features, lookahead, exhaustive"),
         "bounds": Parameter(bool, True, "bound what states one split from the end can reach, for the same tree"),
     },
 )

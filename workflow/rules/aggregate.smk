@@ -86,6 +86,7 @@ rule paper_table:
         records=rules.collect.output.records,
         printed=PRINTED,
         forests=FOREST_TABLES,
+        fits=FIT_TABLE,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(

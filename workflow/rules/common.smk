@@ -1,6 +1,7 @@
 """What all rules share: the checked configuration, the runs it asks for, and the names of files."""
 
 import fcntl
+import json
 import os
 import re
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 from snakemake.utils import Paramspace
 
-from optree.bench import forests, schema
+from optree.bench import fits, forests, schema
 from optree.bench.environment import code_digest
 from optree.bench.peers import read_all
 from optree.bench.plan import cell, plan
@@ -30,13 +31,14 @@ def checked():
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_all(PEERS_FOLDER)
-        return datasets, peers, plan(config, datasets, peers), forests.planned(config, datasets)
+        forest_tables, fit_records = forests.planned(config, datasets), fits.plan(config, datasets)
+        return datasets, peers, plan(config, datasets, peers), forest_tables, fit_records
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 
 
-TABLE, PEERS, RUNS, FORESTS = checked()
+TABLE, PEERS, RUNS, FORESTS, FITS = checked()
 RESULTS = f"results/{config['name']}"
 
 # One row per run: the wildcards of a run are its readable name.
@@ -66,7 +68,8 @@ CELLS = list(
     dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
 )
 FOREST_TABLES = [f"{RESULTS}/forests/{dataset}/{encoding}.csv" for dataset, encoding in FORESTS]
-DATASETS = list(dict.fromkeys([*(run.dataset for run in RUNS), *(dataset for dataset, _ in FORESTS)]))
+FIT_TABLE = [f"{RESULTS}/tables/fits.jsonl"] if FITS else []
+DATASETS = list(dict.fromkeys([*(job.dataset for job in [*RUNS, *FITS]), *(dataset for dataset, _ in FORESTS)]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()

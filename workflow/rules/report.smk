@@ -72,6 +72,7 @@ rule paper_figure:
         records=rules.collect.output.records,
         printed=PRINTED,
         forests=FOREST_TABLES,
+        fits=FIT_TABLE,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",
         report(

@@ -17,8 +17,8 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.presorted import fill, row_of, squares_of, weight_of
 
-_ROUNDING = 1e-12  # far more, as a share, than rounding can move a rating
-_SLACK = 1 - _ROUNDING
+ROUNDING = 1e-12  # far more, as a share, than rounding can move a rating
+_SLACK = 1 - ROUNDING
 BLOCK = 256
 
 
@@ -65,7 +65,7 @@ def best_of_two(sample, column, ones, ones_left, rules, best, stump):
     m, chosen, step = len(column), -1, np.uint64(1) << sample.rank_shift
     many_values = np.int64((column[m - 1] - column[0]) >> sample.rank_shift) > m // 2
     total, seen = float(m), 0
-    limit = -best / 2 + _ROUNDING * total
+    limit = -best / 2 + ROUNDING * total
     for start in range(1, m, BLOCK):
         width, before = min(BLOCK, m - start), seen
         if many_values:
@@ -87,7 +87,7 @@ def best_of_two(sample, column, ones, ones_left, rules, best, stump):
                     rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
                     rows = min(place, m - place)
                     if rating > best and rows >= rules.least_rows and rows >= rules.least_weight:
-                        best, chosen, limit = rating, place, -rating / 2 + _ROUNDING * total
+                        best, chosen, limit = rating, place, -rating / 2 + ROUNDING * total
             previous = word
         seen = np.int64(left)
     return best, chosen, stump

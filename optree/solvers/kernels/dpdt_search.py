@@ -22,21 +22,24 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, borrow
-from optree.solvers.kernels.cart_grow import (
+from optree.solvers.kernels.cart_grow import grow, loss_of
+from optree.solvers.kernels.cart_nodes import (
     DEPTH,
     FITTED,
+    OFFERED,
     SPLITS,
+    STATES,
     TOP,
     column_of,
     divide,
     find_split,
-    grow,
-    loss_of,
     open_node,
     seed,
 )
 from optree.solvers.kernels.hulls import add_split, consider, push
 from optree.solvers.kernels.presorted import places_up_to
+
+CART = 0  # the generator of splits that is part of the search; others are kernels of `split_offers.py`
 
 FRAME = np.dtype(
     [
@@ -55,7 +58,7 @@ FRAME = np.dtype(
     ]
 )
 OPEN, NEXT, RIGHT, MERGE, LAST = range(5)  # phases: what is to be done
-DONE, PAUSED, NO_ROOM = range(3)  # what `search` returns
+DONE, PAUSED, NO_ROOM, ASKS = range(4)  # what `search` returns; ASKS: a kernel of `split_offers.py` has to offer splits
 
 _ROOM = 32  # vertices and splits beside those of a merge
 
@@ -167,6 +170,7 @@ def first_of_last(sample, rules, machine, root):
     if node["loss"] <= rules.slack:
         return
     machine.state[FITTED] += 1
+    machine.state[STATES] += 1
     if node["feature"] < 0:
         return
     machine.state[FITTED] += 2
@@ -202,8 +206,6 @@ def conclude(rules, machine, depth, last, n_actions):
     if last:
         machine.state[TOP] = frame["base"]
         frame["size"] = put_last(rules, machine, 0, node["loss_split"])
-    elif node["loss"] > rules.slack:
-        machine.state[FITTED] += 1 + 2 * n_actions
 
 
 @njit(**INNER)
@@ -228,28 +230,37 @@ def search(sample, rules, machine, quota):
         frame, phase = machine.frame[depth], machine.frame[depth]["phase"]
         if not has_room(machine, depth):
             return NO_ROOM
-        if state[FITTED] >= limit:
+        if state[FITTED] >= limit and state[OFFERED] < 0:
             return PAUSED
         if phase == OPEN or phase == LAST:  # noqa: SIM109 (numba would make a tuple)
             below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
             last, n_actions = below + 1 == rules.depth, 0
             wants_stump = last and rules.bounds and rules.leaves[below] > 2
             features = machine.frame_features[depth][: frame["n_features"]]
-            for root in range(states):
-                start = frame["middle"] if root else frame["start"]
-                stop = frame["middle"] if root + 1 < states else frame["stop"]
-                open_node(sample, machine, root, rules.layer[below], start, stop, features)
-                if machine.node[root]["loss"] > rules.slack:
-                    find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
-                if last:
-                    first_of_last(sample, rules, machine, root)
-            if phase == LAST:
-                merge_last(rules, machine, depth, False)
-            for root in range(states):
-                if machine.node[root]["feature"] < 0 or (last and is_settled(rules, machine, root)):
-                    continue
-                if phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True):
-                    n_actions = grow(sample, rules, machine, root, below)
+            if rules.generator == CART:
+                for root in range(states):
+                    start = frame["middle"] if root else frame["start"]
+                    stop = frame["middle"] if root + 1 < states else frame["stop"]
+                    open_node(sample, machine, root, rules.layer[below], start, stop, features)
+                    if machine.node[root]["loss"] > rules.slack:
+                        find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
+                    if last:
+                        first_of_last(sample, rules, machine, root)
+                if phase == LAST:
+                    merge_last(rules, machine, depth, False)
+                for root in range(states):
+                    if machine.node[root]["feature"] < 0 or (last and is_settled(rules, machine, root)):
+                        continue
+                    if phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True):
+                        n_actions = grow(sample, rules, machine, root, below)
+                if not last and machine.node[0]["loss"] > rules.slack:
+                    state[FITTED] += 1 + 2 * n_actions
+                    state[STATES] += 1
+            elif state[OFFERED] < 0:
+                return ASKS
+            else:
+                n_actions, state[OFFERED] = state[OFFERED], -1
+                state[FITTED] += n_actions
             if phase == OPEN:
                 conclude(rules, machine, depth, last, n_actions)
             else:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.cart_grow import SPLITS
+from optree.solvers.kernels.cart_nodes import SPLITS
 
 
 @njit(**INNER)

@@ -1,0 +1,206 @@
+"""One fit: ``python -m optree.bench.fit TABLE RECORD --fit JSON --dataset JSON`` fits an estimator to a table.
+
+For what a search over coded features (``solve.py``) is not about: columns of numbers as they are, targets that are
+numbers, boosted trees, random searches. Categories become the numbers of their sorted order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from optree.bench import environment, models, schema
+from optree.bench.cli import reporting
+from optree.bench.splits import test_rows
+from optree.budget import peak_rss_mib, rss_mib
+from optree.datasets import Dataset, load_table
+from optree.errors import OptreeError
+
+SCHEMA = Path(__file__).with_name("fit.schema.json")
+_WARM_UP_ROWS = 500
+_GRID = 100
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is to be fitted: one cell of a table.
+
+    Attributes
+    ----------
+    dataset, model : str
+        Names of the datasets table and of the configuration.
+    estimator : str
+        One of :data:`optree.bench.models.ESTIMATORS`.
+    split : str
+        "full", or the seed of a train/test split, stratified by class.
+    test_size : str
+        Share of rows held out by a seed, a decimal.
+    parameters : dict
+    space : str or None
+        Of a random search, one of :data:`optree.bench.models.SPACES`; the given parameters stay as they are.
+    trials : int or None
+    staged : bool
+        Keep the test score after each stage of boosting.
+    """
+
+    dataset: str
+    model: str
+    estimator: str
+    split: str = "full"
+    test_size: str = "0.2"
+    parameters: dict = field(default_factory=dict)
+    space: str | None = None
+    trials: int | None = None
+    staged: bool = False
+
+    @property
+    def seed(self) -> int:
+        return int(self.split) if self.split.isdigit() else 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def numbers(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """A table as float64[n, p], and the numbers of the classes, or the target."""
+    table = load_table(path, dataset)
+    columns = [
+        values.to_numpy(np.float64) if values.dtype.kind == "f" else np.unique(values, return_inverse=True)[1]
+        for _, values in table.X.items()
+    ]
+    y = table.y.to_numpy()
+    return np.column_stack(columns).astype(np.float64), (
+        np.unique(y, return_inverse=True)[1] if dataset.classes else y.astype(np.float64)
+    )
+
+
+def held_out(y: np.ndarray, fit: Fit, dataset: Dataset) -> np.ndarray:
+    """Which rows are for the test; a target that is a number is not stratified."""
+    return test_rows(y if dataset.classes else np.zeros(len(y), int), fit.split, fit.test_size)
+
+
+def _trials(fit: Fit, X: np.ndarray, y: np.ndarray, test: np.ndarray) -> list[dict]:
+    """A random search, the defaults first: scores on validation rows, three tenths of those held out, and the rest."""
+    random, outside = np.random.RandomState(fit.seed), np.flatnonzero(test)
+    shuffled = np.random.RandomState(fit.seed).permutation(outside)
+    validation, rest = np.split(shuffled, [round(0.3 * len(shuffled))])
+    done = []
+    for number in range(fit.trials):
+        drawn = models.draw(fit.space, random) if number else {}
+        start = time.process_time()
+        model = models.make(fit.estimator, drawn | fit.parameters, fit.seed).fit(X[~test], y[~test])
+        seconds = time.process_time() - start
+        scores = {name: float(model.score(X[rows], y[rows])) for name, rows in (("valid", validation), ("test", rest))}
+        done.append({"parameters": drawn, "seconds": seconds, **scores})
+    return done
+
+
+def _staged(model, X: np.ndarray, y: np.ndarray) -> list[float]:
+    """The share of right classes after each stage."""
+    return [float((predicted == y).mean()) for predicted in model.staged_predict(X)]
+
+
+def _surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
+    """Of two columns and few classes: the predicted class, a digit, of the points of a grid, row by row from below."""
+    if X.shape[1] != 2 or y.dtype.kind == "f" or y.max() > 9:
+        return []
+    x, rows = (np.linspace(X[:, j].min(), X[:, j].max(), _GRID) for j in range(2))
+    predicted = model.predict(np.column_stack([np.tile(x, _GRID), np.repeat(rows, _GRID)]))
+    return ["".join(map(str, line)) for line in predicted.reshape(_GRID, _GRID).astype(int)]
+
+
+def _size(model) -> dict:
+    """Splits and depth of a single tree, None of others."""
+    tree = getattr(model, "tree_", None)
+    if tree is None:
+        return {"splits": None, "depth": None}
+    splits = tree.n_splits if hasattr(tree, "n_splits") else int((tree.feature >= 0).sum())
+    return {"splits": splits, "depth": int(getattr(tree, "depth", None) or getattr(tree, "max_depth", 0))}
+
+
+def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset) -> dict:
+    """Fit, and return the record.
+
+    Parameters
+    ----------
+    fit : Fit
+    X : float64[n, p]
+    y : array of shape (n,)
+    dataset : Dataset
+    """
+    test = held_out(y, fit, dataset)
+    some = np.random.RandomState(0).permutation(np.flatnonzero(~test))[:_WARM_UP_ROWS]
+    small = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
+    models.make(fit.estimator, fit.parameters | small, fit.seed).fit(X[some], y[some])  # compiles, or loads
+    trials, before = _trials(fit, X, y, test) if fit.space else [], rss_mib()
+    model = models.make(fit.estimator, fit.parameters, fit.seed)
+    rows, target = (X, y) if fit.split == "full" else (X[~test], y[~test])
+    wall, processor = time.perf_counter(), time.process_time()
+    model.fit(rows, target)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    return {
+        "fit": asdict(fit),
+        "data": {"rows": len(X), "features": X.shape[1], "classes": dataset.classes, "sha256": list(dataset.sha256)},
+        "rows_train": len(rows),
+        "train": float(model.score(rows, target)),
+        "test": float(model.score(X[test], y[test])) if test.any() else None,
+        "status": getattr(model, "status_", "heuristic"),
+        "counters": getattr(model, "counters_", {}),
+        "size": _size(model),
+        "seconds": {"wall": wall, "processor": processor},
+        "memory_mib": {"before": before, "peak": peak_rss_mib()},
+        "staged": _staged(model, X[test], y[test]) if fit.staged else [],
+        "trials": trials,
+        "surface": _surface(model, X, y),
+        "environment": environment.describe([]),
+    }
+
+
+def write(record: dict, path: str | Path) -> None:
+    """Validate and write atomically."""
+    schema.check(record, SCHEMA, str(path))
+    temporary = Path(f"{path}.{os.getpid()}.tmp")
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    temporary.write_text(json.dumps(record) + "\n")
+    os.replace(temporary, path)
+
+
+def read(path: str | Path) -> dict:
+    """The record in a file.
+
+    Raises
+    ------
+    OptreeError
+        If it is not one; the message says how to have it made again.
+    """
+    try:
+        record = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not a record of a fit ({error}); delete the file and it is done again") from error
+    schema.check(record, SCHEMA, str(path))
+    return record
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    parser = argparse.ArgumentParser(prog="python -m optree.bench.fit", description=__doc__.splitlines()[0])
+    parser.add_argument("table", help="the canonical content of a dataset (.csv)")
+    parser.add_argument("record", help="the record to write (.json)")
+    parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fit.Fit")
+    parser.add_argument("--dataset", required=True, help="the dataset's row, as JSON")
+    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
+    options = parser.parse_args(arguments)
+    with reporting(options.log):
+        row = json.loads(options.dataset)
+        dataset = Dataset(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        write(do(Fit(**json.loads(options.fit)), *numbers(options.table, dataset), dataset), options.record)
+
+
+if __name__ == "__main__":
+    main()

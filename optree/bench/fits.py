@@ -1,0 +1,102 @@
+"""The fits that a configuration asks for, and their records as a data frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from optree.bench import fit, models
+from optree.bench.fit import Fit
+from optree.errors import OptreeError, choice
+
+_COLUMNS = [
+    *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
+    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds"),
+    *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface"),
+]
+
+
+def plan(config: Mapping, datasets) -> list[Fit]:
+    """The fits, each once, in the order of the configuration.
+
+    Parameters
+    ----------
+    config : mapping
+        A configuration that its schema has accepted.
+    datasets : collection of str
+        The names in the datasets table.
+
+    Raises
+    ------
+    OptreeError
+        Naming the key of the configuration, the value and what is accepted.
+    """
+    defined = config.get("models", {})
+    for name, fields in defined.items():
+        models.check(name, fields)
+    planned: dict[tuple, Fit] = {}
+    for number, entry in enumerate(config.get("fits", [])):
+        where = f"config: fits[{number}]"
+        for dataset, model, split in product(entry["datasets"], entry["models"], entry["splits"]):
+            if dataset not in datasets:
+                raise choice(f"{where}: dataset", dataset, sorted(datasets))
+            if model not in defined:
+                raise choice(f"{where}: model", model, sorted(defined) or ["one that models defines"])
+            if defined[model].get("space") and split == "full":
+                raise OptreeError(f"{where}: model {model!r} is a random search and needs rows held out: give a seed")
+            size = str(entry.get("test_size", config["test_size"]))
+            made = Fit(dataset=dataset, model=model, split=str(split), test_size=size, **defined[model])
+            if planned.setdefault((dataset, model, str(split)), made) != made:
+                raise OptreeError(f"{where}: {model} on {dataset}, split {split}, is asked for twice; leave one out")
+    return list(planned.values())
+
+
+def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
+    """Read and validate records, and write them to one file, a line each."""
+    records = [fit.read(path) for path in paths]
+    Path(target).write_text("".join(json.dumps(record) + "\n" for record in records))
+    return records
+
+
+def read(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
+    """``fits``, the frame of the records that :func:`collect` wrote; nothing if there is no such file."""
+    lines = [line for path in paths for line in Path(path).read_text().splitlines()]
+    return {"fits": frame(map(json.loads, lines))} if lines else {}
+
+
+def frame(records: Iterable[dict]) -> pd.DataFrame:
+    """A row for each fit, sorted by dataset, model and split; lists of stages and trials as they are."""
+    rows = [
+        {
+            "dataset": record["fit"]["dataset"],
+            "model": record["fit"]["model"],
+            "split": record["fit"]["split"],
+            "rows": record["data"]["rows"],
+            "features": record["data"]["features"],
+            "classes": record["data"]["classes"],
+            "rows_train": record["rows_train"],
+            "train": record["train"],
+            "test": record["test"],
+            "status": record["status"],
+            "iterations": record["counters"].get("iterations"),
+            "splits_offered": record["counters"].get("splits"),
+            "splits": record["size"]["splits"],
+            "depth": record["size"]["depth"],
+            "seconds": record["seconds"]["wall"],
+            "processor_seconds": record["seconds"]["processor"],
+            "memory_before_mib": record["memory_mib"]["before"],
+            "memory_peak_mib": record["memory_mib"]["peak"],
+            "cpu": record["environment"]["cpu"],
+            "code": record["environment"]["code"],
+            "staged": record["staged"],
+            "trials": record["trials"],
+            "surface": record["surface"],
+        }
+        for record in records
+    ]
+    table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(["dataset", "model", "split"]).reset_index(drop=True)
+    return table.astype(dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64"))

@@ -1,0 +1,146 @@
+"""Figures 1, 6 and 7 of the DPDT paper, drawn from the fits measured here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from optree.bench.fits import frame
+from optree.bench.panels import STYLE
+from optree.views import PALETTE
+
+_SHUFFLES = 15
+_ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28}
+
+
+def _empty(text: str) -> Figure:
+    figure = Figure(figsize=(4.0, 1.2))
+    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
+    return figure
+
+
+def _given(fits: pd.DataFrame | None) -> pd.DataFrame:
+    return frame([]) if fits is None else fits
+
+
+@rc_context(STYLE)
+def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+    """The board of XOR: what trees of depth 2 say everywhere, and at what cost."""
+    boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
+    if not boards:
+        return _empty("no fits on two columns")
+    figure = Figure(figsize=(2.3 * len(boards) + 0.4, 2.7))
+    for number, row in enumerate(sorted(boards, key=lambda row: row["model"]), 1):
+        ax = figure.add_subplot(1, len(boards), number)
+        cells = np.array([[int(digit) for digit in line] for line in row["surface"]])
+        ax.imshow(cells, origin="lower", extent=(0, 1, 0, 1), cmap=ListedColormap(PALETTE[:2]), vmin=0, vmax=1)
+        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        work = 2 * row["splits"] + 1 if pd.isna(row["iterations"]) else row["iterations"]
+        what = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
+        what += f"{work} operations, {1000 * row['seconds']:.0f} ms"
+        ax.set_title(f"{row['model']}\n{what}", loc="left")
+        ax.grid(visible=False)
+    figure.subplots_adjust(left=0.08, right=0.97, bottom=0.1, top=0.78, wspace=0.25)
+    return figure
+
+
+def _best_so_far(trials: list[dict], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Test score of the best on validation rows, and seconds spent, after each trial."""
+    valid = np.array([trials[i]["valid"] for i in order])
+    test, cost = (np.array([trials[i][name] for i in order]) for name in ("test", "seconds"))
+    best = np.maximum.accumulate(valid)
+    chosen = np.maximum.accumulate(np.where(valid == best, np.arange(len(valid)), 0))
+    return test[chosen], np.cumsum(cost)
+
+
+def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """For each model: test scores float64[shuffles, trials], and seconds, averaged over datasets.
+
+    Scores of a dataset are scaled, so that 1 is the best test score of any trial of any model there, and 0 that of the
+    trial which a tenth are worse than, and cut off below.
+    """
+    tables = {}
+    for dataset, group in fits.groupby("dataset"):
+        every = np.concatenate([[trial["test"] for trial in trials] for trials in group["trials"]])
+        low, high = np.quantile(every, 0.1), every.max()
+        for model, trials in zip(group["model"], group["trials"], strict=True):
+            found = []
+            for shuffle in range(_SHUFFLES):
+                others = 1 + np.random.RandomState(shuffle).permutation(len(trials) - 1)
+                found.append(_best_so_far(trials, np.concatenate([[0], others]).astype(int)))
+            scores, spent = (np.array(part) for part in zip(*found, strict=True))
+            scaled = np.clip((scores - low) / max(high - low, 1e-12), 0, None)
+            tables.setdefault(model, {})[dataset] = scaled, spent
+    complete = max(map(len, tables.values()))
+    return {
+        model: tuple(np.mean([part[i] for part in parts.values()], axis=0) for i in range(2))
+        for model, parts in sorted(tables.items())
+        if len(parts) == complete
+    }
+
+
+@rc_context(STYLE)
+def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+    """Random search: test score of the best on validation rows, against iterations and against time."""
+    fits = _given(fits)
+    searches = fits[fits["trials"].map(len) > 1]
+    if searches.empty:
+        return _empty("no random searches")
+    figure = Figure(figsize=(7.2, 3.0))
+    left, right = figure.subplots(1, 2, sharey=True)
+    for (model, (scores, spent)), colour in zip(_curves(searches).items(), PALETTE, strict=False):
+        mean, trials = scores.mean(axis=0), np.arange(1, scores.shape[1] + 1)
+        for ax, x in ((left, trials), (right, spent.mean(axis=0))):
+            ax.plot(x, mean, color=colour, label=model.removeprefix("search-"))
+            ax.fill_between(x, scores.min(axis=0), scores.max(axis=0), color=colour, alpha=0.15, lw=0)
+            ax.axhline(mean[0], color=colour, ls=":", lw=0.8)
+    count = searches["dataset"].nunique()
+    left.set(xscale="log", xlabel="iterations of random search", ylabel=f"test accuracy, scaled, mean of {count} sets")
+    right.set(xscale="log", xlabel="processor seconds of fits per set")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper left", ncols=4)
+    figure.subplots_adjust(**_ROOM)
+    return figure
+
+
+@rc_context(STYLE)
+def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+    """Boosting: test accuracy as a multiple of a single CART's of depth 3, against the number of trees."""
+    fits = _given(fits)
+    alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
+    beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
+    boosted = fits[(fits["staged"].map(len) > 0) & beside]
+    if boosted.empty:
+        return _empty("no boosted trees beside a CART")
+    figure = Figure(figsize=(7.2, 3.0))
+    axes = figure.subplots(1, 2, sharey=True)
+    kinds = {"gb-": "gradient boosting", "xgb-": "second order"}
+    names = sorted({model.split("-", 1)[1] for model in boosted["model"]})
+    for ax, (prefix, title) in zip(axes, kinds.items(), strict=True):
+        for name, colour in zip(names, PALETTE, strict=False):
+            chosen = boosted[boosted["model"].eq(prefix + name)]
+            if chosen.empty:
+                continue
+            length = min(chosen["staged"].map(len))
+            rows = [
+                np.array(row["staged"][:length]) / alone[row["dataset"], row["split"]] for _, row in chosen.iterrows()
+            ]
+            by_seed = pd.DataFrame(rows).groupby(chosen["split"].to_numpy()).mean().to_numpy()
+            mean, error = by_seed.mean(axis=0), 1.96 * by_seed.std(axis=0) / np.sqrt(len(by_seed))
+            trees = np.arange(1, length + 1)
+            ax.plot(trees, mean, color=colour, label=name)
+            ax.fill_between(trees, mean - error, mean + error, color=colour, alpha=0.15, lw=0)
+        ax.set(xlabel="stages", title=title)
+    axes[0].set_ylabel(f"test accuracy / that of one CART,\nmean of {boosted['dataset'].nunique()} sets")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper left", ncols=3)
+    figure.subplots_adjust(**_ROOM | {"top": 0.82})
+    return figure
+
+
+FIGURES = {"1": figure_1, "6": figure_6, "7": figure_7}

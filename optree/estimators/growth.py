@@ -1,0 +1,115 @@
+"""What estimators on numbers share: reading rows, and parameters with scikit-learn's names and meaning."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from optree.errors import OptreeError, choice
+from optree.solvers.growth import GENERATORS, Growth
+
+
+def is_whole(value) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def number(estimator, name: str, most: float = math.inf) -> float:
+    """A parameter that is a number from 0 to ``most``."""
+    value = getattr(estimator, name)
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= most or value == math.inf:
+        upper = "" if most == math.inf else f" and <= {most}"
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a number >= 0{upper}")
+    return float(value)
+
+
+class GrowthParameters:
+    """The parameters that limit a tree of DPDT and what is offered to it."""
+
+    def _growth(self, n: int, p: int, weight: float) -> Growth:
+        nodes = self.cart_nodes_list
+        if isinstance(nodes, (str, Real)) or not all(is_whole(entry) and entry >= 1 for entry in nodes):
+            raise OptreeError(f"cart_nodes_list: {nodes!r} is not accepted; give a sequence of whole numbers >= 1")
+        if self.generator not in GENERATORS:
+            raise choice("generator", self.generator, GENERATORS)
+        if self.penalty not in ("visits", "splits"):
+            raise choice("penalty", self.penalty, ("visits", "splits"))
+        if not is_whole(self.max_depth) or self.max_depth < 1:
+            raise OptreeError(f"max_depth: {self.max_depth!r} is not accepted; give a whole number >= 1")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return Growth(
+            int(self.max_depth),
+            tuple(int(entry) for entry in nodes),
+            self._count_features(p),
+            self._count_rows("min_samples_split", 2, n),
+            self._count_rows("min_samples_leaf", 1, n),
+            number(self, "min_weight_fraction_leaf", 0.5) * weight,
+            number(self, "min_impurity_decrease"),
+            seed,
+            self.penalty == "splits",
+            bounds=bool(self.bounds),
+            generator=self.generator,
+        )
+
+    def _count_rows(self, name: str, least: int, n: int) -> int:
+        value = getattr(self, name)
+        if is_whole(value) and value >= least:
+            return int(value)
+        if isinstance(value, Real) and not is_whole(value) and not isinstance(value, bool) and 0 < value <= 1:
+            return max(least, math.ceil(value * n))
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}, or a share in (0, 1]")
+
+    def _count_features(self, p: int) -> int:
+        value = self.max_features
+        if value is None:
+            return p
+        if isinstance(value, str) and value in ("sqrt", "log2"):
+            return max(1, int(math.sqrt(p) if value == "sqrt" else math.log2(p)))
+        if is_whole(value) and value >= 1:
+            return min(int(value), p)
+        if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0 < value <= 1:
+            return max(1, int(value * p))
+        raise OptreeError(
+            f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
+        )
+
+
+class NumericRows:
+    """How rows of numbers are read: float64, finite or missing."""
+
+    def _rows(self, X, y="no_validation", *, reset: bool):
+        """X as float64[n, p], finite or missing; and y."""
+        arguments = {} if isinstance(y, str) else {"y": y}
+        if arguments and isinstance(self, RegressorMixin):
+            arguments["y_numeric"] = True
+        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
+        X, y = checked if arguments else (checked, None)
+        if np.isinf(X).any():
+            column = int(np.isinf(X).any(axis=0).argmax())
+            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
+            infinite = int(np.isinf(X[:, column]).sum())
+            raise OptreeError(
+                f"X: column {name!r} has {infinite} infinity; give finite numbers, or NaN where they are missing"
+            )
+        return X, y
+
+    def _weighted(self, X: np.ndarray, y: np.ndarray, sample_weight):
+        """The rows of positive weight with their weights, None if these are one."""
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+        kept = weight > 0
+        if not kept.all():
+            X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
+        return X, y, None if (weight == 1).all() else weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,43 @@
+"""One job per fit of an estimator to a table as it is, for what a search over coded features is not about."""
+
+from optree.bench import fits
+
+FIT_OF = {(fit.dataset, fit.model, fit.split): fit for fit in FITS}
+FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
+
+
+rule fit:
+    input:
+        rules.data.output,
+    output:
+        f"{RESULTS}/fits/{{dataset}}/{{model}}/{{seed}}.json",
+    log:
+        f"{RESULTS}/logs/fits/{{dataset}}/{{model}}/{{seed}}.log",
+    wildcard_constraints:
+        model=one_of(fit.model for fit in FITS),
+        seed=one_of(fit.split for fit in FITS),
+    params:
+        fit=lambda wildcards: FIT_OF[tuple(wildcards)].to_json(),
+        row=lambda wildcards: json.dumps(vars(TABLE[wildcards.dataset])),
+        code=CODE,
+    message:
+        "{wildcards.model} on {wildcards.dataset}, split {wildcards.seed}"
+    shell:
+        "python -m optree.bench.fit {input} {output} --fit {params.fit:q} --dataset {params.row:q} --log {log}"
+
+
+rule collect_fits:
+    input:
+        FIT_RECORDS,
+    output:
+        fits=f"{RESULTS}/tables/fits.csv",
+        records=f"{RESULTS}/tables/fits.jsonl",
+    log:
+        f"{RESULTS}/logs/collect_fits.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "collect the records of all fits"
+    script:
+        "../scripts/collect_fits.py"
