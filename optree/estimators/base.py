@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from fractions import Fraction
 from numbers import Number
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +23,9 @@ from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.tree import Tree
+
+if TYPE_CHECKING:
+    from optree.solvers.path import LambdaPath
 
 
 class TreeViews:
@@ -118,6 +123,20 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / total)
         self.objective_ = 1 - float(cost / total)
+
+    def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
+        """The trees of a path as fitted copies of this estimator, each with the lambda at which it takes over."""
+        if path.status != "optimal":
+            reached = float(path.stretches[-1].lowest) if path.stretches else 1
+            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
+        self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
+        models = []
+        for stretch in path.stretches:
+            model = copy(self).set_params(regularization=str(stretch.highest))
+            cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
+            model._keep(stretch.tree, "optimal", cost, cost, problem.total_weight, unit)
+            models.append((float(stretch.highest), model))
+        return models
 
     def _objective(self) -> Objective:
         """What the parameters ask for; those that a subclass does not have are left as they are."""

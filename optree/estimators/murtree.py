@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from copy import copy
+from fractions import Fraction
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.solvers.grid import grid
 
 
 class _BinaryTreeClassifier(TreeClassifier):
@@ -91,6 +101,61 @@ class MurTreeClassifier(_BinaryTreeClassifier):
 
     def _parameters(self) -> dict:
         return {"fewest_splits": self.fewest_splits}
+
+    def _search_grid(self, X, y, sample_weight):
+        """The trees for all limits up to those of this estimator, the problem, and what a weight of one stands for."""
+        problem, unit = self._problem(X, y, sample_weight)
+        limits, budget = self._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = grid(problem, limits.max_depth, limits.max_splits, budget)
+        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
+        return found, problem, unit
+
+    def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:
+        """The trees with the fewest errors for all limits up to ``max_depth`` and ``max_splits``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole; ``regularization`` plays no
+            part.
+
+        Returns
+        -------
+        list of (int, int, MurTreeClassifier)
+            The depth, the splits, and a fitted estimator with these limits; by rising depth, then splits, from 0. Of
+            trees with the fewest errors it is one of the fewest splits.
+        """
+        base = clone(self).set_params(regularization=0)
+        found, problem, unit = base._search_grid(X, y, sample_weight)
+        if found.status != "optimal":
+            text = f"limit_grid: {found.status} with {(found.loss > found.lower).sum()} of {found.loss.size} not proven"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        models = []
+        for depth, splits in np.ndindex(found.loss.shape):
+            model = copy(base).set_params(max_depth=depth, max_splits=splits)
+            cost, bound = (Fraction(int(table[depth, splits])) for table in (found.loss, found.lower))
+            status = "optimal" if cost == bound else found.status
+            model._keep(found.tree(depth, splits), status, cost, bound, problem.total_weight, unit)
+            models.append((depth, splits, model))
+        return models
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, MurTreeClassifier]]:
+        """All trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole.
+
+        Returns
+        -------
+        list of (float, MurTreeClassifier)
+            By falling lambda: the greatest lambda at which a tree is optimal, and a fitted estimator with that tree; it
+            stays optimal down to the next one's.
+        """
+        base = clone(self)
+        found, problem, unit = base._search_grid(X, y, sample_weight)
+        return base._along(found.path(self._objective().regularization), problem, unit)
 
 
 class DL85Classifier(_BinaryTreeClassifier):

@@ -15,7 +15,7 @@ from optree.problem import Problem
 from optree.solvers.kernels import depth_search as kernel
 from optree.solvers.kernels import table as tables
 from optree.solvers.kernels.columns import LANES, Columns
-from optree.solvers.kernels.nodes import FRAME, Rules, Work
+from optree.solvers.kernels.nodes import FRAME, INFINITE, Rules, Work
 from optree.tree import LEAF, Tree
 
 
@@ -57,20 +57,38 @@ def new_work(data: Columns, rules: Rules) -> Work:
 
 
 class Search:
-    """A search under way for the best tree within the rules."""
+    """Searches for the best trees within several rules, one after the other, which share one table.
 
-    def __init__(self, data: Columns, rules: Rules):
-        self.data, self.rules = data, rules
-        self.work, self.table = new_work(data, rules), tables.new_table(data.rows.shape[1])
+    Parameters
+    ----------
+    data : Columns
+    most : Rules
+        Those with the most levels and splits.
+    """
+
+    def __init__(self, data: Columns, most: Rules):
+        self.data, self.work, self.table = data, new_work(data, most), tables.new_table(data.rows.shape[1])
         self.general = None if data.classes == 2 else True
-        top, width = rules.depth + 1, len(self.work.kept)
-        self.work.bits[top], self.work.runs[top] = data.bits, data.runs
-        self.work.column[top, : len(data.rows)] = np.arange(len(data.rows))
-        self.work.frame[top]["columns"], self.work.frame[top]["width"] = len(data.rows), width
+        self.ask(most)
+
+    def ask(self, rules: Rules, budget: int = INFINITE) -> None:
+        """Begin a search for the best tree within these rules that costs less than ``budget``."""
+        work, data, top = self.work, self.data, rules.depth + 1
+        self.rules = rules
+        work.bits[top], work.runs[top] = data.bits, data.runs
+        work.column[top, : len(data.rows)] = np.arange(len(data.rows))
+        work.frame[top]["columns"], work.frame[top]["width"] = len(data.rows), len(work.kept)
+        work.frame[rules.depth]["lower"], work.frame[rules.depth]["budget"] = 0, budget
+        work.state[kernel.LEVEL] = -1
 
     def step(self, iterations: int) -> int:
         """Call the kernel."""
         return kernel.search(self.data, self.work, self.table, self.rules, self.general, iterations)
+
+    @property
+    def begun(self) -> bool:
+        """Whether the search that was asked for has got as far as a tree and a bound."""
+        return bool(self.work.state[kernel.LEVEL] >= 0)
 
     @property
     def iterations(self) -> int:
@@ -79,10 +97,10 @@ class Search:
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound); of a search that has begun."""
         level, top = self.work.state[kernel.LEVEL], self.rules.depth
-        if level > top:
-            entry = self.table.entry[0]
-            return int(entry["upper"]), int(entry["lower"])
         frame = self.work.frame[top]
+        if level > top:
+            entry = self.table.entry[frame["entry"]]
+            return int(entry["upper"]), int(entry["lower"])
         lower = self.work.lower[top][:, :, 1 : frame["columns"]]
         least = int((lower[0, : frame["shares"]] + lower[1, : frame["shares"]][::-1]).min()) + self.rules.penalty
         return int(frame["upper"]), min(int(frame["upper"]), max(least, int(frame["lower"])))
@@ -97,7 +115,7 @@ class Search:
                     break
                 size = pace.next(self.iterations)
                 code = self.step(size)
-                if self.work.state[kernel.LEVEL] >= 0:
+                if self.begun:
                     note(*self.interval())
                 if code == kernel.COMPLETE:
                     return "optimal"
@@ -109,7 +127,7 @@ class Search:
                     self.table = tables.grow(self.table)
         except KeyboardInterrupt:
             status = "interrupted"
-        if self.work.state[kernel.LEVEL] >= 0:
+        if self.begun:
             self.step(kernel.CLOSE)
         return status
 
@@ -119,29 +137,30 @@ class Search:
         A set of rows has its split in the table, or is a leaf. Subtrees of at most two levels or splits are found again
         from counts of pairs, which is much less than storing them; so are sets of rows that were never searched.
         """
-        table, work, limited = self.table, self.work, self.rules.nodes > 0
+        table, work = self.table, self.work
 
         def choose(rows: np.ndarray, state) -> tuple[int, list]:
             if isinstance(state, int):
                 return (LEAF, []) if state < 1 else (state - 1, [0, 0])
             key, depth, nodes = state
-            if depth == 0 or (limited and nodes == 0):
+            if depth == 0 or nodes < 0:
                 return LEAF, []
             frame = work.frame[0]
-            frame["depth"], frame["nodes"] = depth, nodes if depth > 2 and (nodes > 2 or not limited) else -1
+            frame["depth"], frame["nodes"] = depth, nodes if depth > 2 and (nodes > 2 or not nodes) else -1
             work.part[:], work.mask[:] = key, key.view(work.mask.dtype)
             self.step(kernel.READ)
             at = int(work.state[kernel.FOUND])
             if at < 0:
                 most = 3 if depth > 1 else 1
-                root, *sides = self._small(min(most, nodes) if limited else most)
+                root, *sides = self._small(min(most, nodes) if nodes else most)
                 return (LEAF, []) if root < 1 else (root - 1, sides)
             column, share = int(table.entry[at]["feature"]), int(table.entry[at]["share"])
             if column < 0:
                 return LEAF, []
             inside, rest = key & self.data.rows[column], key & ~self.data.rows[column]
-            shares = (share, nodes - 1 - share) if limited else (0, 0)
-            return column - 1, [(rest, depth - 1, shares[0]), (inside, depth - 1, shares[1])]
+            shares = (share, nodes - 1 - share) if nodes else (0, 0)
+            left = [kernel.splits_left(depth - 1, part) if nodes else 0 for part in shares]
+            return column - 1, [(rest, depth - 1, left[0]), (inside, depth - 1, left[1])]
 
         return Tree.grow(problem, choose, (self.data.rows[0], self.rules.depth, self.rules.nodes))
 

@@ -24,7 +24,6 @@ import numpy as np
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.depth_limited import Search
-from optree.solvers.kernels import depth_search
 from optree.solvers.kernels import subtree_search as printed
 from optree.solvers.kernels import subtrees as caches
 from optree.solvers.kernels.columns import columns
@@ -85,7 +84,7 @@ def fast(task: Task, fewest_splits: bool) -> Outcome:
     unit = most + 1 if ties else 1
     search = Search(data, Rules(scale.error * unit, 1 if ties else scale.penalty, depth, most if limited else 0))
     status = search.run(task.clock, lambda upper, lower: task.trace.add(upper // unit + offset, lower // unit + offset))
-    if search.work.state[depth_search.LEVEL] < 0:
+    if not search.begun:
         return Outcome(leaf_tree(task), offset, status, counters)
     _, lower = search.interval()
     counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}

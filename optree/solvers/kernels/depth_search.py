@@ -272,6 +272,15 @@ def learn(data, work, table, rules, d, side, general):
     improve(frame, total, j, frame["least"] + frame["portion"])
 
 
+def splits_left(depth, share):
+    """A number of splits as in the table's keys: 0 if it is all that the levels allow, -1 for none."""
+    full = (1 << min(depth, 40)) - 1
+    return -1 if share == 0 else share if share < full else 0
+
+
+_splits_left = njit(**FLAT)(splits_left)
+
+
 @njit(**FLAT)
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
@@ -279,7 +288,7 @@ def nodes_of(work, d, side):
     if frame["nodes"] == 0:
         return np.int64(0)
     share = frame["least"] + frame["portion"]
-    return frame["nodes"] - 1 - share if side else share
+    return _splits_left(frame["depth"] - 1, frame["nodes"] - 1 - share if side else share)
 
 
 @njit(**FLAT)
@@ -291,7 +300,7 @@ def begin(data, work, table, rules, d, general):
         work.child[d, side] = -1
     for side in range(2):
         nodes = nodes_of(work, d, side)
-        if nodes or frame["nodes"] == 0:
+        if nodes >= 0:
             at, _ = probe(data, work, table, d, frame["column"], side, frame["depth"] - 1, nodes)
             work.child[d, side] = at
             if at >= 0:
@@ -343,10 +352,12 @@ def start(data, work, table, rules):
     d = rules.depth
     frame = work.frame[d]
     frame["depth"], frame["nodes"] = d, rules.nodes
-    frame["lower"], frame["budget"] = 0, INFINITE
     for w in range(len(work.part)):
         work.key[d, w] = data.rows[0, w]
-    frame["entry"] = insert(table, hash_words(work.key[d], data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
+    hashed = hash_words(work.key[d], data.salt)
+    frame["entry"] = find(table, data.rows, work.key[d], hashed, d, rules.nodes)
+    if frame["entry"] < 0:
+        frame["entry"] = insert(table, hashed, d, rules.nodes, 0, -1, 0, INFINITE)
     select(work, d + 1, 0, 1)
 
 
@@ -399,6 +410,8 @@ def search(data, work, table, rules, general, iterations):
         d = state[LEVEL]
         finished = False
         if d < 0:
+            if not has_room(table, 2):
+                return NO_ROOM
             start(data, work, table, rules)
             state[LEVEL], state[FRESH] = top, 1
         elif state[FRESH]:
