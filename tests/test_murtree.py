@@ -108,7 +108,9 @@ def test_dl85_keeps_its_minimum_support():
         solved(solvers.get("dl85").solve(problem, objective), problem, objective)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"search": "paper"}, {"search": "paper", "cache": "none"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"deepening": False}, {"search": "paper"}, {"search": "paper", "cache": "none"}]
+)
 def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
     for seed in range(100 if FULL else 2):
         problem, objective = binary_problem(seed), limited_objective(seed)
@@ -117,6 +119,31 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
             result = SOLVER.solve(problem, objective, Budget(iterations=iterations), **parameters)
             assert result.lower_bound <= best <= result.cost
             assert not objective.broken(result.tree, problem)
+
+
+def test_iterative_deepening_finds_the_same_optima(monkeypatch):
+    """Rounds of one iteration at first, so that small problems take many."""
+    init = depth_limited.Search.__init__
+
+    def hasty(self, data, most):
+        init(self, data, most)
+        self.quick = 0.01
+
+    monkeypatch.setattr(depth_limited.Search, "__init__", hasty)
+    rounds = []
+    ask = depth_limited.Search.ask
+    monkeypatch.setattr(depth_limited.Search, "ask", lambda *asked: rounds.append(1) or ask(*asked))
+    for seed in range(300 if FULL else 5):
+        check("murtree", binary_problem(seed), limited_objective(seed))
+    assert len(rounds) > (800 if FULL else 5)
+
+
+@compiled_only
+def test_iterative_deepening_leaves_better_bounds(mirror_dir):
+    problem, objective, budget = real_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
+    plain, deep = (SOLVER.solve(problem, objective, Budget(iterations=budget), deepening=on) for on in (False, True))
+    assert plain.status == deep.status == "iteration_limit"
+    assert plain.lower_bound < deep.lower_bound <= 161 <= deep.cost <= plain.cost
 
 
 BOTH = pytest.mark.parametrize(

@@ -6,7 +6,8 @@ What it does and why that is right is said in ``kernels/depth_search.py`` (order
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -69,6 +70,8 @@ class Search:
     def __init__(self, data: Columns, most: Rules):
         self.data, self.work, self.table = data, new_work(data, most), tables.new_table(data.rows.shape[1])
         self.general = None if data.classes == 2 else True
+        self.most, self.quick = most, 2**26 // (len(data.bits) * len(self.work.kept))  # iterations of a few ms at most
+        self.upper, self.lower, self.held = INFINITE, most.error * data.floor, None
         self.ask(most)
 
     def ask(self, rules: Rules, budget: int = INFINITE) -> None:
@@ -78,7 +81,7 @@ class Search:
         work.bits[top], work.runs[top] = data.bits, data.runs
         work.column[top, : len(data.rows)] = np.arange(len(data.rows))
         work.frame[top]["columns"], work.frame[top]["width"] = len(data.rows), len(work.kept)
-        work.frame[rules.depth]["lower"], work.frame[rules.depth]["budget"] = 0, budget
+        work.frame[rules.depth]["lower"], work.frame[rules.depth]["budget"] = rules.error * data.floor, budget
         work.state[kernel.LEVEL] = -1
 
     def step(self, iterations: int) -> int:
@@ -103,18 +106,20 @@ class Search:
             return int(entry["upper"]), int(entry["lower"])
         lower = self.work.lower[top][:, :, 1 : frame["columns"]]
         least = int((lower[0, : frame["shares"]] + lower[1, : frame["shares"]][::-1]).min()) + self.rules.penalty
-        return int(frame["upper"]), min(int(frame["upper"]), max(least, int(frame["lower"])))
+        upper = min(int(frame["upper"]), int(self.table.entry[frame["entry"]]["upper"]))
+        return upper, min(upper, max(least, int(frame["lower"])))
 
-    def run(self, clock: Clock, note: Callable[[int, int], None]) -> str:
-        """Search in slices until the problem is solved or a limit is reached; the status."""
-        quick = 2**26 // (len(self.data.bits) * len(self.work.kept))  # that many never take more than a few ms
-        pace, status = Pace(clock, first=max(16, quick)), None
+    def run(self, clock: Clock, note: Callable[[int, int], None], most: int = INFINITE) -> str | None:
+        """Search in slices until the problem is solved or a limit is reached; the status.
+
+        None after ``most`` iterations. The table then has the interval that was reached, and another search may begin.
+        """
+        pace, status, last = Pace(clock, self.iterations, max(16, self.quick)), None, self.iterations + most
         try:
-            while status is None:
+            while status is None and self.iterations < last:
                 if status := clock.limit(self.iterations):
                     break
-                size = pace.next(self.iterations)
-                code = self.step(size)
+                code = self.step(min(pace.next(self.iterations), last - self.iterations))
                 if self.begun:
                     note(*self.interval())
                 if code == kernel.COMPLETE:
@@ -131,8 +136,54 @@ class Search:
             self.step(kernel.CLOSE)
         return status
 
-    def tree(self, problem: Problem) -> Tree:
-        """The best tree in hand; of a search that is over.
+    def _known(self) -> tuple[int, int, Rules | None]:
+        """What is known of the problem with all that is allowed: cost, bound, and the rules that the tree keeps."""
+        upper, lower = self.interval()
+        lower = max(self.lower, lower) if self.rules == self.most else self.lower
+        return (upper, lower, self.rules) if upper < self.upper else (self.upper, lower, self.held)
+
+    def _tell(self, note: Callable[[int, int], None], *interval: int) -> None:
+        note(*self._known()[:2])
+
+    def _rounds(self, deepening: bool) -> Iterator[tuple[Rules, int, int]]:
+        """What to ask for in turn: rules, budget, and for how many iterations. A round may see what those before found.
+
+        A search that is not over after a fraction of a second goes on by iterative deepening: first the best trees of
+        3, 4, ... levels, which cost little beside the last and leave good trees to stop with. Then, with all levels,
+        searches for a better tree, each twice as long as the one before, and after each, for a fifth of the time, such
+        for a tree that costs no more than a little above the bound: that there is none is a better bound. A round finds
+        in the table what was found out before.
+        """
+        most, turn, share = self.most, max(1, int(100 * self.quick)), 8
+        if deepening:
+            yield most, self.upper, turn
+            for d in range(3, most.depth):
+                yield most._replace(depth=d, nodes=max(0, kernel.splits_left(d, most.nodes))), self.upper, 4 * turn
+        while deepening:
+            turn *= 2
+            yield most, self.upper, turn
+            last = self.iterations + turn // 4
+            while self.iterations < last:
+                asked = self.lower + max(1, (self.upper - self.lower) // share)
+                yield most, asked, last - self.iterations
+                share = share if self.lower >= asked else 2 * share
+        yield most, self.upper, INFINITE
+
+    def solve(self, clock: Clock, note: Callable[[int, int], None], deepening: bool) -> str:
+        """Search for the best tree within all that the rules allow; the status."""
+        for rules, budget, most in self._rounds(deepening):
+            self.ask(rules, budget)
+            status = self.run(clock, partial(self._tell, note), most)
+            if self.begun:
+                self.upper, self.lower, self.held = self._known()
+            if self.lower >= self.upper:
+                return "optimal"
+            if status not in (None, "optimal"):
+                break
+        return status
+
+    def tree(self, problem: Problem, rules: Rules) -> Tree:
+        """The best tree in hand of a search within these rules that is over.
 
         A set of rows has its split in the table, or is a leaf. Subtrees of at most two levels or splits are found again
         from counts of pairs, which is much less than storing them; so are sets of rows that were never searched.
@@ -162,7 +213,7 @@ class Search:
             left = [kernel.splits_left(depth - 1, part) if nodes else 0 for part in shares]
             return column - 1, [(rest, depth - 1, left[0]), (inside, depth - 1, left[1])]
 
-        return Tree.grow(problem, choose, (self.data.rows[0], self.rules.depth, self.rules.nodes))
+        return Tree.grow(problem, choose, (self.data.rows[0], rules.depth, rules.nodes))
 
     def _small(self, most: int) -> list[int]:
         """Of the rows of level 0 the best tree of two levels: columns of the root and of its parts, 0 for a leaf.

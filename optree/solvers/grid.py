@@ -98,7 +98,7 @@ class _Filling:
         clock.prepared()
         leaf = problem.total_weight - int(np.bincount(problem.y, problem.weights, len(problem.classes)).max())
         self.loss = np.full((depth + 1, splits + 1), leaf)
-        self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain)
+        self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain + data.floor)
         self.lower[0] = self.lower[:, 0] = leaf
         self.trees, self.which = [Tree.grow(problem, lambda rows, state: (LEAF, []))], np.zeros_like(self.loss)
         deepest = min(depth, splits)
@@ -132,7 +132,7 @@ class _Filling:
         upper, lower = (cost + self.certain for cost in self.search.interval())
         self.lower[d, n] = max(self.lower[d, n], min(lower, self.loss[d, n]))
         if upper < self.loss[d, n]:
-            self.trees.append(self.search.tree(self.problem))
+            self.trees.append(self.search.tree(self.problem, self.search.rules))
             held = self.trees[-1].n_splits
             better = self.loss[d:, held:] > upper
             self.loss[d:, held:][better], self.which[d:, held:][better] = upper, len(self.trees) - 1

@@ -24,6 +24,7 @@ class Columns(NamedTuple):
     digits: int
     classes: int
     weight: int
+    floor: int  # the loss that no tree avoids, for equal rows of several classes
 
 
 @njit(cache=True, nogil=True)
@@ -102,9 +103,10 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
         y = np.searchsorted(present, y)
     weights = np.zeros((len(codes), len(present)), np.int64)
     weights[np.arange(len(codes)), y] = size
-    certain = 0
+    certain = floor = 0
     first, merged = _merge(codes, weights) if merge else (codes, weights)
     if len(first) < len(codes):
+        floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
         least = merged.min(axis=1)
         rest = merged - least[:, None]
         if 2 * _words(rest) <= _words(weights):
@@ -112,10 +114,10 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
             codes, weights, certain = codes[first[kept]], rest[kept], int(least.sum()) * (len(present) - 1)
     if np.count_nonzero(weights.any(axis=0)) < 2:
         return None, certain
-    return _pack(codes, weights, kind), certain
+    return _pack(codes, weights, floor - certain, kind), certain
 
 
-def _pack(codes: np.ndarray, weights: np.ndarray, kind=None) -> Columns:
+def _pack(codes: np.ndarray, weights: np.ndarray, floor: int, kind=None) -> Columns:
     weight, digits = int(weights.sum()), int(weights.max()).bit_length()
     if kind is None:
         kinds = (np.uint16, np.uint32, np.uint64)
@@ -145,4 +147,5 @@ def _pack(codes: np.ndarray, weights: np.ndarray, kind=None) -> Columns:
         digits=digits,
         classes=weights.shape[1],
         weight=weight,
+        floor=floor,
     )
