@@ -13,6 +13,7 @@ _ESTIMATORS = (
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "MurTreeClassifier",
+    "MurTreeRegressor",
     "OptimalTreeClassifier",
 )
 __all__ = [*_ESTIMATORS, "__version__"]

@@ -4,6 +4,7 @@ from optree.estimators.base import TreeClassifier
 from optree.estimators.branches import BranchesClassifier
 from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
+from optree.estimators.murtree_regressor import MurTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "MurTreeClassifier",
+    "MurTreeRegressor",
     "OptimalTreeClassifier",
     "TreeClassifier",
 ]

@@ -47,7 +47,45 @@ class TreeViews:
         return views.plot(self.tree_, ax)
 
 
-class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
+class TreeEstimator(TreeViews, BaseEstimator):
+    """What classifiers and regressors on encoded columns share: what goes in, and where rows end."""
+
+    def _objective(self) -> Objective:
+        """What the parameters ask for; those that a subclass does not have are left as they are."""
+        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
+        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
+
+    @staticmethod
+    def _weighted(X, y, sample_weight):
+        """The rows of positive weight: one without weight is as good as not there."""
+        kept = np.asarray(sample_weight) != 0
+        if sample_weight is None or kept.shape != y.shape or not kept.any() or kept.all():
+            return X, y, sample_weight
+        return X[kept], y[kept], np.asarray(sample_weight)[kept]
+
+    def _table(self, X, y="no_validation", *, reset: bool):
+        """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
+        if hasattr(X, "iloc"):
+            validate_data(self, X, y, reset=reset, skip_check_array=True)
+            return X
+        arguments = {} if isinstance(y, str) else {"y": y}
+        checked = validate_data(self, X, reset=reset, dtype=None, **arguments)
+        X = checked[0] if arguments else checked
+        if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
+            raise TypeError("X: each value must be a number or text; argument must be a string or a number")
+        return X
+
+    def _codes(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return self.encoder_.transform(self._table(X, reset=False))
+
+    def apply(self, X):
+        """The node of ``tree_`` where each row of X ends."""
+        codes = self._codes(X)
+        return self.tree_.apply(codes)
+
+
+class TreeClassifier(ClassifierMixin, TreeEstimator):
     """What all classifiers share: fitting through the registry, prediction, views.
 
     A subclass sets ``_solver`` and ``_encoding`` and has at least the parameters ``regularization``, ``max_depth``,
@@ -138,19 +176,11 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
             models.append((float(stretch.highest), model))
         return models
 
-    def _objective(self) -> Objective:
-        """What the parameters ask for; those that a subclass does not have are left as they are."""
-        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
-        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
-
     def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
         """The encoded problem, and what a weight of one stands for there; sets ``classes_`` and ``encoder_``."""
         X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True)
         check_classification_targets(y)
-        if sample_weight is not None:
-            kept = np.asarray(sample_weight) != 0  # a row without weight is as good as not there
-            if kept.shape == y.shape and kept.any() and not kept.all():
-                X, y, sample_weight = X[kept], y[kept], np.asarray(sample_weight)[kept]
+        X, y, sample_weight = self._weighted(X, y, sample_weight)
         self.classes_, labels = np.unique(y, return_inverse=True)
         names = tuple(map(str, self.classes_))
         if len(names) < 2:
@@ -168,22 +198,6 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
             return None
         return None if objective.broken(tree.refit(problem), problem) else tree
 
-    def _table(self, X, y="no_validation", *, reset: bool):
-        """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
-        if hasattr(X, "iloc"):
-            validate_data(self, X, y, reset=reset, skip_check_array=True)
-            return X
-        arguments = {} if isinstance(y, str) else {"y": y}
-        checked = validate_data(self, X, reset=reset, dtype=None, **arguments)
-        X = checked[0] if arguments else checked
-        if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
-            raise TypeError("X: each value must be a number or text; argument must be a string or a number")
-        return X
-
-    def _codes(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return self.encoder_.transform(self._table(X, reset=False))
-
     def predict(self, X):
         """The class of each row of X."""
         codes = self._codes(X)
@@ -193,8 +207,3 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         """Shares of the classes, in the order of ``classes_``, among the training rows of each row's leaf."""
         codes = self._codes(X)
         return self.tree_.predict_proba(codes)
-
-    def apply(self, X):
-        """The node of ``tree_`` where each row of X ends."""
-        codes = self._codes(X)
-        return self.tree_.apply(codes)

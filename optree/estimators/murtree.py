@@ -16,8 +16,8 @@ from optree.estimators.base import TreeClassifier
 from optree.solvers.grid import grid
 
 
-class _BinaryTreeClassifier(TreeClassifier):
-    """What both have in common: every column becomes yes/no questions."""
+class BinaryColumns:
+    """Every column becomes yes/no questions."""
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -26,7 +26,7 @@ class _BinaryTreeClassifier(TreeClassifier):
         )
 
 
-class MurTreeClassifier(_BinaryTreeClassifier):
+class MurTreeClassifier(BinaryColumns, TreeClassifier):
     """The best tree of a given depth and number of splits, with a proof.
 
     Minimises the misclassified rows, or with ``regularization`` their share plus that much for each split. Every split
@@ -158,7 +158,7 @@ class MurTreeClassifier(_BinaryTreeClassifier):
         return base._along(found.path(self._objective().regularization), problem, unit)
 
 
-class DL85Classifier(_BinaryTreeClassifier):
+class DL85Classifier(BinaryColumns, TreeClassifier):
     """The tree of a given depth with the fewest errors, by DL8.5. For comparison: `MurTreeClassifier` is faster.
 
     Parameters

@@ -17,6 +17,7 @@ from optree.solvers.kernels import depth_search as kernel
 from optree.solvers.kernels import table as tables
 from optree.solvers.kernels.columns import LANES, Columns
 from optree.solvers.kernels.nodes import FRAME, INFINITE, Rules, Work
+from optree.solvers.kernels.squares import explained
 from optree.tree import LEAF, Tree
 
 
@@ -26,6 +27,7 @@ def new_work(data: Columns, rules: Rules) -> Work:
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
     width = -(-len(data.rows) // LANES) * LANES
     tables = 2 if data.classes == 2 else data.classes + 1
+    squares = len(data.square) > 0
     shares = max(1, min(rules.nodes, 1 << min(rules.depth - 1, 40)))
     return Work(
         frame=np.zeros(levels, FRAME),
@@ -52,6 +54,9 @@ def new_work(data: Columns, rules: Rules) -> Work:
         digest=np.zeros(width, np.uint64),
         seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
         kept=np.zeros(width, np.int64),
+        square=np.zeros((levels, width if squares else 0), np.int64),
+        twin=np.zeros(2 * width * width if squares else 0, counts),
+        gains=np.zeros((2, width if squares else 0)),
         state=np.array([-1, 0, 0, 0]),
         stride=width * width,
     )
@@ -69,7 +74,7 @@ class Search:
 
     def __init__(self, data: Columns, most: Rules):
         self.data, self.work, self.table = data, new_work(data, most), tables.new_table(data.rows.shape[1])
-        self.general = None if data.classes == 2 else True
+        self.general = None if data.classes == 2 and not len(data.square) else True
         self.most, self.quick = most, 2**26 // (len(data.bits) * len(self.work.kept))  # iterations of a few ms at most
         self.upper, self.lower, self.held = INFINITE, most.error * data.floor, None
         self.ask(most)
@@ -220,7 +225,7 @@ class Search:
 
         Of equal trees one of fewest splits, at most ``most``.
         """
-        work, rules, classes = self.work, self.rules, self.data.classes
+        work, rules = self.work, self.rules
         columns, width = (int(work.frame[0][name]) for name in ("columns", "width"))
         loss, costs = work.loss[1][:, :, :columns], work.curve[1][: most + 1]
         used = int(costs.argmin())
@@ -234,10 +239,19 @@ class Search:
                 break
         names, pairs = work.column[0], work.pairs[0].reshape(-1, work.stride)[:, : columns * width]
         pairs = pairs.reshape(-1, columns, width)[:, :, :columns].astype(np.int64)
-        counts = np.stack([pairs[1] + pairs[0], pairs[1] - pairs[0]]) // 2 if classes == 2 else pairs[:classes]
         found = [int(names[j])]
         for side in range(2):
-            with_i = counts[:, :, j] if side else counts[:, 0] - counts[:, :, j]  # by class and i
-            kept = with_i.max(axis=0) + (with_i[:, :1] - with_i).max(axis=0)
-            found.append(int(names[kept[1:].argmax() + 1]) if pattern[side] else 0)
+            inside = pairs[:, :, j] if side else pairs[:, 0] - pairs[:, :, j]  # of class and i
+            best = self._explained(inside)[1:].argmax() + 1 if pattern[side] else 0
+            found.append(int(names[best]) if pattern[side] else 0)
         return found
+
+    def _explained(self, pairs: np.ndarray) -> np.ndarray:
+        """What a split of some rows by each column keeps right, or explains, by their counts; column 0 holds all."""
+        data = self.data
+        if len(data.square):
+            weight, total = pairs[0].astype(float), (pairs[1] - data.centre * pairs[0]).astype(float)
+            return sum(explained(t, w, data.fine) for t, w in ((total, weight), (total[0] - total, weight[0] - weight)))
+        two = [pairs[1] + pairs[0], pairs[1] - pairs[0]]  # twice: of two classes there are difference and sum
+        pairs = np.stack(two) if data.classes == 2 else pairs[: data.classes]
+        return pairs.max(axis=0) + (pairs[:, :1] - pairs).max(axis=0)
