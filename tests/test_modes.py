@@ -12,9 +12,15 @@ from checkout import ROOT
 MODES = {
     "bounds-checked": (
         {"NUMBA_BOUNDSCHECK": "1"},
-        ["test_exact.py", "test_branches.py", "test_engine.py", "test_murtree.py", "test_dpdt.py"],
+        [
+            *("test_exact.py", "test_branches.py", "test_engine.py", "test_murtree.py", "test_dpdt.py"),
+            *("test_grid.py", "test_regression.py", "test_front.py"),
+        ],
     ),
-    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ["test_exact.py", "test_murtree.py", "test_dpdt.py"]),
+    "not compiled": (
+        {"NUMBA_DISABLE_JIT": "1"},
+        ["test_exact.py", "test_murtree.py", "test_dpdt.py", "test_grid.py", "test_regression.py", "test_front.py"],
+    ),
 }
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, typeof
 from problems import make
 from refusal import refused
 from test_exact import check
@@ -20,8 +20,8 @@ from optree import solvers
 from optree.budget import Budget, rss_mib
 from optree.objective import Objective
 from optree.solvers import depth_limited, murtree, subtrees
+from optree.solvers.kernels import borrowed, table, vectors
 from optree.solvers.kernels import subtrees as caches
-from optree.solvers.kernels import table, vectors
 from optree.solvers.kernels.columns import columns
 
 SOLVER = solvers.get("murtree")
@@ -339,6 +339,17 @@ def test_all_searches_agree_on_the_papers_data(name, mirror_dir):
     problem, objective = real_problem(mirror_dir, name), Objective.of(0, max_depth=3)
     costs = {SOLVER.solve(problem, objective, search=search).cost for search in murtree.SEARCHES}
     assert costs == {solvers.get("dl85").solve(problem, objective).cost}
+
+
+@compiled_only
+def test_kernels_for_other_types_of_words_have_other_symbols():
+    """They are kept on disk by different processes, which number their functions alike, and are loaded together."""
+    problem = binary_problem(0)
+    heavy = replace(problem, weights=problem.weights * 1000)
+    kinds = [typeof(columns(one, merge=False)[0]) for one in (problem, heavy)]
+    assert kinds[0] != kinds[1]
+    assert len({borrowed.Borrowed(kind).name for kind in kinds}) == 2
+    assert borrowed.Borrowed(kinds[0]) == borrowed.Borrowed(typeof(columns(problem, merge=False)[0]))
 
 
 if COMPILED:

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.solvers.front import best_f1, error_front
 from optree.solvers.grid import grid
 
 
@@ -156,6 +157,63 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         base = clone(self)
         found, problem, unit = base._search_grid(X, y, sample_weight)
         return base._along(found.path(self._objective().regularization), problem, unit)
+
+    def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
+        """Of two classes all trees that no other beats in both kinds of errors, for metrics that are no sums of errors.
+
+        For few features and levels; see :func:`optree.solvers.front.error_front`. The best tree for any metric that
+        does not get better with more errors of either kind is one of these.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one.
+
+        Returns
+        -------
+        list of (Fraction, Fraction, MurTreeClassifier)
+            The weights of false positives and of false negatives, and a fitted estimator; by rising false positives.
+            Its cost is the sum of both.
+        """
+        base = clone(self).set_params(regularization=0)
+        problem, unit = base._problem(X, y, sample_weight)
+        limits, budget = base._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = error_front(problem, limits.max_depth, limits.max_splits, budget)
+        if found.status != "optimal":
+            warnings.warn(f"error_front: {found.status} at depth {found.depth}", ConvergenceWarning, stacklevel=2)
+        base.counters_, base.search_seconds_, base.trace_ = {"iterations": found.sets}, found.search_seconds, ()
+        models = []
+        for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
+            model = copy(base)
+            model._keep(tree, found.status, Fraction(sum(pair)), None, problem.total_weight, unit)
+            models.append((pair[0] * unit, pair[1] * unit, model))
+        return models
+
+    def best_f1(self, X, y, sample_weight=None) -> tuple[Fraction, MurTreeClassifier]:
+        """Of two classes the tree with the greatest F1 score on the training rows, with a proof.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one. ``regularization`` plays
+            no part.
+
+        Returns
+        -------
+        (Fraction, MurTreeClassifier)
+            The score, and a fitted estimator. Its cost is the number of errors of both kinds.
+        """
+        model = clone(self).set_params(regularization=0)
+        problem, unit = model._problem(X, y, sample_weight)
+        limits, budget = model._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = best_f1(problem, limits.max_depth, limits.max_splits, budget)
+        if found.status != "optimal":
+            text = f"best_f1: {found.status} with a score of {float(found.score):g} of at most {float(found.bound):g}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        model.counters_, model.search_seconds_, model.trace_ = found.counters, found.search_seconds, ()
+        cost = Fraction(found.tree.loss(problem))
+        model._keep(found.tree, found.status, cost, None, problem.total_weight, unit)
+        return found.score, model
 
 
 class DL85Classifier(BinaryColumns, TreeClassifier):
