@@ -15,7 +15,7 @@ Errors + penalty for each split is minimised by both: the fast search adds the p
 asks for the fewest errors with 1, 2, ... splits (Algorithm 6). Of trees of equal cost ``fewest_splits`` asks for one of
 fewest splits when splits cost nothing: by a price for which errors outweigh all splits together, or as Algorithm 7.
 Searches are the same on every machine; "random" features follow the seed. A long fast search deepens iteratively
-(``Search.solve``). All limits at once are in ``grid.py``, regression in ``regression.py``, F1 and fronts in ``front.py``.
+(`Search.solve`). All limits at once are in ``grid.py``, regression in ``regression.py``, F1 and fronts in ``front.py``.
 """
 
 from __future__ import annotations
