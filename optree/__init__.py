@@ -16,6 +16,7 @@ _ESTIMATORS = (
     "DPDTreeRegressor",
     "GOSDTClassifier",
     "MurTreeClassifier",
+    "MurTreeRegressor",
     "OptimalTreeClassifier",
 )
 __all__ = [*_ESTIMATORS, "__version__"]

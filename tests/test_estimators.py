@@ -18,7 +18,14 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import optree
-from optree import BranchesClassifier, DL85Classifier, MurTreeClassifier, OptimalTreeClassifier, estimators
+from optree import (
+    BranchesClassifier,
+    DL85Classifier,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    OptimalTreeClassifier,
+    estimators,
+)
 
 COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
 FRUIT = ["apple", "chili", "apple", "bean"] * 5
@@ -30,6 +37,7 @@ FRUIT = ["apple", "chili", "apple", "bean"] * 5
         OptimalTreeClassifier(iteration_limit=20),
         MurTreeClassifier(max_depth=3),
         DL85Classifier(max_depth=2),
+        MurTreeRegressor(max_depth=2),
     ]
 )
 def test_scikit_learn_accepts_it(estimator, check):
@@ -93,7 +101,8 @@ def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
 
 
 def test_the_examples_in_the_docstrings():
-    for module in (estimators.branches, estimators.gosdt, estimators.murtree, estimators.optimal):
+    names = ("branches", "gosdt", "murtree", "murtree_regressor", "optimal")
+    for module in (getattr(estimators, name) for name in names):
         failed, tried = doctest.testmod(module)
         assert tried >= 4
         assert not failed

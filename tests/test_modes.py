@@ -9,23 +9,12 @@ import sys
 import pytest
 from checkout import ROOT
 
+BOTH = [
+    f"test_{name}.py" for name in ("exact", "murtree", "grid", "regression", "front", "dpdt", "gosdt", "roc")
+]
 MODES = {
-    "bounds-checked": (
-        {"NUMBA_BOUNDSCHECK": "1"},
-        [
-            "test_exact.py",
-            "test_branches.py",
-            "test_engine.py",
-            "test_murtree.py",
-            "test_dpdt.py",
-            "test_gosdt.py",
-            "test_roc.py",
-        ],
-    ),
-    "not compiled": (
-        {"NUMBA_DISABLE_JIT": "1"},
-        ["test_exact.py", "test_murtree.py", "test_dpdt.py", "test_gosdt.py", "test_roc.py"],
-    ),
+    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*BOTH, "test_branches.py", "test_engine.py"]),
+    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, BOTH),
 }
 
 

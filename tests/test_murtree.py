@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, typeof
 from problems import make
 from refusal import refused
 from test_exact import check
@@ -20,8 +20,8 @@ from optree import solvers
 from optree.budget import Budget, rss_mib
 from optree.objective import Objective
 from optree.solvers import depth_limited, murtree, subtrees
+from optree.solvers.kernels import borrowed, table, vectors
 from optree.solvers.kernels import subtrees as caches
-from optree.solvers.kernels import table, vectors
 from optree.solvers.kernels.columns import columns
 
 SOLVER = solvers.get("murtree")
@@ -113,7 +113,9 @@ def test_dl85_keeps_its_minimum_support():
         solved(solvers.get("dl85").solve(problem, objective), problem, objective)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"search": "paper"}, {"search": "paper", "cache": "none"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"deepening": False}, {"search": "paper"}, {"search": "paper", "cache": "none"}]
+)
 def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
     for seed in range(100 if FULL else 2):
         problem, objective = binary_problem(seed), limited_objective(seed)
@@ -122,6 +124,31 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
             result = SOLVER.solve(problem, objective, Budget(iterations=iterations), **parameters)
             assert result.lower_bound <= best <= result.cost
             assert not objective.broken(result.tree, problem)
+
+
+def test_iterative_deepening_finds_the_same_optima(monkeypatch):
+    """Rounds of one iteration at first, so that small problems take many."""
+    init = depth_limited.Search.__init__
+
+    def hasty(self, data, most):
+        init(self, data, most)
+        self.quick = 0.01
+
+    monkeypatch.setattr(depth_limited.Search, "__init__", hasty)
+    rounds = []
+    ask = depth_limited.Search.ask
+    monkeypatch.setattr(depth_limited.Search, "ask", lambda *asked: rounds.append(1) or ask(*asked))
+    for seed in range(300 if FULL else 5):
+        check("murtree", binary_problem(seed), limited_objective(seed))
+    assert len(rounds) > (800 if FULL else 5)
+
+
+@compiled_only
+def test_iterative_deepening_leaves_better_bounds(mirror_dir):
+    problem, objective, budget = real_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
+    plain, deep = (SOLVER.solve(problem, objective, Budget(iterations=budget), deepening=on) for on in (False, True))
+    assert plain.status == deep.status == "iteration_limit"
+    assert plain.lower_bound < deep.lower_bound <= 161 <= deep.cost <= plain.cost
 
 
 BOTH = pytest.mark.parametrize(
@@ -317,6 +344,17 @@ def test_all_searches_agree_on_the_papers_data(name, mirror_dir):
     problem, objective = real_problem(mirror_dir, name), Objective.of(0, max_depth=3)
     costs = {SOLVER.solve(problem, objective, search=search).cost for search in murtree.SEARCHES}
     assert costs == {solvers.get("dl85").solve(problem, objective).cost}
+
+
+@compiled_only
+def test_kernels_for_other_types_of_words_have_other_symbols():
+    """They are kept on disk by different processes, which number their functions alike, and are loaded together."""
+    problem = binary_problem(0)
+    heavy = replace(problem, weights=problem.weights * 1000)
+    kinds = [typeof(columns(one, merge=False)[0]) for one in (problem, heavy)]
+    assert kinds[0] != kinds[1]
+    assert len({borrowed.Borrowed(kind).name for kind in kinds}) == 2
+    assert borrowed.Borrowed(kinds[0]) == borrowed.Borrowed(typeof(columns(problem, merge=False)[0]))
 
 
 if COMPILED:

@@ -6,6 +6,7 @@ from optree.estimators.branches import BranchesClassifier
 from optree.estimators.dpdt import DPDTreeClassifier, DPDTreeRegressor
 from optree.estimators.gosdt import GOSDTClassifier
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
+from optree.estimators.murtree_regressor import MurTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "DPDTreeRegressor",
     "GOSDTClassifier",
     "MurTreeClassifier",
+    "MurTreeRegressor",
     "OptimalTreeClassifier",
     "TreeClassifier",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from fractions import Fraction
 from numbers import Number
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +23,9 @@ from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.tree import Tree
+
+if TYPE_CHECKING:
+    from optree.solvers.path import LambdaPath
 
 
 class TreeViews:
@@ -42,7 +47,45 @@ class TreeViews:
         return views.plot(self.tree_, ax)
 
 
-class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
+class TreeEstimator(TreeViews, BaseEstimator):
+    """What classifiers and regressors on encoded columns share: what goes in, and where rows end."""
+
+    def _objective(self) -> Objective:
+        """What the parameters ask for; those that a subclass does not have are left as they are."""
+        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
+        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
+
+    @staticmethod
+    def _weighted(X, y, sample_weight):
+        """The rows of positive weight: one without weight is as good as not there."""
+        kept = np.asarray(sample_weight) != 0
+        if sample_weight is None or kept.shape != y.shape or not kept.any() or kept.all():
+            return X, y, sample_weight
+        return X[kept], y[kept], np.asarray(sample_weight)[kept]
+
+    def _table(self, X, y="no_validation", *, reset: bool):
+        """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
+        if hasattr(X, "iloc"):
+            validate_data(self, X, y, reset=reset, skip_check_array=True)
+            return X
+        arguments = {} if isinstance(y, str) else {"y": y}
+        checked = validate_data(self, X, reset=reset, dtype=None, **arguments)
+        X = checked[0] if arguments else checked
+        if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
+            raise TypeError("X: each value must be a number or text; argument must be a string or a number")
+        return X
+
+    def _codes(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return self.encoder_.transform(self._table(X, reset=False))
+
+    def apply(self, X):
+        """The node of ``tree_`` where each row of X ends."""
+        codes = self._codes(X)
+        return self.tree_.apply(codes)
+
+
+class TreeClassifier(ClassifierMixin, TreeEstimator):
     """What all classifiers share: fitting through the registry, prediction, views.
 
     A subclass sets ``_solver`` and ``_encoding`` and has at least the parameters ``regularization``, ``max_depth``,
@@ -118,19 +161,25 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         self.gap_ = None if bound is None else float((cost - bound) / total)
         self.objective_ = 1 - float(cost / total)
 
-    def _objective(self) -> Objective:
-        """What the parameters ask for; those that a subclass does not have are left as they are."""
-        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
-        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
+    def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
+        """The trees of a path as fitted copies of this estimator, each with the lambda at which it takes over."""
+        if path.status != "optimal":
+            reached = float(path.stretches[-1].lowest) if path.stretches else 1
+            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
+        self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
+        models = []
+        for stretch in path.stretches:
+            model = copy(self).set_params(regularization=str(stretch.highest))
+            cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
+            model._keep(stretch.tree, "optimal", cost, cost, problem.total_weight, unit)
+            models.append((float(stretch.highest), model))
+        return models
 
     def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
         """The encoded problem, and what a weight of one stands for there; sets ``classes_`` and ``encoder_``."""
         X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True)
         check_classification_targets(y)
-        if sample_weight is not None:
-            kept = np.asarray(sample_weight) != 0  # a row without weight is as good as not there
-            if kept.shape == y.shape and kept.any() and not kept.all():
-                X, y, sample_weight = X[kept], y[kept], np.asarray(sample_weight)[kept]
+        X, y, sample_weight = self._weighted(X, y, sample_weight)
         self.classes_, labels = np.unique(y, return_inverse=True)
         names = tuple(map(str, self.classes_))
         if len(names) < 2:
@@ -148,22 +197,6 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
             return None
         return None if objective.broken(tree.refit(problem), problem) else tree
 
-    def _table(self, X, y="no_validation", *, reset: bool):
-        """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
-        if hasattr(X, "iloc"):
-            validate_data(self, X, y, reset=reset, skip_check_array=True)
-            return X
-        arguments = {} if isinstance(y, str) else {"y": y}
-        checked = validate_data(self, X, reset=reset, dtype=None, **arguments)
-        X = checked[0] if arguments else checked
-        if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
-            raise TypeError("X: each value must be a number or text; argument must be a string or a number")
-        return X
-
-    def _codes(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return self.encoder_.transform(self._table(X, reset=False))
-
     def predict(self, X):
         """The class of each row of X."""
         codes = self._codes(X)
@@ -173,8 +206,3 @@ class TreeClassifier(TreeViews, ClassifierMixin, BaseEstimator):
         """Shares of the classes, in the order of ``classes_``, among the training rows of each row's leaf."""
         codes = self._codes(X)
         return self.tree_.predict_proba(codes)
-
-    def apply(self, X):
-        """The node of ``tree_`` where each row of X ends."""
-        codes = self._codes(X)
-        return self.tree_.apply(codes)

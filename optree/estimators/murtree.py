@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from copy import copy
+from fractions import Fraction
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.solvers.front import best_f1, error_front
+from optree.solvers.grid import grid
 
 
-class _BinaryTreeClassifier(TreeClassifier):
-    """What both have in common: every column becomes yes/no questions."""
+class BinaryColumns:
+    """Every column becomes yes/no questions."""
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -16,7 +27,7 @@ class _BinaryTreeClassifier(TreeClassifier):
         )
 
 
-class MurTreeClassifier(_BinaryTreeClassifier):
+class MurTreeClassifier(BinaryColumns, TreeClassifier):
     """The best tree of a given depth and number of splits, with a proof.
 
     Minimises the misclassified rows, or with ``regularization`` their share plus that much for each split. Every split
@@ -92,8 +103,120 @@ class MurTreeClassifier(_BinaryTreeClassifier):
     def _parameters(self) -> dict:
         return {"fewest_splits": self.fewest_splits}
 
+    def _search_grid(self, X, y, sample_weight):
+        """The trees for all limits up to those of this estimator, the problem, and what a weight of one stands for."""
+        problem, unit = self._problem(X, y, sample_weight)
+        limits, budget = self._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = grid(problem, limits.max_depth, limits.max_splits, budget)
+        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
+        return found, problem, unit
 
-class DL85Classifier(_BinaryTreeClassifier):
+    def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:
+        """The trees with the fewest errors for all limits up to ``max_depth`` and ``max_splits``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole; ``regularization`` plays no
+            part.
+
+        Returns
+        -------
+        list of (int, int, MurTreeClassifier)
+            The depth, the splits, and a fitted estimator with these limits; by rising depth, then splits, from 0. Of
+            trees with the fewest errors it is one of the fewest splits.
+        """
+        base = clone(self).set_params(regularization=0)
+        found, problem, unit = base._search_grid(X, y, sample_weight)
+        if found.status != "optimal":
+            text = f"limit_grid: {found.status} with {(found.loss > found.lower).sum()} of {found.loss.size} not proven"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        models = []
+        for depth, splits in np.ndindex(found.loss.shape):
+            model = copy(base).set_params(max_depth=depth, max_splits=splits)
+            cost, bound = (Fraction(int(table[depth, splits])) for table in (found.loss, found.lower))
+            status = "optimal" if cost == bound else found.status
+            model._keep(found.tree(depth, splits), status, cost, bound, problem.total_weight, unit)
+            models.append((depth, splits, model))
+        return models
+
+    def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, MurTreeClassifier]]:
+        """All trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole.
+
+        Returns
+        -------
+        list of (float, MurTreeClassifier)
+            By falling lambda: the greatest lambda at which a tree is optimal, and a fitted estimator with that tree; it
+            stays optimal down to the next one's.
+        """
+        base = clone(self)
+        found, problem, unit = base._search_grid(X, y, sample_weight)
+        return base._along(found.path(self._objective().regularization), problem, unit)
+
+    def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
+        """Of two classes all trees that no other beats in both kinds of errors, for metrics that are no sums of errors.
+
+        For few features and levels; see :func:`optree.solvers.front.error_front`. The best tree for any metric that
+        does not get better with more errors of either kind is one of these.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one.
+
+        Returns
+        -------
+        list of (Fraction, Fraction, MurTreeClassifier)
+            The weights of false positives and of false negatives, and a fitted estimator; by rising false positives.
+            Its cost is the sum of both.
+        """
+        base = clone(self).set_params(regularization=0)
+        problem, unit = base._problem(X, y, sample_weight)
+        limits, budget = base._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = error_front(problem, limits.max_depth, limits.max_splits, budget)
+        if found.status != "optimal":
+            warnings.warn(f"error_front: {found.status} at depth {found.depth}", ConvergenceWarning, stacklevel=2)
+        base.counters_, base.search_seconds_, base.trace_ = {"iterations": found.sets}, found.search_seconds, ()
+        models = []
+        for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
+            model = copy(base)
+            model._keep(tree, found.status, Fraction(sum(pair)), None, problem.total_weight, unit)
+            models.append((pair[0] * unit, pair[1] * unit, model))
+        return models
+
+    def best_f1(self, X, y, sample_weight=None) -> tuple[Fraction, MurTreeClassifier]:
+        """Of two classes the tree with the greatest F1 score on the training rows, with a proof.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one. ``regularization`` plays
+            no part.
+
+        Returns
+        -------
+        (Fraction, MurTreeClassifier)
+            The score, and a fitted estimator. Its cost is the number of errors of both kinds.
+        """
+        model = clone(self).set_params(regularization=0)
+        problem, unit = model._problem(X, y, sample_weight)
+        limits, budget = model._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        found = best_f1(problem, limits.max_depth, limits.max_splits, budget)
+        if found.status != "optimal":
+            text = f"best_f1: {found.status} with a score of {float(found.score):g} of at most {float(found.bound):g}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        model.counters_, model.search_seconds_, model.trace_ = found.counters, found.search_seconds, ()
+        cost = Fraction(found.tree.loss(problem))
+        model._keep(found.tree, found.status, cost, None, problem.total_weight, unit)
+        return found.score, model
+
+
+class DL85Classifier(BinaryColumns, TreeClassifier):
     """The tree of a given depth with the fewest errors, by DL8.5. For comparison: `MurTreeClassifier` is faster.
 
     Parameters

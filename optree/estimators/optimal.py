@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from copy import copy
-from fractions import Fraction
-
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
@@ -143,14 +138,4 @@ class OptimalTreeClassifier(TreeClassifier):
         problem, unit = base._problem(X, y, sample_weight)
         budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
         path = lambda_path(problem, self._objective(), budget)
-        if path.status != "optimal":
-            reached = float(path.stretches[-1].lowest) if path.stretches else 1
-            warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=2)
-        base.counters_, base.search_seconds_, base.trace_ = path.counters, path.search_seconds, ()
-        models = []
-        for stretch in path.stretches:
-            model = copy(base).set_params(regularization=str(stretch.highest))
-            cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
-            model._keep(stretch.tree, "optimal", cost, cost, problem.total_weight, unit)
-            models.append((float(stretch.highest), model))
-        return models
+        return base._along(path, problem, unit)

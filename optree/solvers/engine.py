@@ -284,7 +284,7 @@ def _is_shallow(task: Task) -> bool:
 def run(task: Task, seed: int, by_depth: bool, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     if by_depth and _is_shallow(task):
-        return depth_limited_tree(task, fewest_splits=False)
+        return depth_limited_tree(task)
     search = Search(task.problem, task.objective, switches)
     task.clock.prepared()
     known = None if task.incumbent is None else task.cost(task.incumbent)

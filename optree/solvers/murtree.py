@@ -14,7 +14,8 @@ q^2): linear in the rows.
 Errors + penalty for each split is minimised by both: the fast search adds the penalty where it adds a split, the paper
 asks for the fewest errors with 1, 2, ... splits (Algorithm 6). Of trees of equal cost ``fewest_splits`` asks for one of
 fewest splits when splits cost nothing: by a price for which errors outweigh all splits together, or as Algorithm 7.
-Searches are the same on every machine; "random" features follow the seed.
+Searches are the same on every machine; "random" features follow the seed. A long fast search deepens iteratively
+(`Search.solve`). All limits at once are in ``grid.py``, regression in ``regression.py``, F1 and fronts in ``front.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import numpy as np
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.depth_limited import Search
-from optree.solvers.kernels import depth_search
 from optree.solvers.kernels import subtree_search as printed
 from optree.solvers.kernels import subtrees as caches
 from optree.solvers.kernels.columns import columns
@@ -71,7 +71,7 @@ def limits(task: Task) -> tuple[int, int]:
     return depth, min(most, (1 << min(depth, 60)) - 1)
 
 
-def fast(task: Task, fewest_splits: bool) -> Outcome:
+def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Outcome:
     """Our search."""
     scale, counters = task.scale, {"iterations": 0, "supports": 0}
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
@@ -85,12 +85,14 @@ def fast(task: Task, fewest_splits: bool) -> Outcome:
     ties = fewest_splits and scale.penalty == 0
     unit = most + 1 if ties else 1
     search = Search(data, Rules(scale.error * unit, 1 if ties else scale.penalty, depth, most if limited else 0))
-    status = search.run(task.clock, lambda upper, lower: task.trace.add(upper // unit + offset, lower // unit + offset))
-    if search.work.state[depth_search.LEVEL] < 0:
-        return Outcome(leaf_tree(task), offset, status, counters)
-    _, lower = search.interval()
+
+    def note(upper: int, lower: int) -> None:
+        task.trace.add(upper // unit + offset, lower // unit + offset)
+
+    status = search.solve(task.clock, note, deepening)
     counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}
-    return Outcome(search.tree(task.problem), lower // unit + offset, status, counters)
+    tree = leaf_tree(task) if search.held is None else search.tree(task.problem, search.held)
+    return Outcome(tree, search.lower // unit + offset, status, counters)
 
 
 def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options: Options) -> Outcome:
@@ -140,7 +142,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     return Outcome(tree, lower + per_leaf, status, counters)
 
 
-def run(task: Task, seed: int, search: str, fewest_splits: bool, **switches) -> Outcome:
+def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool, **switches) -> Outcome:
     """Search; see the module's text."""
     accepted = {"cache": CACHES, "children": CHILDREN, "features": FEATURES, "search": SEARCHES}
     for name, values in accepted.items():
@@ -150,7 +152,7 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, **switches) -> 
         for name, value in switches.items():
             if value != _SWITCHES[name].default:
                 raise OptreeError(f"solver murtree: {name} = {value!r} is not accepted; it needs search = 'paper'")
-        return fast(task, fewest_splits)
+        return fast(task, fewest_splits, deepening)
     options = Options(
         cache=CACHES[switches["cache"]],
         similarity=switches["similarity_bound"],
@@ -179,6 +181,9 @@ SOLVER = Solver(
     parameters={
         "search": Parameter(str, "fast", "fast: ours; paper: the printed search, to which the other switches belong"),
         "fewest_splits": Parameter(bool, False, "of trees with the fewest errors find one of fewest splits"),
+        "deepening": Parameter(
+            bool, True, "fast: in a long search first find the best trees of fewer levels, and bounds"
+        ),
         **_SWITCHES,
     },
 )

@@ -8,6 +8,8 @@ pointer to pass on. It lives as long as that kernel runs; whoever called the ker
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
@@ -26,7 +28,10 @@ class Borrowed(types.Type):
 
     def __init__(self, kind):
         self.kind = kind
-        super().__init__(name=f"Borrowed({kind.instance_class.__name__})")  # short: it is part of every symbol
+        # The name is part of every symbol: short, but not the same for other types of members. Kernels for several that
+        # different processes compiled and kept on disk would call each other's functions once loaded together.
+        digest = crc32(str(kind).encode())
+        super().__init__(name=f"Borrowed({kind.instance_class.__name__}.{digest:08x})")
 
     @property
     def key(self):

@@ -24,6 +24,12 @@ class Columns(NamedTuple):
     digits: int
     classes: int
     weight: int
+    floor: int  # the loss that no tree avoids, for equal rows of several classes
+    square: (
+        np.ndarray
+    )  # int64[bits], of a regression, see `squares`: each row's part of Q, at its first bit; else empty
+    centre: int
+    fine: float
 
 
 @njit(cache=True, nogil=True)
@@ -67,7 +73,7 @@ def _words(weights: np.ndarray) -> int:
     return int((-(-held // 16)).sum())
 
 
-def _merge(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge_rows(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first of each set of equal rows, and their weights added up: int64[g], int64[g, K].
 
     Rows are told apart by a random hash, which is then checked; nothing is merged if two rows collide.
@@ -102,9 +108,10 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
         y = np.searchsorted(present, y)
     weights = np.zeros((len(codes), len(present)), np.int64)
     weights[np.arange(len(codes)), y] = size
-    certain = 0
-    first, merged = _merge(codes, weights) if merge else (codes, weights)
+    certain = floor = 0
+    first, merged = merge_rows(codes, weights) if merge else (codes, weights)
     if len(first) < len(codes):
+        floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
         least = merged.min(axis=1)
         rest = merged - least[:, None]
         if 2 * _words(rest) <= _words(weights):
@@ -112,10 +119,11 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
             codes, weights, certain = codes[first[kept]], rest[kept], int(least.sum()) * (len(present) - 1)
     if np.count_nonzero(weights.any(axis=0)) < 2:
         return None, certain
-    return _pack(codes, weights, kind), certain
+    return pack(codes, weights, floor - certain, kind), certain
 
 
-def _pack(codes: np.ndarray, weights: np.ndarray, kind=None) -> Columns:
+def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> Columns:
+    """The columns of rows codes[n, q] that weigh ``weights[n, K]``, by class."""
     weight, digits = int(weights.sum()), int(weights.max()).bit_length()
     if kind is None:
         kinds = (np.uint16, np.uint32, np.uint64)
@@ -145,4 +153,8 @@ def _pack(codes: np.ndarray, weights: np.ndarray, kind=None) -> Columns:
         digits=digits,
         classes=weights.shape[1],
         weight=weight,
+        floor=floor,
+        square=np.zeros(0, np.int64),
+        centre=0,
+        fine=1.0,
     )

@@ -72,7 +72,11 @@ def spread(work, d, data, rules, f, side, a, value, general):
         return
     frame, error = work.frame[d], rules.error
     columns, width = frame["columns"], frame["width"]
-    weight = total_weight(work.pairs[d], work.stride, data.classes, general)
+    if general is not None and len(data.square):
+        for b in range(a + 1):
+            work.lower[d, side, b, f] = max(work.lower[d, side, b, f], value)
+        return
+    weight = total_weight(work, d, data, general)
     rows, own = frame["rows"], np.int64(weight[f])
     both = weight[f * width : (f + 1) * width]
     for b in range(a + 1):
@@ -115,7 +119,7 @@ def enter(data, work, rules, d, general):
     frame, loss = work.frame[d], work.loss[1]
     work.state[ITERATIONS] += 1
     count_node(work, d, data, general)
-    count_sides(work, d, data, work.bits[d], work.runs[d], True, general)
+    count_sides(work, d, data, work.bits[d], work.runs[d], True, np.int64(0), general)
     columns, best = frame["columns"], work.curve[1]
     curve(loss, columns, rules, best)
     depth, nodes, penalty = frame["depth"], frame["nodes"], rules.penalty
@@ -214,12 +218,15 @@ def evaluate(data, work, table, rules, j, general):
         return
     if known[0] < 0 or known[1] < 0:
         work.state[ITERATIONS] += 1
-        weight = total_weight(work.pairs[3], work.stride, data.classes, general)
+        weight = total_weight(work, 3, data, general)
         small = 1 if 2 * np.int64(weight[j]) <= frame["rows"] else 0
         select(work, 3, j, small)
         width, columns = frame["width"], frame["columns"]
         squeeze(work.bits[3], width, work.runs[3], work.mask, work.moves, work.piece, work.piece_runs)
-        count_sides(work, 3, data, work.piece, work.piece_runs, False, general)
+        part = np.int64(0)
+        if general is not None and len(data.square):
+            part = work.square[3, j] if small else work.square[3, 0] - work.square[3, j]
+        count_sides(work, 3, data, work.piece, work.piece_runs, False, part, general)
         curve(work.loss[0], columns, rules, work.curve[small])
         curve(work.loss[1], columns, rules, work.curve[1 - small])
         for side in range(2):
@@ -272,6 +279,15 @@ def learn(data, work, table, rules, d, side, general):
     improve(frame, total, j, frame["least"] + frame["portion"])
 
 
+def splits_left(depth, share):
+    """A number of splits as in the table's keys: 0 if it is all that the levels allow, -1 for none."""
+    full = (1 << min(depth, 40)) - 1
+    return -1 if share == 0 else share if share < full else 0
+
+
+_splits_left = njit(**FLAT)(splits_left)
+
+
 @njit(**FLAT)
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
@@ -279,7 +295,7 @@ def nodes_of(work, d, side):
     if frame["nodes"] == 0:
         return np.int64(0)
     share = frame["least"] + frame["portion"]
-    return frame["nodes"] - 1 - share if side else share
+    return _splits_left(frame["depth"] - 1, frame["nodes"] - 1 - share if side else share)
 
 
 @njit(**FLAT)
@@ -291,7 +307,7 @@ def begin(data, work, table, rules, d, general):
         work.child[d, side] = -1
     for side in range(2):
         nodes = nodes_of(work, d, side)
-        if nodes or frame["nodes"] == 0:
+        if nodes >= 0:
             at, _ = probe(data, work, table, d, frame["column"], side, frame["depth"] - 1, nodes)
             work.child[d, side] = at
             if at >= 0:
@@ -343,10 +359,12 @@ def start(data, work, table, rules):
     d = rules.depth
     frame = work.frame[d]
     frame["depth"], frame["nodes"] = d, rules.nodes
-    frame["lower"], frame["budget"] = 0, INFINITE
     for w in range(len(work.part)):
         work.key[d, w] = data.rows[0, w]
-    frame["entry"] = insert(table, hash_words(work.key[d], data.salt), d, rules.nodes, 0, -1, 0, INFINITE)
+    hashed = hash_words(work.key[d], data.salt)
+    frame["entry"] = find(table, data.rows, work.key[d], hashed, d, rules.nodes)
+    if frame["entry"] < 0:
+        frame["entry"] = insert(table, hashed, d, rules.nodes, 0, -1, 0, INFINITE)
     select(work, d + 1, 0, 1)
 
 
@@ -394,11 +412,15 @@ def search(data, work, table, rules, general, iterations):
         if state[FOUND] >= 0:
             return COMPLETE
         frame["depth"] = min(2, frame["depth"])
+        for w in range(len(work.part)):
+            work.key[0, w] = work.part[w]
         state[LEVEL], state[FRESH] = 0, 1
     while state[LEVEL] <= top:
         d = state[LEVEL]
         finished = False
         if d < 0:
+            if not has_room(table, 2):
+                return NO_ROOM
             start(data, work, table, rules)
             state[LEVEL], state[FRESH] = top, 1
         elif state[FRESH]:

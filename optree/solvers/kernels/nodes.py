@@ -13,6 +13,7 @@ from numba import njit
 from optree.solvers.kernels.bits import ONE
 from optree.solvers.kernels.borrowed import FLAT, INNER, apart
 from optree.solvers.kernels.columns import LANES
+from optree.solvers.kernels.squares import square_node, square_sides
 from optree.solvers.kernels.vectors import (
     TILE,
     count_bits,
@@ -86,6 +87,11 @@ class Work(NamedTuple):
     digest: np.ndarray  # uint64[width], hashes of columns
     seen: np.ndarray  # int64[a power of two >= 2 * width], their hash table
     kept: np.ndarray  # int64[width]
+    square: (
+        np.ndarray
+    )  # int64[depth + 1, width], see `squares`: Q of the rows in each column; empty for classes, as ...
+    twin: np.ndarray  # kind[2 * stride], ... the counts of the pairs of a part, and ...
+    gains: np.ndarray  # float64[2, width], ... what its sides explain with the best split
     state: np.ndarray  # int64[4], see `depth_search`
     stride: int  # width * width
 
@@ -222,11 +228,14 @@ def count_node(work, d, data, general):
     apart()
     frame, pairs, classes, stride = work.frame[d], work.pairs[d], data.classes, work.stride
     columns, width = tiled(frame["columns"]), frame["width"]
-    for k in range(classes):
-        out = pairs[k * stride : (k + 1) * stride]
-        pair_counts(work.bits[d], width, columns, work.runs[d], data.digits, classes, k, out)
-    add_up(pairs, stride, columns * width, classes, general)
-    frame["rows"] = total_weight(pairs, stride, classes, general)[0]
+    if general is not None and len(data.square):
+        square_node(work, d, data, columns)
+    else:
+        for k in range(classes):
+            out = pairs[k * stride : (k + 1) * stride]
+            pair_counts(work.bits[d], width, columns, work.runs[d], data.digits, classes, k, out)
+        add_up(pairs, stride, columns * width, classes, general)
+    frame["rows"] = total_weight(work, d, data, general)[0]
 
 
 @njit(**FLAT)
@@ -252,18 +261,24 @@ def add_up(counts, stride, size, classes, general):
 
 
 @njit(**FLAT)
-def total_weight(counts, stride, classes, general):
-    """The sums that `add_up` adds."""
-    k = 1 if general is None else classes
-    return counts[k * stride : (k + 1) * stride]
+def total_weight(work, d, data, general):
+    """The weights of the pairs of level ``d``."""
+    k = 1 if general is None else 0 if len(data.square) else data.classes
+    return work.pairs[d, k * work.stride : (k + 1) * work.stride]
 
 
 @njit(**INNER)
-def count_sides(work, d, data, bits, runs, empty, general):
-    """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest."""
+def count_sides(work, d, data, bits, runs, empty, part, general):
+    """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest.
+
+    ``part`` : for squared errors, see `square_sides`.
+    """
     apart()
     frame, pairs, single, stride = work.frame[d], work.pairs[d], work.single, work.stride
     columns, width, classes = tiled(frame["columns"]), frame["width"], data.classes
+    if general is not None and len(data.square):
+        square_sides(work, d, data, bits, runs, empty, part, columns)
+        return
     digits = 0 if empty else data.digits
     for k in range(classes):
         single_counts(bits, width, runs, digits, classes, k, single[k * width : (k + 1) * width])

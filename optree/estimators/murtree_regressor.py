@@ -1,0 +1,156 @@
+"""Optimal regression trees of a given depth: MurTree's."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import column_or_1d
+
+from optree.budget import Budget
+from optree.encoding import Encoder
+from optree.errors import OptreeError
+from optree.estimators.base import TreeEstimator
+from optree.estimators.murtree import BinaryColumns
+from optree.estimators.weights import whole_weights
+from optree.solvers.regression import regress
+
+
+class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
+    """The regression tree of a given depth and number of splits with the least squared error, with a proof.
+
+    Minimises the mean squared error, or with ``regularization`` its share of that of a leaf plus that much for each
+    split. Every split has two parts: categories are split one against the rest, numbers at thresholds.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        The greatest number of splits on a path.
+    max_splits : int or None, default=None
+        The greatest number of splits of the tree.
+    regularization : float or str, default=0
+        lambda in [0, 1]: the gain in R^2 (on the training rows) that a split must bring.
+    max_thresholds : int or None, default=10
+        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
+    memory_limit : float or None, default=None
+        MiB of memory of the whole process.
+    iteration_limit : int or None, default=None
+        Sets of rows, and splits of them, whose pairs of features are counted.
+    categorical_features : "from_dtype", mask or names, default="from_dtype"
+        Which columns hold categories.
+    unseen : {"error", "ignore"}, default="error"
+        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
+        those that were.
+
+    Attributes
+    ----------
+    tree_ : optree.tree.Tree
+    status_ : str
+        "optimal", or the limit that ended the search.
+    cost_, lower_bound_ : float
+        The weighted sum of squared errors of the tree, with penalties, and the proven lower bound.
+    gap_ : float
+        ``cost_ - lower_bound_`` as a share of the cost of a leaf; 0 when optimal.
+    resolution_ : float
+        The step of the grid that targets were rounded to for the search, 0 if they were not: the root of the mean
+        squared error of the tree is at most that much above that of the best.
+    counters_ : dict of str to int
+    search_seconds_ : float
+    trace_ : tuple of optree.result.TracePoint
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if ``X`` was a DataFrame.
+
+    References
+    ----------
+    Demirovic et al.: MurTree: Optimal Decision Trees via Dynamic Programming and Search, JMLR 23, 2022, section 4.9.2.
+
+    Examples
+    --------
+    >>> from optree import MurTreeRegressor
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    >>> model = MurTreeRegressor(max_depth=2).fit(X, [0, 1, 1, 4] * 5)
+    >>> print(model.export_text())
+    x0 > 0.5
+    |   x1 > 0.5: 4 (5)
+    |   x1 <= 0.5: 1 (5)
+    x0 <= 0.5
+    |   x1 > 0.5: 1 (5)
+    |   x1 <= 0.5: 0 (5)
+    """
+
+    def __init__(
+        self,
+        max_depth=3,
+        *,
+        max_splits=None,
+        regularization=0,
+        max_thresholds=10,
+        time_limit=30,
+        memory_limit=None,
+        iteration_limit=None,
+        categorical_features="from_dtype",
+        unseen="error",
+    ):
+        self.max_depth = max_depth
+        self.max_splits = max_splits
+        self.regularization = regularization
+        self.max_thresholds = max_thresholds
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.iteration_limit = iteration_limit
+        self.categorical_features = categorical_features
+        self.unseen = unseen
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the tree.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n, q)
+        y : array-like of shape (n,)
+            The target: finite numbers.
+        sample_weight : array-like of shape (n,), optional
+            Not negative; decimals are read as they print.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        OptreeError
+            A ValueError of one line for missing values, constant data, parameters out of range.
+        """
+        objective = self._objective()
+        budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True, dtype=np.float64)
+        if not np.isfinite(y).all():
+            raise OptreeError(f"y has {int((~np.isfinite(y)).sum())} values that are NaN or infinity; leave them out")
+        if len(y) < 2:
+            raise OptreeError(f"X has {len(y)} sample; two or more are needed")
+        X, y, sample_weight = self._weighted(X, y, sample_weight)
+        weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
+        if weights.sum() == 0 or not weights.all():  # a weight that is nothing beside the others
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
+        found = regress(self.encoder_.transform(X), self.encoder_.features_, y, weights, objective, budget)
+        self.tree_, self.status_, self.resolution_ = found.tree, found.status, found.step
+        self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
+        self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0
+        if found.status != "optimal":
+            text = (
+                f"the search was ended by its {found.status} with a gap of {self.gap_:.4f}; the tree is the best found"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, found.trace
+        return self
+
+    def predict(self, X):
+        """The value of each row of X."""
+        codes = self._codes(X)
+        return self.tree_.predict(codes)
