@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from pathlib import Path
 
 from optree.datasets import Dataset, load_table
 from optree.encoding import Encoder, EncodingSpec
+from optree.problem import Problem
+
+
+def _digest(problem: Problem) -> str:
+    """A digest of what is searched, and of the names in its trees."""
+    digest = hashlib.sha256(json.dumps([problem.classes, *((f.name, f.labels) for f in problem.features)]).encode())
+    for array in (problem.codes, problem.y, problem.weights):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path) -> None:
@@ -29,6 +40,7 @@ def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: s
         "features": len(table.X.columns),
         "classes": len(problem.classes),
         "constant": encoder.constant_,
+        "encoded_sha256": _digest(problem),
     }
     temporary = Path(f"{path}.{os.getpid()}.tmp")
     problem.save(temporary, data=data, seconds=seconds, encoder=encoder.to_dict())
