@@ -74,11 +74,12 @@ def mend_times(folders: Iterable[str]) -> None:
                 os.utime(path, (now, now))
 
 
-def explain(records: list[str]) -> None:
-    """After a failure: how far it came, and what to type."""
+def explain(records: list[str], logs: str) -> None:
+    """After a failure: how far it came, where the reasons are, and what to type."""
     done = sum(os.path.exists(path) for path in records)
+    again = shlex.join(["snakemake", *sys.argv[1:]])
     print(
-        f"error: {done} of {len(records)} runs are done and kept; the reasons are above. To go on, type\n"
-        f"    {shlex.join(['snakemake', *sys.argv[1:]])}",
+        f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
+        f"--quiet host there are more of them. To go on, type\n    {again}",
         file=sys.stderr,
     )

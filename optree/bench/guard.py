@@ -86,11 +86,20 @@ def die_with(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
             os._exit(1)
 
 
-def _prepare(parent: int, memory_mib: float | None) -> None:
+def _data_mib() -> float:
+    """What this process has reserved to write to: a copy starts with it. 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[5]) * _PAGE_MIB
+    except (OSError, IndexError):
+        return 0.0
+
+
+def _prepare(parent: int, memory_mib: float | None, data_mib: float = 0.0) -> None:
     """In the new process, before its work starts: die with the parent, and do not grow without end."""
     die_with(parent)
     if memory_mib is not None:
-        most = int((memory_mib + MARGIN_MIB) * 2**20)
+        most = int((memory_mib + data_mib + MARGIN_MIB) * 2**20)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
@@ -190,7 +199,7 @@ def _become(work: Callable[[], None], output: int, parent: int, memory_mib: floa
     code = 1
     try:
         os.setsid()
-        _prepare(parent, memory_mib)
+        _prepare(parent, memory_mib, _data_mib())
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDONLY)
         for ours, stream in enumerate((nothing, output, output)):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from snakemake.persistence import FileBackupMixin
 from snakemake.utils import Paramspace
 
 from optree.bench import driver, schema
@@ -74,6 +75,12 @@ CODE = code_digest()
 os.environ[VARIABLE] = str(cache_folder(CODE))
 
 
+# Snakemake copies files that a job updates, and when the job fails copies them back. Records are written whole or not at
+# all, each when its run has finished: a copy would be an older state, and not written whole.
+FileBackupMixin.backup_output = lambda self, path: None
+FileBackupMixin.restore_output = lambda self, path: True
+
+
 def orders(batch):
     """What a job is asked for, by the records that it leaves."""
     return {RECORD[run.to_json()]: vars(run) for run in batch}
@@ -107,4 +114,4 @@ onstart:
 
 
 onerror:
-    driver.explain(RECORDS)
+    driver.explain(RECORDS, f"{RESULTS}/logs")
