@@ -29,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from checkout import Checkout
 from cluster import Cluster, ask, why_not
 
+from optree.bench.guard import die_with
+
 EXPERIMENT = {
     "limits": {"seconds": 60, "iterations": 20000},  # ends at the same iteration everywhere
     "job_seconds": 850,  # twelve runs to a job
@@ -43,6 +45,7 @@ EXPERIMENT = {
     ],
 }
 CELLS = 108
+MOST_SECONDS = 12.0  # before a fault
 WAIT_SECONDS = 20.0  # for processes to end and for jobs to come up
 
 
@@ -91,6 +94,7 @@ class Trial:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=partial(die_with, os.getpid()),
             )
 
     def said(self) -> str:
@@ -135,7 +139,7 @@ def _read(path: Path) -> bytes:
 def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen], bool], draw: random.Random) -> bool:
     """Start, wait for a random moment, let the fault happen. Whether it did."""
     process = trial.start()
-    end = time.monotonic() + draw.uniform(0.2, 12)
+    end = time.monotonic() + draw.uniform(0.2, MOST_SECONDS)
     while time.monotonic() < end and process.poll() is None:
         time.sleep(0.02)
     before = trial.state()
@@ -305,6 +309,7 @@ def cluster_faults(cluster: Cluster, moments: int, checkout: Checkout, expected:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--executor", choices=["local", "slurm"], default="local")
+    parser.add_argument("--cores", nargs="+", default=["1", "2"], help="of this machine")
     parser.add_argument("--moments", type=int, default=20, help="faults of each kind")
     parser.add_argument("--only", default="", help="kinds of faults whose names have this in them")
     parser.add_argument("--seed", type=int, default=0)
@@ -323,7 +328,9 @@ def main() -> None:
         expected = checkout.records("undisturbed")
         assert len(expected) == CELLS
         if options.executor == "local":
-            plan = [(f"{cores} core", faults(cores, options.moments, checkout, expected, draw)) for cores in "12"]
+            plan = [
+                (f"{cores} core", faults(cores, options.moments, checkout, expected, draw)) for cores in options.cores
+            ]
         elif reason := why_not():
             sys.exit(f"error: {reason}")
         else:
