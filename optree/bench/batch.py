@@ -156,6 +156,8 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{error.filename or options.problem}: {error.strerror}; mend that and type the same command again, "
                 "what has finished is kept"
             ) from error
+        except KeyboardInterrupt:
+            sys.exit(130)  # Ctrl-C: who typed it knows
 
 
 if __name__ == "__main__":
