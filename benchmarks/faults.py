@@ -20,10 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from trials import CELLS, Checkout, Tally, Trial, disturb, read
+from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent
 
 from cluster import Cluster, ask, why_not  # isort: skip - tests/ is on the path once trials is imported
 
@@ -45,7 +48,15 @@ def to_search(trial: Trial, process: subprocess.Popen) -> bool:
 def to_job(trial: Trial, process: subprocess.Popen) -> bool:
     """kill -9 of the process that watches a search."""
     for pid in trial.searching()[:1]:
-        os.kill(int(read(Path(f"/proc/{pid}/stat")).rsplit(b")", 1)[1].split()[1]), signal.SIGKILL)
+        os.kill(parent(pid), signal.SIGKILL)
+        return True
+    return False
+
+
+def stop(trial: Trial, process: subprocess.Popen) -> bool:
+    """A job comes to a halt, until the cluster ends it because its time is up."""
+    for pid in trial.searching()[:1]:
+        os.kill(parent(pid), signal.SIGSTOP)
         return True
     return False
 
@@ -78,7 +89,7 @@ def second(trial: Trial, process: subprocess.Popen) -> bool:
     return True
 
 
-def cut(how: str, trial: Trial, process: subprocess.Popen) -> bool:
+def cut(how: str, trial: Trial, process: subprocess.Popen) -> Path | bool:
     """The driver is killed, and a record is not what it was: truncated, or of an older schema."""
     if not (state := trial.state()):
         return False
@@ -95,7 +106,7 @@ def cut(how: str, trial: Trial, process: subprocess.Popen) -> bool:
         said = trial.said()
         assert "delete the file and its run is done again" in said or "unknown key" in said or "required" in said, said
         path.unlink()
-    return True
+    return path
 
 
 def clock(trial: Trial, process: subprocess.Popen) -> bool:
@@ -108,76 +119,88 @@ def clock(trial: Trial, process: subprocess.Popen) -> bool:
     return True
 
 
-def campaign(trial: Trial, name: str, fault, moments: int, expected: dict, draw: random.Random) -> Tally:
+def campaign(trial: Trial, name: str, fault, plan: Plan) -> Tally:
     """So many faults of a kind, each at a random moment; when the run has ended before, it starts anew."""
     tally, tries = Tally(name), 0
-    while tally.injected < moments and tries < 6 * moments:
+    while tally.injected < plan.moments and tries < 6 * plan.moments:
         tries += 1
-        shutil.rmtree(trial.results, ignore_errors=True) if len(trial.state()) == CELLS else None
-        disturb(trial, tally, fault, draw)
-    good = trial.finish() and trial.checkout.records(trial.name) == renamed(expected, trial.name)
-    good = good and not tally.left and not tally.again
-    tally.survived = tally.injected if good else 0
-    if not good:
+        if len(trial.state()) == CELLS:
+            shutil.rmtree(trial.results)
+        disturb(trial, tally, fault, plan)
+    if plan.met(trial) and not tally.left and not tally.again:
+        tally.survived = tally.injected
+    else:
         tally.notes.add(trial.said()[-1500:])
     return tally
 
 
-def renamed(records: dict, name: str) -> dict:
-    """Records of the undisturbed run as if they were of another."""
-    return {path.replace("/undisturbed/", f"/{name}/"): entry for path, entry in records.items()}
-
-
-def full(checkout: Checkout, arguments: list[str], moments: int, expected: dict, draw: random.Random) -> Tally:
-    """The results are on a file system of their own that is full at a random number of records."""
-    tally, trial = Tally("disk full while a record is written"), Trial(checkout, "full", arguments)
-    for _ in range(moments):
+def full(trial: Trial, name: str, plan: Plan) -> Tally:
+    """The results are on a file system of their own, which is full at a random number of records."""
+    tally = Tally(name)
+    for _ in range(max(1, plan.moments // 5)):
         shutil.rmtree(trial.results, ignore_errors=True)
         trial.results.mkdir(parents=True)
-        size = draw.randint(200, 700)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "none", trial.results]).returncode:
+        size = f"size={plan.draw.randint(200, 700)}k"
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", trial.results]).returncode:
             tally.notes.add("no file system could be mounted here")
             return tally
         try:
-            failed = trial.start().wait() != 0
-            assert failed
-            assert "No space left on device" in trial.said(), trial.said()[-3000:]
+            failed = not trial.finish() and "No space left on device" in trial.said()
             tally.injected += 1
             before = trial.state()
             subprocess.run(["mount", "-o", "remount,size=100m", trial.results], check=True)
-            good = trial.finish() and checkout.records("full") == renamed(expected, "full")
-            after = trial.state()
-            tally.again += sum(after[path] != entry for path, entry in before.items())
-            tally.left += trial.gone()
-            tally.survived += good and not tally.again
+            good = failed and plan.met(trial)
+            after, left = trial.state(), trial.gone()
+            again = sum(after[path] != entry for path, entry in before.items())
+            tally.again, tally.left = tally.again + again, tally.left + left
+            tally.survived += good and not again and not left
+            if not good:
+                tally.notes.add(trial.said()[-1500:])
         finally:
             subprocess.run(["umount", trial.results], check=True)
     return tally
 
 
-def faults(cores: str, moments: int, checkout: Checkout, expected: dict, draw: random.Random):
-    """All that can be done to a run on this machine."""
-    arguments = ["--cores", cores]
-    kinds = {f"driver: {name.name}": partial(to_driver, name) for name in SIGNALS}
-    kinds |= {"search: SIGKILL": to_search, "job: SIGKILL": to_job, "second driver": second}
+def faults(cores: str, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
+    """All that can be done to a run on this machine, by name."""
+    kinds = dict(DRIVER) | {"search: SIGKILL": to_search, "job: SIGKILL": to_job, "second driver": second}
     kinds |= {f"record {how}": partial(cut, how) for how in ("truncated", "of an older schema")}
     kinds |= {"clock set back": clock}
     for number, (name, fault) in enumerate(kinds.items()):
-        trial = Trial(checkout, f"c{cores}-{number}", arguments)
-        yield partial(campaign, trial, name, fault, moments, expected, draw)
-    yield partial(full, checkout, arguments, max(1, moments // 5), expected, draw)
+        yield name, partial(campaign, Trial(checkout, f"c{cores}-{number}", ["--cores", cores]), name, fault, plan)
+    name = "disk full while a record is written"
+    yield name, partial(full, Trial(checkout, f"c{cores}-full", ["--cores", cores]), name, plan)
 
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+DRIVER = {f"driver: {one.name}": partial(to_driver, one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)}
 
 
-def cluster_faults(cluster: Cluster, moments: int, checkout: Checkout, expected: dict, draw: random.Random):
-    """What can be done to a run on a cluster."""
+def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
+    """What can be done to a run on a cluster, by name."""
     arguments = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "2"]
-    kinds = {f"driver: {name.name}": partial(to_driver, name) for name in SIGNALS}
-    kinds |= {"search: SIGKILL": to_search, "scancel": cancelled, "node down and up": partial(power, cluster)}
+    kinds = dict(DRIVER) | {"search: SIGKILL": to_search, "scancel": cancelled}
+    kinds |= {"node down and up": partial(power, cluster)}
     for number, (name, fault) in enumerate(kinds.items()):
-        yield partial(campaign, Trial(checkout, f"s{number}", arguments), name, fault, moments, expected, draw)
+        yield name, partial(campaign, Trial(checkout, f"s{number}", arguments), name, fault, plan)
+    slow = Trial(checkout, "stopped", [*arguments, "--set-resources", "solve:runtime=1"])
+    yield "job over its time", partial(campaign, slow, "job over its time", stop, replace(plan, moments=1))
+    name, small = "job over its memory", ["--set-resources", "solve:mem_mb=100", "--retries", "0"]
+    yield (
+        name,
+        partial(over, Trial(checkout, "over", [*arguments, *small]), Trial(checkout, "over", arguments), name, plan),
+    )
+
+
+def over(small: Trial, enough: Trial, name: str, plan: Plan) -> Tally:
+    """Jobs that ask for less than they need, and are ended by the cluster; then for what they need."""
+    tally = Tally(name)
+    tally.injected = int(not small.finish())
+    before = small.state()
+    good = plan.met(enough)
+    tally.again = sum(enough.state()[path] != entry for path, entry in before.items())
+    tally.left = enough.gone()
+    tally.survived = tally.injected if good and not tally.again and not tally.left else 0
+    return tally
 
 
 def main() -> None:
@@ -185,45 +208,36 @@ def main() -> None:
     parser.add_argument("--executor", choices=["local", "slurm"], default="local")
     parser.add_argument("--cores", nargs="+", default=["1", "2"], help="of this machine")
     parser.add_argument("--moments", type=int, default=20, help="faults of each kind")
+    parser.add_argument("--seconds", type=float, default=12.0, help="after the start, in which a fault comes")
     parser.add_argument("--only", default="", help="kinds of faults whose names have this in them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("faults.md"))
     options = parser.parse_args()
-    draw = random.Random(options.seed)
+    if options.executor == "slurm" and (reason := why_not()):
+        sys.exit(f"error: {reason}")
     random.seed(options.seed)
     lines = ["| executor | fault | injected | survived | finished runs done again | processes left |"]
     lines += ["|---|---|--:|--:|--:|--:|"]
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ExitStack() as stack:
         checkout = Checkout(Path(folder))
         checkout.environment["OPTREE_NODE_CACHE"] = str(checkout.path / ".numba_cache")
-        assert Trial(checkout, "undisturbed", ["--cores", "2"]).finish(), (
-            checkout.path / "undisturbed.log"
-        ).read_text()
+        undisturbed = Trial(checkout, "undisturbed", ["--cores", "2"])
+        assert undisturbed.finish(), undisturbed.said()
         expected = checkout.records("undisturbed")
         assert len(expected) == CELLS
-        if options.executor == "local":
-            plan = [
-                (f"{cores} core", faults(cores, options.moments, checkout, expected, draw)) for cores in options.cores
-            ]
-        elif reason := why_not():
-            sys.exit(f"error: {reason}")
+        plan = Plan(options.moments, options.seconds, expected, random.Random(options.seed))
+        if options.executor == "slurm":
+            kinds = [("SLURM", cluster_faults(stack.enter_context(Cluster()), plan, checkout))]
         else:
-            cluster = Cluster()
-            cluster.start()
-            plan = [("SLURM", cluster_faults(cluster, options.moments, checkout, expected, draw))]
-        try:
-            for executor, tallies in plan:
-                for measure in tallies:
-                    if options.only not in str(measure.args) + str(measure.func):
-                        continue
+            kinds = [(f"{cores} core", faults(cores, plan, checkout)) for cores in options.cores]
+        for executor, named in kinds:
+            for name, measure in named:
+                if options.only in name:
                     tally = measure()
-                    row = (executor, tally.fault, tally.injected, tally.survived, tally.again, tally.left)
+                    row = (executor, name, tally.injected, tally.survived, tally.again, tally.left)
                     lines.append("| " + " | ".join(map(str, row)) + " |")
                     print(lines[-1], *tally.notes, flush=True)
                     options.out.write_text("\n".join(lines) + "\n")
-        finally:
-            if options.executor == "slurm":
-                cluster.stop()
 
 
 if __name__ == "__main__":

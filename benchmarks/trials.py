@@ -32,7 +32,6 @@ EXPERIMENT = {
     ],
 }
 CELLS = 108
-MOST_SECONDS = 12.0  # before a fault
 WAIT_SECONDS = 20.0  # for processes to end and for jobs to come up
 
 
@@ -63,7 +62,7 @@ class Trial:
     def __init__(self, checkout: Checkout, name: str, arguments: list[str]):
         self.checkout, self.name = checkout, name
         (checkout.path / f"{name}.json").write_text(json.dumps({"name": name} | EXPERIMENT))
-        self.command = ["snakemake", *arguments, "--configfile", f"{name}.json", "--quiet", "host", "reason"]
+        self.command = ["snakemake", *arguments, "--configfile", f"{name}.json", "--quiet", "host", "--until", "tables"]
         self.results = checkout.path / "results" / name
 
     def state(self) -> dict[Path, tuple[int, bytes]]:
@@ -113,29 +112,60 @@ class Trial:
         """Processes that search: copies of those that watch them."""
         everything = {pid: Path(f"/proc/{pid}") for pid in self.processes()}
         jobs = [pid for pid, folder in everything.items() if b"optree.bench.batch" in read(folder / "cmdline")]
-        return [pid for pid in jobs if int(read(Path(f"/proc/{pid}/stat")).rsplit(b")", 1)[1].split()[1]) in jobs]
+        return [pid for pid in jobs if parent(pid) in jobs]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often and when; what must come out.
+
+    Attributes
+    ----------
+    moments : int
+        Faults of each kind.
+    seconds : float
+        A fault comes within so many seconds after the start.
+    expected : dict
+        The records of the run that nobody disturbed.
+    draw : random.Random
+    """
+
+    moments: int
+    seconds: float
+    expected: dict
+    draw: random.Random
+
+    def met(self, trial: Trial) -> bool:
+        """Run a trial to its end: whether its records are as expected."""
+        renamed = {path.replace("/undisturbed/", f"/{trial.name}/"): entry for path, entry in self.expected.items()}
+        return trial.finish() and trial.checkout.records(trial.name) == renamed
+
+
+def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen], object], plan: Plan) -> None:
+    """Start, wait for a random moment, let the fault happen if it can; it returns what record it spoiled, or True."""
+    process = trial.start()
+    end = time.monotonic() + plan.draw.uniform(0.2, plan.seconds)
+    while time.monotonic() < end and process.poll() is None:
+        time.sleep(0.02)
+    before = trial.state()
+    happened = process.poll() is None and fault(trial, process)
+    process.wait()
+    if not happened:
+        return
+    tally.injected += 1
+    tally.left += trial.gone()
+    after = trial.state()
+    tally.again += sum(after.get(path) != entry for path, entry in before.items() if path != happened)
+
+
+def parent(pid: int) -> int:
+    """The process that has started a process."""
+    return int(read(Path(f"/proc/{pid}/stat")).rsplit(b")", 1)[1].split()[1])
 
 
 def read(path: Path) -> bytes:
+    """What is in a file of /proc; a process that is gone has ended."""
     try:
         return path.read_bytes()
     except OSError:
         return b") Z 0"
-
-
-def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen], bool], draw: random.Random) -> bool:
-    """Start, wait for a random moment, let the fault happen. Whether it did."""
-    process = trial.start()
-    end = time.monotonic() + draw.uniform(0.2, MOST_SECONDS)
-    while time.monotonic() < end and process.poll() is None:
-        time.sleep(0.02)
-    before = trial.state()
-    if process.poll() is not None or not fault(trial, process):
-        process.wait()
-        return False
-    process.wait()
-    tally.injected += 1
-    tally.left += trial.gone()
-    after = trial.state()
-    tally.again += sum(after.get(path) != entry for path, entry in before.items())
-    return True
