@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -17,7 +18,7 @@ from refusal import refused
 from runs import encoded
 
 from optree import solvers
-from optree.bench import batch, driver, record
+from optree.bench import batch, compiling, driver, record
 from optree.bench.batches import JOB_MIB, MOST_RUNS, batches, longest, resources
 from optree.bench.plan import cell
 from optree.bench.record import Run
@@ -232,3 +233,33 @@ def test_files_from_the_future_get_the_present_time(tmp_path):
     driver.mend_times([tmp_path, tmp_path / "nowhere"])
     assert (tmp_path / "old").stat().st_mtime < time.time() - 99
     assert time.time() - 60 < (tmp_path / "new").stat().st_mtime <= time.time()
+
+
+def test_kernels_are_kept_on_the_node_of_a_job_unless_somebody_else_has_the_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert compiling.cache_folder("abc") == tmp_path / "node" / "abc"
+    assert (tmp_path / "node").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(tmp_path / "node")
+    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "link"))
+    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+
+
+def test_one_process_at_a_time_compiles(tmp_path, monkeypatch):
+    monkeypatch.setenv(compiling.VARIABLE, str(tmp_path))
+
+    def compile_slowly():
+        with compiling.one_at_a_time(), open(tmp_path / "order", "a") as file:
+            print("in", file=file, flush=True)
+            time.sleep(0.2)
+            print("out", file=file, flush=True)
+
+    copies = [multiprocessing.get_context("fork").Process(target=compile_slowly) for _ in range(3)]
+    for copy in copies:
+        copy.start()
+    for copy in copies:
+        copy.join()
+    assert (tmp_path / "order").read_text().split() == ["in", "out"] * 3
