@@ -23,6 +23,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from checkout import Checkout
@@ -106,6 +107,10 @@ def draw(rows: list[dict], path: Path) -> None:
             points = [(int(row["runs"]), per_run(row)[quantity]) for row in mine]
             axes.plot(*zip(*points, strict=True), marks[quantity], color=colours[executor], label=f"{name}: {quantity}")
     axes.set(xscale="log", yscale="log", xlabel="runs", ylabel="seconds per run beyond the search")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
     axes.grid(which="major", color="#dddddd")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)
