@@ -62,7 +62,17 @@ class Trial:
     def __init__(self, checkout: Checkout, name: str, arguments: list[str]):
         self.checkout, self.name = checkout, name
         (checkout.path / f"{name}.json").write_text(json.dumps({"name": name} | EXPERIMENT))
-        self.command = ["snakemake", *arguments, "--configfile", f"{name}.json", "--quiet", "host", "--until", "tables"]
+        self.command = [
+            "snakemake",
+            *arguments,
+            "--configfile",
+            f"{name}.json",
+            "--quiet",
+            "host",
+            "reason",
+            "--until",
+            "tables",
+        ]
         self.results = checkout.path / "results" / name
 
     def state(self) -> dict[Path, tuple[int, bytes]]:

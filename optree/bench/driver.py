@@ -80,6 +80,6 @@ def explain(records: list[str], logs: str) -> None:
     again = shlex.join(["snakemake", *sys.argv[1:]])
     print(
         f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
-        f"--quiet host there are more of them. To go on, type\n    {again}",
+        f"--quiet host reason there are more of them. To go on, type\n    {again}",
         file=sys.stderr,
     )
