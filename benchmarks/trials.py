@@ -157,8 +157,10 @@ def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen
     end = time.monotonic() + plan.draw.uniform(0.2, plan.seconds)
     while time.monotonic() < end and process.poll() is None:
         time.sleep(0.02)
-    before = trial.state()
-    happened = process.poll() is None and fault(trial, process)
+    happened: object = False
+    while not happened and process.poll() is None:  # until there is something to do it to
+        before, happened = trial.state(), fault(trial, process)
+        time.sleep(0.02)
     process.wait()
     if not happened:
         return
