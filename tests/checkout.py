@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from optree.bench import record
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -54,3 +56,13 @@ class Checkout:
     def snakemake(self, *arguments: str, config: str = "config/test.yaml", cores: int = 2):
         """Run the workflow."""
         return self.run(["snakemake", "--cores", str(cores), "--configfile", config, *arguments])
+
+    def records(self, name: str = "test") -> dict[str, dict]:
+        """Records by path, without what depends on the clock or the machine."""
+        found = {}
+        for path in sorted((self.path / "results" / name / "runs").rglob("*.json")):
+            entry = record.read(path)
+            for key in ("seconds", "peak_rss_mib", "trace", "environment"):
+                del entry[key]
+            found[path.relative_to(self.path).as_posix()] = entry
+        return found

@@ -39,3 +39,12 @@ def interruptible():
 def checkout(tmp_path) -> Checkout:
     """A copy of the repository of the test's own."""
     return Checkout(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Checkout:
+    """A copy in which the tiny configuration has run."""
+    checkout = Checkout(tmp_path_factory.mktemp("finished"))
+    done = checkout.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return checkout

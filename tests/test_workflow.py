@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 
 import pytest
 from checkout import Checkout
 
-from optree.bench import record
-
 pytestmark = pytest.mark.workflow
 
 RUNS = 17
-
-
-def records(checkout, name="test"):
-    """Records by path, without what depends on the clock or the machine."""
-    found = {}
-    for path in sorted((checkout.path / "results" / name / "runs").rglob("*.json")):
-        entry = record.read(path)
-        for key in ("seconds", "peak_rss_mib", "trace", "environment"):
-            del entry[key]
-        found[path.relative_to(checkout.path).as_posix()] = entry
-    return found
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Checkout:
-    """A copy in which the tiny configuration has run."""
-    checkout = Checkout(tmp_path_factory.mktemp("finished"))
-    done = checkout.snakemake()
-    assert done.returncode == 0, done.stdout + done.stderr
-    return checkout
+JOBS = 5  # of runs: one per dataset and encoding
 
 
 def planned(checkout, *arguments) -> str:
@@ -45,7 +25,7 @@ def planned(checkout, *arguments) -> str:
 
 
 def test_the_tiny_configuration_gives_records_tables_and_plots(finished):
-    found = records(finished)
+    found = finished.records()
     assert len(found) == RUNS
     assert {entry["status"] for entry in found.values()} == {"optimal", "heuristic", "iteration_limit"}
     results = finished.path / "results" / "test"
@@ -66,7 +46,7 @@ def test_an_edit_in_the_library_solves_again_and_an_edit_of_a_plot_does_not(fini
         jobs = planned(finished)
         path.write_text(before)
         assert "Nothing to be done" not in jobs
-        assert (f"solve {RUNS:11d}".split() in [line.split() for line in jobs.splitlines()]) == solves
+        assert len(set(re.findall(r"^solve_\d+ +1$", jobs, re.MULTILINE))) == (JOBS if solves else 0)
 
 
 def test_the_report_is_one_file(finished):
@@ -76,7 +56,7 @@ def test_the_report_is_one_file(finished):
 
 
 def test_a_truncated_record_is_named_and_a_missing_one_is_solved_again(finished):
-    before = records(finished)
+    before = finished.records()
     path = finished.path / next(iter(before))
     text = path.read_text()
     path.write_text(text[: len(text) // 2])
@@ -88,7 +68,7 @@ def test_a_truncated_record_is_named_and_a_missing_one_is_solved_again(finished)
     for _ in range(2):  # after the failure, and again with all tables there
         path.unlink()
         assert finished.snakemake().returncode == 0
-        assert records(finished) == before
+        assert finished.records() == before
 
 
 def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tmp_path):
@@ -101,13 +81,12 @@ def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tm
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("runs/**/*.json")}
+    kept = {path: path.stat().st_ino for path in (tmp_path / "results").rglob("runs/**/*.json")}
     assert len(kept) < RUNS
     done = checkout.snakemake(cores=1)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert records(checkout) == records(finished)
-    again = [path for path, written in kept.items() if path.stat().st_mtime_ns != written]
-    assert len(again) <= 2, "only what was being written when the kill came is done again"
+    assert checkout.records() == finished.records()
+    assert kept == {path: path.stat().st_ino for path in kept}, "what had finished is not written again"
 
 
 def test_two_at_once_are_refused(finished):
@@ -210,4 +189,4 @@ def test_a_mirror_file_with_the_wrong_checksum_stops_its_dataset_only(finished):
     assert done.returncode != 0
     (line,) = lines
     assert all(word in line for word in ["monk1-train", "monks-1.train"])
-    assert [entry["run"]["dataset"] for entry in records(finished, "mirror").values()] == ["monks-1"]
+    assert [entry["run"]["dataset"] for entry in finished.records("mirror").values()] == ["monks-1"]

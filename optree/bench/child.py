@@ -1,4 +1,4 @@
-"""A peer's runner as a child process: what it is asked, under which limits, and how far it came."""
+"""A search in another process: what it tells, and when it is late; for a peer's runner also what it is asked."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ END_SECONDS = 30.0  # to hand over an answer
 _FOREIGN = ("PYTHON", "NUMBA_", "VIRTUAL_ENV")  # variables of our environment that would disturb the peer's
 
 
+def patience(seconds: float) -> float:
+    """How long a search with this time limit is waited for: a little longer, to end by itself."""
+    return 1.1 * seconds + 2
+
+
 class Progress:
-    """What a peer's runner has told so far, and whether it is late."""
+    """What a search in another process has told so far, and whether it is late."""
 
     def __init__(self, answers: Path, seconds: float | None):
         answers.touch()
@@ -49,17 +54,28 @@ class Progress:
         return time.perf_counter() - self._since
 
     def late(self) -> str | None:
-        """Why the peer has had its time, or None. A search gets a little more than its limit, to end by itself."""
+        """Why the search has had its time, or None."""
         self.read()
         if self.searching:
-            patience = None if self._seconds is None else 1.1 * self._seconds + 2
-            return f"ignores its limit of {self._seconds:g} s" if patience and self.seconds() > patience else None
-        patience = END_SECONDS if self.ready else START_SECONDS
-        return f"no answer within {patience:g} s" if self.seconds() > patience else None
+            late = self._seconds is not None and self.seconds() > patience(self._seconds)
+            return f"ignores its limit of {self._seconds:g} s" if late else None
+        most = END_SECONDS if self.ready else START_SECONDS
+        return f"no answer within {most:g} s" if self.seconds() > most else None
 
     def close(self) -> None:
         self.read()
         self._file.close()
+
+    def facts(self, end: guard.End) -> dict:
+        """What was measured, whatever the answers are worth: fields of :class:`~optree.bench.entries.Found`."""
+        facts: dict = {"peak_rss_mib": end.peak_rss_mib}
+        if ready := self.ready:
+            facts |= {"warm_up_seconds": ready["warm_up"]}
+            facts |= {"machine": {"python": ready["python"], "versions": ready["versions"]}}
+        seconds = [(answer["seconds"], answer["call"]) for answer in self.answers]
+        if not seconds and self.searching:
+            seconds = [(self.seconds(),) * 2]
+        return facts | {"searches": tuple(own for own, _ in seconds), "calls": tuple(call for _, call in seconds)}
 
 
 def _environment() -> dict[str, str]:

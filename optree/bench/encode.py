@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -11,6 +13,15 @@ import numpy as np
 
 from optree.datasets import Dataset, load_table
 from optree.encoding import Encoder, EncodingSpec
+from optree.problem import Problem
+
+
+def _digest(problem: Problem) -> str:
+    """A digest of what is searched, and of the names in its trees."""
+    digest = hashlib.sha256(json.dumps([problem.classes, *((f.name, f.labels) for f in problem.features)]).encode())
+    for array in (problem.codes, problem.y, problem.weights):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def specification(fields: Mapping) -> tuple[EncodingSpec, int]:
@@ -40,6 +51,7 @@ def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: s
         "features": len(table.X.columns),
         "classes": len(problem.classes),
         "constant": encoder.constant_,
+        "encoded_sha256": _digest(problem),
     }
     temporary = Path(f"{path}.{os.getpid()}.tmp")
     problem.save(temporary, data=data, seconds=seconds, encoder=encoder.to_dict())

@@ -74,9 +74,25 @@ def seed(run: Run) -> int:
     return int(run.split) if run.split.isdigit() else 0
 
 
-def told_depth(run: Run, reference: dict | None) -> int | None:
-    """The depth limit of a run: its own, or for ``depth_of`` the depth of the tree in the reference's record."""
-    return run.max_depth if reference is None else reference["size"]["depth"]
+def depth_limit(run: Run, solver: Declaration, reference: dict | None) -> int | None:
+    """The depth limit of a search: the run's own, or for ``depth_of`` the depth of the tree in the reference's record.
+
+    A solver's own greatest depth (``deepest``, of a peer) is never exceeded, and its default.
+    """
+    told = run.max_depth if reference is None else reference["size"]["depth"]
+    limits = [depth for depth in (told, getattr(solver, "deepest", None)) if depth is not None]
+    return min(limits, default=None)
+
+
+def untold(run: Run, reference: dict | None) -> str:
+    """Why the depth that a run waits for cannot be told; empty if it can, or if it waits for none."""
+    has_tree = reference is None or reference["tree"] is not None
+    return "" if has_tree else f"{run.depth_of} has no tree whose depth could be told"
+
+
+def describe_data(problem: Problem, notes: dict) -> dict:
+    """What a record says of the rows: their provenance, and their shape once encoded."""
+    return notes["data"] | {"encoded_features": len(problem.features), "parts": int(problem.n_parts.sum())}
 
 
 def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict | None:
@@ -94,7 +110,9 @@ def median_search(searches: tuple[float, ...]) -> int:
     return searches.index(median_low(searches))
 
 
-def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objective: Objective, found: Found) -> dict:
+def entry(
+    problem: Problem, notes: dict, run: Run, solver: Declaration, objective: Objective, found: Found, code: str
+) -> dict:
     """The record of a run.
 
     Parameters
@@ -108,6 +126,8 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
     objective : Objective
         With the depth limit that the search had.
     found : Found
+    code : str
+        The digest of the code that the search depends on.
     """
     (train, test), tree, bound = divide(problem, run), found.tree, found.lower_bound
     scale, score = objective.scale(train), _score(tree, train, objective.measure)
@@ -116,7 +136,7 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
     search = found.searches[median_search(found.searches)] if found.searches else None
     return {
         "run": {**run.__dict__},
-        "data": notes["data"] | {"encoded_features": len(problem.features), "parts": int(problem.n_parts.sum())},
+        "data": describe_data(problem, notes),
         "status": found.status,
         "reason": found.reason,
         "depth_limit": objective.max_depth,
@@ -142,7 +162,7 @@ def entry(problem: Problem, notes: dict, run: Run, solver: Declaration, objectiv
         "peak_rss_mib": found.peak_rss_mib,
         "trace": [list(point) for point in found.trace],
         "tree": None if tree is None else tree.to_dict(),
-        "environment": environment.describe(sys.argv) | found.machine,
+        "environment": environment.describe(sys.argv, code) | found.machine,
     }
 
 

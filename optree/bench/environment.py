@@ -42,11 +42,21 @@ def code_digest() -> str:
 
 
 @cache
+def peer_digest(folder: Path) -> str:
+    """A digest of all code that a run of a peer depends on: ours, its folder's and the runner of all peers."""
+    digest = hashlib.sha256(code_digest().encode())
+    for path in sorted([*(path for path in folder.iterdir() if path.is_file()), folder.parent / "runner.py"]):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
 def readers_digest() -> str:
     """A digest of all code that makes tables and figures of records: an edit there makes them again, and no run."""
     return _digest(readers=True)
 
 
+@cache
 def cpu() -> str:
     """The processor's name."""
     try:
@@ -56,6 +66,7 @@ def cpu() -> str:
         return platform.processor() or platform.machine()
 
 
+@cache
 def git_commit() -> str | None:
     """The commit of the checkout that holds the package, None outside one; "+" marks uncommitted changes."""
     git = ["git", "-C", str(PACKAGE)]
@@ -67,15 +78,20 @@ def git_commit() -> str | None:
     return commit + ("+" if edits.stdout else "")
 
 
-def describe(command: list[str]) -> dict:
-    """The environment of a run record. Versions are those of what is loaded, for an import costs more than it tells."""
+def versions() -> dict[str, str]:
+    """What is loaded of the packages that a search depends on; an import costs more than it tells."""
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("numpy", "numba", "sklearn")}
+    return {name: version for name, version in loaded.items() if version}
+
+
+def describe(command: list[str], code: str) -> dict:
+    """The environment of a run record, of code with this digest."""
     return {
         "cpu": cpu(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: version for name, version in loaded.items() if version},
-        "code": code_digest(),
+        "versions": versions(),
+        "code": code,
         "commit": git_commit(),
         "command": command,
     }

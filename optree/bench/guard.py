@@ -1,9 +1,10 @@
-"""Limits from outside, for programs that do not keep their own: wall clock and memory of a process and its children.
+"""Limits from outside: wall clock and memory of a process and its children, for programs and for functions.
 
-The process gets a session of its own, is looked at every few milliseconds, and is killed with all its children when it
-goes too far. Memory is that of the whole tree of processes, as ``/proc`` tells it; a limit of the operating system on
-each process stands behind that, for the moments in which this process does not get a processor. If this process dies,
-the operating system kills the other one.
+A program is started (:func:`run`); a function is called in a copy of this process (:func:`call`). Either way the other
+process gets a session of its own, is looked at every few milliseconds, and is killed with all its children when it goes
+too far. Memory is that of the whole tree of processes, as ``/proc`` tells it; a limit of the operating system on each
+process stands behind that, for the moments in which this process does not get a processor. If this process dies, the
+operating system kills the other one.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +30,8 @@ MARGIN_MIB = 512  # by which the operating system's limit is above ours: it coun
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
 _MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10
 _PR_SET_PDEATHSIG = 1
+# How the end of a process that somebody else killed is told: an operator, a scheduler, or a system short of memory.
+FOREIGN = tuple(signal.strsignal(one) for one in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
 
 
 @dataclass(frozen=True)
@@ -74,14 +78,28 @@ def tree_rss_mib(pid: int) -> float:
     return total * _PAGE_MIB
 
 
-def _prepare(parent: int, memory_mib: float | None) -> None:
-    """In the new process, before the program starts: die with the parent, and do not grow without end."""
+def die_with(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
+    """Have the operating system send this process a signal when its parent ends; end now if it has ended already."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def _data_mib() -> float:
+    """What this process has reserved to write to: a copy starts with it. 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[5]) * _PAGE_MIB
+    except (OSError, IndexError):
+        return 0.0
+
+
+def _prepare(parent: int, memory_mib: float | None, data_mib: float = 0.0) -> None:
+    """In the new process, before its work starts: die with the parent, and do not grow without end."""
+    die_with(parent)
     if memory_mib is not None:
-        most = int((memory_mib + MARGIN_MIB) * 2**20)
+        most = int((memory_mib + data_mib + MARGIN_MIB) * 2**20)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
@@ -145,31 +163,76 @@ def run(
             )
         except OSError as error:
             return End("error", f"{command[0]}: {error.strerror}", 0.0)
+    end, code, usage = _watch(process.pid, memory_mib, late, output)
+    process.returncode = code
+    if usage > before:  # else it may be our memory, before the exec
+        end = replace(end, peak_rss_mib=max(end.peak_rss_mib, usage))
+    return end
+
+
+def call(
+    work: Callable[[], None],
+    output: str | Path,
+    memory_mib: float | None = None,
+    late: Callable[[], str | None] = lambda: None,
+) -> End:
+    """Call a function in a copy of this process, under limits: nothing that is imported has to be imported again.
+
+    Parameters
+    ----------
+    work : callable
+        Whatever it raises is an error; what it returns is lost.
+    output, memory_mib, late
+        As for :func:`run`. The memory that this process holds counts: the copy shares it.
+    """
+    output, parent = Path(output), os.getpid()
+    with open(output, "wb") as file:
+        pid = os.fork()
+        if not pid:
+            _become(work, file.fileno(), parent, memory_mib)
+    end, _, usage = _watch(pid, memory_mib, late, output)
+    return replace(end, peak_rss_mib=max(end.peak_rss_mib, usage))
+
+
+def _become(work: Callable[[], None], output: int, parent: int, memory_mib: float | None) -> None:
+    """In the copy: do the work and end, without a step back into what the parent was doing."""
+    code = 1
     try:
-        status, reason, peak, usage = _watch(process, memory_mib, late)
+        os.setsid()
+        _prepare(parent, memory_mib, _data_mib())
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for ours, stream in enumerate((nothing, output, output)):
+            os.dup2(stream, ours)
+        sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, closefd=False) for stream in (1, 2))
+        work()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
-        _kill(process.pid)  # children that outlived it, or all of them if it is us who are interrupted
-    if usage is not None and usage.ru_maxrss / _MAXRSS_MIB > before:  # else it may be our memory, before the exec
-        peak = max(peak, usage.ru_maxrss / _MAXRSS_MIB)
-    if status is None:
-        status, reason = _judge(process.returncode, output)
-    return End(status, reason, peak)
+        os._exit(code)
 
 
-def _watch(process: subprocess.Popen, memory_mib: float | None, late: Callable[[], str | None]):
-    """Wait for the end, or bring it about: (status, reason, peak in MiB, resource usage)."""
+def _watch(pid: int, memory_mib: float | None, late: Callable[[], str | None], output: Path) -> tuple[End, int, float]:
+    """Wait for the end, or bring it about: how it was, the exit code, and the peak that the system tells, in MiB."""
     status, reason, peak = None, "", 0.0
-    while True:
-        done, wait_status, usage = os.wait4(process.pid, os.WNOHANG)
-        if done:
-            process.returncode = os.waitstatus_to_exitcode(wait_status)
-            return status, reason, peak, usage
-        now = tree_rss_mib(process.pid)
-        peak = max(peak, now)
-        if status is None and memory_mib is not None and now > memory_mib:
-            status, reason = "memory_limit", f"ended at {now:.0f} MiB, the limit is {memory_mib:g} MiB"
-        elif status is None and (why := late()):
-            status, reason = "time_limit", why
-        if status is not None:
-            _kill(process.pid)
-        time.sleep(POLL_SECONDS)
+    try:
+        while True:
+            done, wait_status, usage = os.wait4(pid, os.WNOHANG)
+            if done:
+                code = os.waitstatus_to_exitcode(wait_status)
+                break
+            now = tree_rss_mib(pid)
+            peak = max(peak, now)
+            if status is None and memory_mib is not None and now > memory_mib:
+                status, reason = "memory_limit", f"ended at {now:.0f} MiB, the limit is {memory_mib:g} MiB"
+            elif status is None and (why := late()):
+                status, reason = "time_limit", why
+            if status is not None:
+                _kill(pid)
+            time.sleep(POLL_SECONDS)
+    finally:
+        _kill(pid)  # children that outlived it, or all of them if it is us who are interrupted
+    if status is None:
+        status, reason = _judge(code, output)
+    return End(status, reason, peak), code, usage.ru_maxrss / _MAXRSS_MIB

@@ -1,4 +1,4 @@
-"""One run of a peer: ``python -m optree.bench.peer PROBLEM RECORD --run JSON --peer FOLDER --environment MARKER``.
+"""One run of a peer.
 
 The peer searches in an environment of its own, as a child under limits (:mod:`optree.bench.guard`); what it answers is
 rebuilt as a tree of ours and scored on the rows. A limit, a crash and a peer that could not be installed are results.
@@ -6,21 +6,16 @@ rebuilt as a tree of ours and scored on the rows. A limit, a crash and a peer th
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import signal
-import sys
 import tempfile
 from fractions import Fraction
 from math import floor, isfinite
 from pathlib import Path
 
-from optree.bench import guard, record
+from optree.bench import guard
 from optree.bench.child import Progress, request, start
-from optree.bench.cli import reporting
-from optree.bench.entries import Found, divide, entry, median_search, summary, told_depth
-from optree.bench.peers import Peer, read
+from optree.bench.entries import Found, depth_limit, divide, entry, median_search, untold
+from optree.bench.environment import peer_digest
+from optree.bench.peers import Peer
 from optree.bench.record import Run
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
@@ -101,21 +96,9 @@ def _verdict(answer: dict, tree: Tree, run: Run, objective: Objective, train: Pr
     return verdict
 
 
-def _facts(end: guard.End, progress: Progress) -> dict:
-    """What was measured, whatever the answer is worth."""
-    facts: dict = {"peak_rss_mib": end.peak_rss_mib}
-    if ready := progress.ready:
-        facts |= {"warm_up_seconds": ready["warm_up"]}
-        facts |= {"machine": {"python": ready["python"], "versions": ready["versions"]}}
-    seconds = [(answer["seconds"], answer["call"]) for answer in progress.answers]
-    if not seconds and progress.searching:
-        seconds = [(progress.seconds(),) * 2]
-    return facts | {"searches": tuple(own for own, _ in seconds), "calls": tuple(call for _, call in seconds)}
-
-
 def judge(run: Run, objective: Objective, train: Problem, end: guard.End, progress: Progress) -> Found:
     """What a peer's answers are worth. Its status and bound are claims; tree, cost and memory are facts."""
-    facts = _facts(end, progress)
+    facts = progress.facts(end)
     if not progress.answers:
         # Without a search, it is not the search that had no time.
         status = "error" if end.status == "time_limit" and not progress.ready else end.status or "error"
@@ -151,42 +134,13 @@ def solve(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, ref
         The record of ``run.depth_of``: the depth of its tree is the depth limit.
     """
     train, _ = divide(problem, run)
-    told = reference is None or reference["tree"] is not None
-    depth = told_depth(run, reference)
-    if peer.deepest is not None:
-        depth = peer.deepest if depth is None else min(depth, peer.deepest)
-    objective = run.objective(depth)
-    if marker["reason"] or not told:
-        reason = marker["reason"] or f"{run.depth_of} has no tree whose depth could be told"
-        return entry(problem, notes, run, peer, objective, Found("skipped", reason=reason))
+    objective = run.objective(depth_limit(run, peer, reference))
+    if reason := marker["reason"] or untold(run, reference):
+        return entry(problem, notes, run, peer, objective, Found("skipped", reason=reason), peer_digest(peer.folder))
     peer.check_problem(train)
     if (train.weights != 1).any():
         raise OptreeError(f"solver {peer.name}: rows with weights are not accepted; leave the weights out")
     with tempfile.TemporaryDirectory(prefix="peer-") as folder:
         end, progress = start(peer, marker["python"], request(peer, run, objective), Path(folder), train)
-    return entry(problem, notes, run, peer, objective, judge(run, objective, train, end, progress))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """The command line. Exit code 0 whatever the peer did; 1, with one line, for bad input."""
-    parser = argparse.ArgumentParser(prog="python -m optree.bench.peer", description=__doc__.splitlines()[0])
-    parser.add_argument("problem", help="an encoded problem (.npz)")
-    parser.add_argument("record", help="the run record to write (.json)")
-    parser.add_argument("--run", required=True, help="the run, as JSON; see optree.bench.record.Run")
-    parser.add_argument("--peer", required=True, help="the peer's folder")
-    parser.add_argument("--environment", required=True, help="the marker of the peer's environment (.json)")
-    parser.add_argument("--depth-of", help="the record whose tree's depth is the depth limit (.json)")
-    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
-    options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the peer is ended, too
-    with reporting(options.log):
-        marker = json.loads(Path(options.environment).read_text())
-        reference = record.read(options.depth_of) if options.depth_of else None
-        problem, notes = Problem.load(options.problem)
-        made = solve(problem, notes, Run.from_json(options.run), read(options.peer), marker, reference)
-        record.write(made, options.record)
-        print(summary(made), file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()
+    found = judge(run, objective, train, end, progress)
+    return entry(problem, notes, run, peer, objective, found, peer_digest(peer.folder))

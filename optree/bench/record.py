@@ -89,11 +89,15 @@ def write(record: dict, path: str | Path) -> None:
     schema.check(record, SCHEMA, str(path))
     temporary = Path(f"{path}.{os.getpid()}.tmp")
     temporary.parent.mkdir(parents=True, exist_ok=True)
-    with open(temporary, "w") as file:
-        file.write(_dump(record))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "w") as file:
+            file.write(_dump(record))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _dump(record: dict) -> str:

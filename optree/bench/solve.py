@@ -1,19 +1,25 @@
-"""One run: ``python -m optree.bench.solve PROBLEM RECORD --run JSON`` reads an encoded problem and writes a record.
+"""One run of a solver of ours, bare (:func:`solve`) or under limits from outside (:func:`guarded`).
 
 Imports only what a solve needs; scikit-learn and pandas alone would cost more than most searches.
 """
 
 from __future__ import annotations
 
-import argparse
+import errno
+import json
 import os
-import sys
+import platform
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from optree import solvers
-from optree.bench import record
-from optree.bench.cli import reporting
-from optree.bench.entries import REPEAT_SECONDS, Found, divide, entry, median_search, seed, summary, told_depth
+from optree.bench import environment, guard
+from optree.bench.child import Progress
+from optree.bench.compiling import one_at_a_time
+from optree.bench.entries import REPEAT_SECONDS, Found, depth_limit, divide, entry, median_search, seed, untold
 from optree.bench.record import Run
 from optree.budget import Budget, peak_rss_mib
 from optree.errors import OptreeError
@@ -25,9 +31,10 @@ from optree.solvers.spec import Solver
 
 def _warm_up(solver: Solver, train: Problem, objective: Objective, parameters: dict) -> float:
     """Seconds of a first call that ends after an iteration: compiling for data of this kind, or loading what was."""
-    start = time.perf_counter()
-    solver.solve(train, objective, Budget(iterations=1), **parameters)
-    return time.perf_counter() - start
+    with one_at_a_time():
+        start = time.perf_counter()
+        solver.solve(train, objective, Budget(iterations=1), **parameters)
+        return time.perf_counter() - start
 
 
 def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
@@ -43,19 +50,29 @@ def _check(result: Result, objective: Objective, train: Problem, where: str) -> 
         raise OptreeError(f"{where}: its tree breaks {name} = {objective.constraints[name]} with {value}")
 
 
-def _search(solver: Solver, train: Problem, objective: Objective, run: Run) -> tuple[list[Result], list[float]]:
+def _search(
+    solver: Solver, train: Problem, objective: Objective, run: Run, tell: Callable[[dict], None]
+) -> tuple[list[Result], list[float]]:
     """Search ``run.repeats`` times, or less often if :data:`REPEAT_SECONDS` are spent or a limit was reached."""
     budget, results, calls = Budget(**run.limits), [], []
     while len(results) < run.repeats and sum(calls) < REPEAT_SECONDS:
+        tell({"event": "search"})
         start = time.perf_counter()
         results.append(solver.solve(train, objective, budget, seed(run), **run.parameters))
         calls.append(time.perf_counter() - start)
+        tell({"event": "answer", "seconds": results[-1].search_seconds, "call": calls[-1]})
         if results[-1].status not in ("optimal", "heuristic"):
             break
     return results, calls
 
 
-def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
+def solve(
+    problem: Problem,
+    notes: dict,
+    run: Run,
+    reference: dict | None = None,
+    tell: Callable[[dict], None] = lambda event: None,
+) -> dict:
     """Do a run and return its record.
 
     Parameters
@@ -67,6 +84,8 @@ def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None
     run : Run
     reference : dict, optional
         The record of ``run.depth_of``: the depth of its tree is the depth limit.
+    tell : callable
+        Gets what happens when it happens, as a peer's runner tells it: see ``workflow/peers/runner.py``.
 
     Raises
     ------
@@ -74,10 +93,12 @@ def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None
         For what the solver does not accept, and for a result that its own tree contradicts.
     """
     solver = solvers.get(run.solver)
-    objective = run.objective(told_depth(run, reference))
+    objective = run.objective(depth_limit(run, solver, reference))
     train, _ = divide(problem, run)
     warm_up_seconds = _warm_up(solver, train, objective, run.parameters)
-    results, calls = _search(solver, train, objective, run)
+    loaded = {"python": platform.python_version(), "versions": environment.versions()}
+    tell({"event": "ready", "warm_up": warm_up_seconds, **loaded})
+    results, calls = _search(solver, train, objective, run, tell)
     for result in results:
         _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
     searches = tuple(result.search_seconds for result in results)
@@ -93,24 +114,47 @@ def solve(problem: Problem, notes: dict, run: Run, reference: dict | None = None
         peak_rss_mib=peak_rss_mib(),
         trace=result.trace,
     )
-    return entry(problem, notes, run, solver, objective, found)
+    return entry(problem, notes, run, solver, objective, found, environment.code_digest())
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
-    parser = argparse.ArgumentParser(prog="python -m optree.bench.solve", description=__doc__.splitlines()[0])
-    parser.add_argument("problem", help="an encoded problem (.npz)")
-    parser.add_argument("record", help="the run record to write (.json)")
-    parser.add_argument("--run", required=True, help="the run, as JSON; see optree.bench.record.Run")
-    parser.add_argument("--depth-of", help="the record whose tree's depth is the depth limit (.json)")
-    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
-    options = parser.parse_args(arguments)
-    with reporting(options.log):
-        reference = record.read(options.depth_of) if options.depth_of else None
-        made = solve(*Problem.load(options.problem), Run.from_json(options.run), reference)
-        record.write(made, options.record)
-        print(summary(made), file=sys.stderr)
+def outer_memory_mib(run: Run) -> float | None:
+    """What a run's process may hold before it is ended: a little more than its limit, to end by itself."""
+    limit = run.limits.get("memory_mib")
+    return None if limit is None else 1.1 * limit + 256
 
 
-if __name__ == "__main__":
-    main()
+def guarded(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
+    """Do a run in a process of its own, under limits from outside, and return its record whatever becomes of it.
+
+    Parameters are those of :func:`solve`. A search that keeps its own limits gives a tree and a bound; one that does
+    not, or that crashes, is ended, and its record says how and why.
+
+    Raises
+    ------
+    OSError
+        If it is the machine that fails: a disk that is full.
+    """
+    solver = solvers.get(run.solver)
+    objective = run.objective(depth_limit(run, solver, reference))
+    if reason := untold(run, reference):
+        return entry(problem, notes, run, solver, objective, Found("skipped", reason=reason), environment.code_digest())
+    with TemporaryDirectory(prefix="run-") as name:
+        answers, made = Path(name, "answers"), Path(name, "record.json")
+        progress = Progress(answers, run.limits.get("seconds"))
+
+        def work() -> None:
+            with open(answers, "a", buffering=1) as file:
+                tell = partial(print, file=file)
+                made.write_text(json.dumps(solve(problem, notes, run, reference, lambda e: tell(json.dumps(e)))))
+
+        try:
+            end = guard.call(work, Path(name, "output"), outer_memory_mib(run), progress.late)
+        finally:
+            progress.close()
+        if end.status is None:
+            return json.loads(made.read_text())
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        if end.status == "error" and os.strerror(number) in end.reason:
+            raise OSError(number, os.strerror(number), name)
+    found = Found(end.status, reason=end.reason, **progress.facts(end))
+    return entry(problem, notes, run, solver, objective, found, environment.code_digest())

@@ -53,6 +53,7 @@ SOLVER = Solver(
     exact=False,
     anytime=False,
     iteration="one split of the grown tree, before pruning",
+    imports=("sklearn.tree",),
     run=run,
     parameters={"criterion": Parameter(str, "gini", "impurity: gini, entropy or log_loss")},
 )

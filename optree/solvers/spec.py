@@ -91,6 +91,8 @@ class Declaration:
     iteration : str
         What one iteration is.
     parameters : mapping of str to Parameter
+    imports : tuple of str
+        Modules that its first search imports: a process that does many runs imports them before.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Declaration:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     warm_start: bool = False
     needs: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("accuracy",)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:

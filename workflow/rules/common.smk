@@ -1,6 +1,5 @@
 """What all rules share: the checked configuration, the runs it asks for, and the names of files."""
 
-import fcntl
 import json
 import os
 import re
@@ -8,12 +7,15 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from snakemake.persistence import FileBackupMixin
 from snakemake.utils import Paramspace
 
-from optree.bench import fits, forests, schema
+from optree.bench import driver, fits, forests, schema
+from optree.bench.batches import JOB_SECONDS, batches, resources
+from optree.bench.compiling import VARIABLE, cache_folder
 from optree.bench.environment import code_digest
 from optree.bench.peers import read_all
-from optree.bench.plan import cell, plan
+from optree.bench.plan import plan
 from optree.datasets import read_table
 from optree.errors import OptreeError
 
@@ -59,9 +61,10 @@ FRAME = pd.DataFrame(
 )
 SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "measure", "split"])
 RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
-BY_NAME = dict(zip(FRAME.itertuples(index=False, name=None), RUNS))
-BY_CELL = {(run.algorithm, cell(run)): record for run, record in zip(RUNS, RECORDS)}
-TURNS = {key: number for number, key in enumerate(dict.fromkeys(map(cell, reversed(RUNS))), 1)}
+RECORD = {run.to_json(): record for run, record in zip(RUNS, RECORDS)}
+# The jobs: those of one experiment run next to each other, and what is compared is in one, so that it alternates.
+BATCHES = batches(RUNS, config.get("job_seconds", JOB_SECONDS))
+OVERRIDES = workflow.resource_settings._parsed_overwrite_resources.get("solve", {})
 REFERENCE = config.get("reference")
 # Where algorithms are compared, all but one have the same trees.
 CELLS = list(
@@ -73,28 +76,31 @@ DATASETS = list(dict.fromkeys([*(job.dataset for job in [*RUNS, *FITS]), *(datas
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()
-os.environ["NUMBA_CACHE_DIR"] = str(Path(".numba_cache", CODE).resolve())
+os.environ[VARIABLE] = str(cache_folder(CODE))
 
 
-def run_of(wildcards):
-    """The run with this name."""
-    return BY_NAME[tuple(getattr(wildcards, name) for name in FRAME.columns)]
+# Snakemake copies files that a job updates, and when the job fails copies them back. Records are written whole or not at
+# all, each when its run has finished: a copy would be an older state, and not written whole.
+FileBackupMixin.backup_output = lambda self, path: None
+FileBackupMixin.restore_output = lambda self, path: True
 
 
-def told_by(wildcards):
-    """The record whose tree's depth a run is told, if it is told one."""
-    run = run_of(wildcards)
-    return BY_CELL[run.depth_of, cell(run)] if run.depth_of else []
+def orders(batch):
+    """What a job is asked for, by the records that it leaves."""
+    return {RECORD[run.to_json()]: vars(run) for run in batch}
 
 
-def turn(wildcards):
-    """The priority of a run: all algorithms of a cell run next to each other, so that what is compared alternates."""
-    return TURNS[cell(run_of(wildcards))]
+def peers_of(batch):
+    """The files of the peers that a job runs."""
+    used = sorted({run.solver for run in batch if run.solver in PEERS})
+    files = [path for peer in used for path in multiext(f"{PEERS_FOLDER}/{peer}/", "run.py", "peer.yaml")]
+    return [*(f".peers/{peer}.json" for peer in used), *files, *([f"{PEERS_FOLDER}/runner.py"] if used else [])]
 
 
-def memory_mib(wildcards):
-    """What a run may take, for schedulers: its limit, or a guess where there is none."""
-    return int(run_of(wildcards).limits.get("memory_mib") or 2000)
+def requests(batch):
+    """What a job asks a scheduler for, unless the user does: ``--set-resources solve:mem_mb=9000 solve:runtime=60``."""
+    asked = {name: resource.raw for name, resource in OVERRIDES.items()}
+    return resources(batch) | asked
 
 
 def one_of(names):
@@ -108,11 +114,8 @@ wildcard_constraints:
 
 
 onstart:
-    # Snakemake's own lock outlives a kill -9; this one is the operating system's and ends with the process.
-    Path(RESULTS).mkdir(parents=True, exist_ok=True)
-    LOCK = open(f"{RESULTS}/.lock", "w")
-    try:
-        fcntl.flock(LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        print(f"error: another snakemake is at work in {RESULTS}; wait for it to end", file=sys.stderr)
-        os._exit(1)
+    driver.start(RESULTS)
+
+
+onerror:
+    driver.explain(RECORDS, f"{RESULTS}/logs")

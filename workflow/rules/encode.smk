@@ -8,6 +8,7 @@ rule encode:
         f"{RESULTS}/encoded/{{dataset}}/{{encoding}}.npz",
     log:
         f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
+    localrule: True  # seconds
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         encoding=lambda wildcards: config["encodings"][wildcards.encoding],

@@ -1,0 +1,183 @@
+"""A run of the workflow that is started, disturbed at a random moment and looked at; used by faults.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from checkout import Checkout
+
+from optree.bench.guard import die_with
+
+EXPERIMENT = {
+    "limits": {"seconds": 60, "iterations": 20000},  # ends at the same iteration everywhere
+    "job_seconds": 850,  # twelve runs to a job
+    "experiments": [
+        {
+            "datasets": ["tic-tac-toe", "monks-1", "monks-2"],
+            "encodings": ["onehot"],
+            "algorithms": ["branches", "cart"],
+            "regularization": ["0.01", "0.002", "0.001"],
+            "splits": ["full", 0, 1, 2, 3, 4],
+        }
+    ],
+}
+CELLS = 108
+WAIT_SECONDS = 20.0  # for processes to end and for jobs to come up
+
+
+@dataclass
+class Tally:
+    """What came of one kind of fault."""
+
+    fault: str
+    injected: int = 0
+    survived: int = 0
+    again: int = 0  # records that were written twice
+    left: int = 0  # processes that outlived their run
+    notes: set[str] = field(default_factory=set)
+
+
+class Trial:
+    """The workflow in a copy of the repository, started and disturbed again and again.
+
+    Parameters
+    ----------
+    checkout : Checkout
+    name : str
+        The results' folder.
+    arguments : list of str
+        What is typed after ``snakemake``.
+    """
+
+    def __init__(self, checkout: Checkout, name: str, arguments: list[str]):
+        self.checkout, self.name = checkout, name
+        (checkout.path / f"{name}.json").write_text(json.dumps({"name": name} | EXPERIMENT))
+        self.command = [
+            "snakemake",
+            *arguments,
+            "--configfile",
+            f"{name}.json",
+            "--quiet",
+            "host",
+            "reason",
+            "--until",
+            "tables",
+        ]
+        self.results = checkout.path / "results" / name
+
+    def state(self) -> dict[Path, tuple[int, bytes]]:
+        """All records, and which file each is."""
+        found = self.results.glob("runs/**/*.json")
+        return {path: (path.stat().st_ino, path.read_bytes()) for path in sorted(found)}
+
+    def start(self) -> subprocess.Popen:
+        with open(self.checkout.path / f"{self.name}.log", "wb") as log:
+            return subprocess.Popen(
+                self.command,
+                cwd=self.checkout.path,
+                env=self.checkout.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=partial(die_with, os.getpid()),
+            )
+
+    def said(self) -> str:
+        return (self.checkout.path / f"{self.name}.log").read_text(errors="replace")
+
+    def finish(self) -> bool:
+        """Run undisturbed to the end."""
+        return self.start().wait() == 0
+
+    def processes(self) -> list[int]:
+        """Processes that work in the copy."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if (folder / "cwd").readlink() == self.checkout.path and int(folder.name) != os.getpid():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+        return found
+
+    def gone(self) -> int:
+        """How many processes are left after a while."""
+        end = time.monotonic() + WAIT_SECONDS
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return len(left)
+
+    def searching(self) -> list[int]:
+        """Processes that search: copies of those that watch them."""
+        everything = {pid: Path(f"/proc/{pid}") for pid in self.processes()}
+        jobs = [pid for pid, folder in everything.items() if b"optree.bench.batch" in read(folder / "cmdline")]
+        return [pid for pid in jobs if parent(pid) in jobs]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often and when; what must come out.
+
+    Attributes
+    ----------
+    moments : int
+        Faults of each kind.
+    seconds : float
+        A fault comes within so many seconds after the start.
+    expected : dict
+        The records of the run that nobody disturbed.
+    draw : random.Random
+    """
+
+    moments: int
+    seconds: float
+    expected: dict
+    draw: random.Random
+
+    def met(self, trial: Trial) -> bool:
+        """Run a trial to its end: whether its records are as expected."""
+        renamed = {path.replace("/undisturbed/", f"/{trial.name}/"): entry for path, entry in self.expected.items()}
+        return trial.finish() and trial.checkout.records(trial.name) == renamed
+
+
+def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen], object], plan: Plan) -> None:
+    """Start, wait for a random moment, let the fault happen if it can; it returns what record it spoiled, or True."""
+    process = trial.start()
+    end = time.monotonic() + plan.draw.uniform(0.2, plan.seconds)
+    while time.monotonic() < end and process.poll() is None:
+        time.sleep(0.02)
+    happened: object = False
+    while not happened and process.poll() is None:  # until there is something to do it to
+        before, happened = trial.state(), fault(trial, process)
+        time.sleep(0.02)
+    process.wait()
+    if not happened:
+        return
+    tally.injected += 1
+    tally.left += trial.gone()
+    after = trial.state()
+    tally.again += sum(after.get(path) != entry for path, entry in before.items() if path != happened)
+
+
+def parent(pid: int) -> int:
+    """The process that has started a process."""
+    return int(read(Path(f"/proc/{pid}/stat")).rsplit(b")", 1)[1].split()[1])
+
+
+def read(path: Path) -> bytes:
+    """What is in a file of /proc; a process that is gone has ended."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b") Z 0"

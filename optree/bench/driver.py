@@ -1,0 +1,85 @@
+"""What the process that drives the workflow does before and after it: be alone, tidy up, say what to type."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+JOB_NAME = "optree_"  # how names of our jobs begin: slurm/config.v9+.yaml
+CANCEL_SECONDS = 60.0  # until a cancelled job is given up
+_held = []  # open files with locks, until this process ends
+
+
+def start(results: str) -> None:
+    """Before the first job: refuse to be the second driver, cancel what a killed one left behind, mend times."""
+    Path(results).mkdir(parents=True, exist_ok=True)
+    _lock(results)
+    cancel_leftovers()
+    mend_times([results, ".peers"])
+
+
+def _lock(results: str) -> None:
+    """End this process if another driver is at work here.
+
+    Snakemake's own lock outlives a kill -9; this one is the operating system's and ends with the process.
+    """
+    lock = open(f"{results}/.lock", "w")  # noqa: SIM115 - held until the end
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        print(f"error: another snakemake is at work in {results}; wait for it to end", file=sys.stderr, flush=True)
+        os._exit(1)
+    _held.append(lock)
+
+
+def _leftovers() -> list[str]:
+    """SLURM's numbers of jobs that a driver has started from this directory and that have not ended."""
+    listed = subprocess.run(
+        ["squeue", "--noheader", "--me", "--format=%A|%j|%Z"], capture_output=True, text=True, check=False
+    )
+    rows = [line.split("|", 2) for line in listed.stdout.splitlines()]
+    return [number for number, name, folder in rows if name.startswith(JOB_NAME) and folder == os.getcwd()]
+
+
+def cancel_leftovers() -> None:
+    """Cancel the SLURM jobs of a driver that was killed: two jobs would do the same runs. What has finished is kept."""
+    if shutil.which("squeue") is None or not (jobs := _leftovers()):
+        return
+    print(f"{len(jobs)} jobs of a driver that was killed are cancelled: scancel {' '.join(jobs)}", file=sys.stderr)
+    subprocess.run(["scancel", *jobs], check=False)
+    end = time.monotonic() + CANCEL_SECONDS
+    while (left := _leftovers()) and time.monotonic() < end:
+        time.sleep(0.5)
+    if left:
+        print(f"error: they do not end; wait, then type the same command again: {' '.join(left)}", file=sys.stderr)
+        os._exit(1)
+
+
+def mend_times(folders: Iterable[str]) -> None:
+    """Give files from the future the present time: Snakemake takes what is made of them for older, and fails.
+
+    That is what a clock that was set back leaves behind.
+    """
+    now = time.time()
+    for folder in folders:
+        for path in Path(folder).rglob("*"):
+            if path.lstat().st_mtime > now and not path.is_symlink():
+                os.utime(path, (now, now))
+
+
+def explain(records: list[str], logs: str) -> None:
+    """After a failure: how far it came, where the reasons are, and what to type."""
+    done = sum(os.path.exists(path) for path in records)
+    again = shlex.join(["snakemake", *sys.argv[1:]])
+    print(
+        f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
+        f"--quiet host reason there are more of them. To go on, type\n    {again}",
+        file=sys.stderr,
+    )
