@@ -172,7 +172,7 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset) -> dict:
         "staged": _staged(model, X[test], y[test]) if fit.staged else [],
         "trials": trials,
         "surface": _surface(model, X, y),
-        "environment": environment.describe([]),
+        "environment": environment.describe([], environment.code_digest()),
     }
 
 
