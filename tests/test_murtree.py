@@ -132,7 +132,7 @@ def test_iterative_deepening_finds_the_same_optima(monkeypatch):
 
     def hasty(self, data, most):
         init(self, data, most)
-        self.quick = 0.01
+        self.quick = 0.001
 
     monkeypatch.setattr(depth_limited.Search, "__init__", hasty)
     rounds = []

@@ -155,23 +155,23 @@ class Search:
 
         A search that is not over after a fraction of a second goes on by iterative deepening: first the best trees of
         3, 4, ... levels, which cost little beside the last and leave good trees to stop with. Then, with all levels,
-        searches for a better tree, each twice as long as the one before, and after each, for a fifth of the time, such
-        for a tree that costs no more than a little above the bound: that there is none is a better bound. A round finds
-        in the table what was found out before.
+        for a while searches for a tree that costs little more than the bound: that there is none is a better bound; and
+        for eight times as long one for a better tree; and so on, each twice as long as the one before. A round finds in
+        the table what was found out before.
         """
-        most, turn, share = self.most, max(1, int(100 * self.quick)), 8
+        most, turn, share = self.most, max(1, int(1000 * self.quick)), 8
         if deepening:
             yield most, self.upper, turn
             for d in range(3, most.depth):
                 yield most._replace(depth=d, nodes=max(0, kernel.splits_left(d, most.nodes))), self.upper, 4 * turn
         while deepening:
-            turn *= 2
-            yield most, self.upper, turn
             last = self.iterations + turn // 4
             while self.iterations < last:
                 asked = self.lower + max(1, (self.upper - self.lower) // share)
                 yield most, asked, last - self.iterations
                 share = share if self.lower >= asked else 2 * share
+            turn *= 2
+            yield most, self.upper, turn
         yield most, self.upper, INFINITE
 
     def solve(self, clock: Clock, note: Callable[[int, int], None], deepening: bool) -> str:
