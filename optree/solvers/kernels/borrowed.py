@@ -20,7 +20,6 @@ from optree.solvers.kernels.parts import PartCompiler
 
 # Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
 INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
-FLAT = INNER
 
 
 class Borrowed(types.Type):

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import FLAT, INNER, apart, borrow
+from optree.solvers.kernels.borrowed import INNER, apart, borrow
 from optree.solvers.kernels.nodes import (
     INFINITE,
     build,
@@ -151,7 +151,7 @@ def enter(data, work, rules, d, general):
     return columns > 1 and frame["upper"] > frame["lower"]
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def bound(work, d, j, a):
     """A bound of the trees of level ``d`` with column ``j`` at the root, without its penalty."""
     return work.lower[d, 0, a, j] + work.lower[d, 1, work.frame[d]["shares"] - 1 - a, j]
@@ -198,7 +198,7 @@ def solved(data, work, rules, j, side, general):
         work.lower[3, side, a, j] = value
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def evaluate(data, work, table, rules, j, general):
     """Solve both parts of column ``j`` of level 3, unless what is known of one settles the split."""
     frame = work.frame[3]
@@ -240,7 +240,7 @@ def evaluate(data, work, table, rules, j, general):
         improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def improve(frame, cost, column, share):
     """Note a tree if it is better than the best in hand."""
     if cost < frame["upper"]:
@@ -288,7 +288,7 @@ def splits_left(depth, share):
 _splits_left = njit(**FLAT)(splits_left)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
     frame = work.frame[d]
@@ -298,7 +298,7 @@ def nodes_of(work, d, side):
     return _splits_left(frame["depth"] - 1, frame["nodes"] - 1 - share if side else share)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def begin(data, work, table, rules, d, general):
     """Look up both parts of a new candidate of level ``d``."""
     frame = work.frame[d]
@@ -332,7 +332,7 @@ def choose(work, rules, d):
     return 1 if open1 else 0 if open0 else -1
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def descend(data, work, table, rules, d, side):
     """Prepare level ``d - 1`` for one part of the candidate of level ``d``."""
     frame, below = work.frame[d], work.frame[d - 1]
@@ -353,7 +353,7 @@ def descend(data, work, table, rules, d, side):
     select(work, d, j, side)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def start(data, work, table, rules):
     """Prepare the top level: the problem, which is a part (all rows) of the level above."""
     d = rules.depth
@@ -368,7 +368,7 @@ def start(data, work, table, rules):
     select(work, d + 1, 0, 1)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def advance(data, work, table, rules, d, general):
     """One step of the search at level ``d``; False if that has nothing more to try."""
     frame, state = work.frame[d], work.state

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import FLAT, INNER, borrow
+from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import (
     DEPTH,
@@ -26,7 +26,7 @@ from optree.solvers.kernels.splits import ZERO, expand, improve, levels_below, l
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def enter(data, memo, stack, d, t, part, entry, budget, rules):
     """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
 
@@ -145,7 +145,7 @@ def settle(data, memo, stack, d, rules):
     return lower, chosen
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def choose(data, memo, stack, d, rules):
     """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
     frame = stack.frame[d]
@@ -167,7 +167,7 @@ def choose(data, memo, stack, d, rules):
         return clause, min(budget, own + step) if rules.deepening else budget
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def descend(data, memo, stack, d, clause, rules):
     """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
     frame = stack.frame[d]

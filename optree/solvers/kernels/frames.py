@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import add_counts
-from optree.solvers.kernels.borrowed import FLAT, INNER
+from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import (
     INFINITE,
     bar_small_parts,
@@ -158,7 +158,7 @@ def gain_margin(stack, d, rules):
     return -1 if multiway and (rules.per_leaf or rules.least > 1) else rules.margin
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def bound_singles(stack, d, counts, rules):
     """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
@@ -173,7 +173,7 @@ def bound_singles(stack, d, counts, rules):
         bar_small_parts(counts[len(counts) - 2], columns, rules.least, bound)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def least_pairs(stack, d, counts, n_classes, rules):
     """Over the binary splits of frame ``d``: least errors of a stump and t of B2 for a part with these ``counts``.
 
@@ -187,7 +187,7 @@ def least_pairs(stack, d, counts, n_classes, rules):
     return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -230,7 +230,7 @@ def inherit(data, stack, d, counts, rules):
     frame["width"] = (columns + LANES - 1) // LANES * LANES
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def gather_counts(stack, d, counts):
     """Copy to frame ``d`` the columns that it keeps of ``counts``."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
@@ -243,7 +243,7 @@ def gather_counts(stack, d, counts):
             target[c] = 0
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def gather_bits(stack, d, column, parts, part):
     """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
     frame, source = stack.frame[d + 1], stack.source

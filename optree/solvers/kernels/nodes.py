@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import ONE
-from optree.solvers.kernels.borrowed import FLAT, INNER, apart
+from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.columns import LANES
 from optree.solvers.kernels.squares import square_node, square_sides
 from optree.solvers.kernels.vectors import (
@@ -196,7 +196,7 @@ def _alike(bits, width, words, i, j):
     return different == 0
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def build(work, d, bits, width, columns, runs, names):
     """Make level ``d`` of the rows ``work.mask`` of these columns, which the problem knows by ``names``."""
     frame, out = work.frame[d], work.bits[d]
@@ -213,7 +213,7 @@ def build(work, d, bits, width, columns, runs, names):
     frame["columns"], frame["width"] = kept, size
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def select(work, d, column, side):
     """Write to ``work.mask`` the rows of one part of a column of level ``d``, in that level's order."""
     bits, width, runs = work.bits[d], work.frame[d]["width"], work.runs[d]
@@ -238,7 +238,7 @@ def count_node(work, d, data, general):
     frame["rows"] = total_weight(work, d, data, general)[0]
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def tiled(columns):
     """Columns, rounded up to whole tiles."""
     return (columns + TILE - 1) // TILE * TILE
@@ -260,7 +260,7 @@ def add_up(counts, stride, size, classes, general):
                 counts[classes * stride + i] += counts[k * stride + i]
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def total_weight(work, d, data, general):
     """The weights of the pairs of level ``d``."""
     k = 1 if general is None else 0 if len(data.square) else data.classes

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import hash_words
-from optree.solvers.kernels.borrowed import FLAT, INNER
+from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.memo import find
@@ -16,7 +16,7 @@ from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 ZERO, THREE = np.int64(0), np.int64(3)
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
     frame, classes, n_classes = stack.frame[d], stack.present, ZERO
@@ -49,7 +49,7 @@ def bound_part(data, stack, d, counts, rules):
     return bound_trees(stack, d, n, e, n_classes, upper, two, rules), upper
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def bound_part_by_pairs(stack, d, own, part, stump, two, rules):
     """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
     frame, counts = stack.frame[d], stack.counts[d]
@@ -155,7 +155,7 @@ def spread_to_candidates(data, stack, d, t, lower, rules):
             total[other] = max(total[other], lower - rules.error * min(moved, everything - moved))
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
@@ -208,7 +208,7 @@ def look_up(data, memo, stack, d, clause, left):
     return find(memo, data.rows, below, hashed, left), hashed
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def recall(data, memo, stack, d, t, rules):
     """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
     f, looked_up = stack.feature[d, t], stack.frame[d]["seen"] and rules.peek
@@ -276,7 +276,7 @@ def sort_by(order, length, key):
         order[j] = item
 
 
-@njit(**FLAT)
+@njit(**INNER)
 def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.borrowed import FLAT, INNER, apart
+from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.vectors import pair_counts
 
 _LESS = 1 - 2.0**-51
