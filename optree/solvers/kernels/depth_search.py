@@ -285,7 +285,7 @@ def splits_left(depth, share):
     return -1 if share == 0 else share if share < full else 0
 
 
-_splits_left = njit(**FLAT)(splits_left)
+_splits_left = njit(**INNER)(splits_left)
 
 
 @njit(**INNER)

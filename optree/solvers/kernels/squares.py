@@ -29,7 +29,7 @@ def explained(total, weight, fine):
     return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _LESS))
 
 
-gain = njit(**FLAT)(explained)
+gain = njit(**INNER)(explained)
 
 
 @njit(**INNER)
