@@ -108,9 +108,7 @@ def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
 
 def test_a_limit_that_the_solver_keeps_leaves_its_tree_and_bound(tmp_path):
     wanted = replace(WANTED, algorithm="branches", solver="branches", regularization="0.001")
-    exceeded = max(
-        1, rss_mib() - 200
-    )  # by a process that is ended at 256 MiB more
+    exceeded = max(1, rss_mib() - 200)  # by a process that is ended at 256 MiB more
     asked = orders(tmp_path, *(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
     made = do(asked)
     assert [entry["status"] for entry in made] == ["iteration_limit", "memory_limit"]

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import yaml
@@ -30,25 +30,35 @@ SLOW = {
         }
     ],
 }
+HANGS = 400  # seconds: a job that no node ever takes would be waited for without end
 QUICK = ("--slurm-init-seconds-before-status-checks", "2")
+
+
+def running(accounting: bool = False) -> Iterator[Cluster]:
+    """A cluster, unless this machine cannot have one."""
+    if reason := why_not(accounting):
+        pytest.skip(reason)
+    cluster = Cluster(accounting)
+    try:
+        try:
+            cluster.start()
+        except (AssertionError, OSError) as error:
+            pytest.skip(f"SLURM's daemons do not run on this machine: {error}")
+        yield cluster
+    finally:
+        cluster.stop()
 
 
 @pytest.fixture(params=[False, True], ids=["no-accounting", "accounting"])
 def cluster(request):
     """A cluster without and one with a database of jobs."""
-    if reason := why_not(request.param):
-        pytest.skip(reason)
-    with Cluster(request.param) as made:
-        yield made
+    yield from running(request.param)
 
 
 @pytest.fixture
 def plain():
     """A cluster without a database of jobs."""
-    if reason := why_not():
-        pytest.skip(reason)
-    with Cluster() as made:
-        yield made
+    yield from running()
 
 
 def command(*arguments: str, config: str = "config/test.yaml") -> list[str]:
@@ -71,11 +81,11 @@ def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
 
 def test_the_tiny_configuration_gives_what_it_gives_locally(cluster, compiled):
     config = yaml.safe_load((compiled.path / "config" / "test.yaml").read_text()) | {"name": "there"}
-    jobs = 5
+    jobs = 5 + 2  # of runs, and fits
     if cluster.accounting:  # one experiment will do
-        config, jobs = config | {"name": "accounted", "experiments": config["experiments"][2:]}, 1
+        config, jobs = config | {"name": "accounted", "experiments": config["experiments"][2:]}, 1 + 2
     (compiled.path / "there.json").write_text(json.dumps(config))
-    done = compiled.run(command(config="there.json"))
+    done = compiled.run(command(config="there.json"), timeout=HANGS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("has been submitted with SLURM jobid") == jobs
     found = {
@@ -104,10 +114,10 @@ def test_jobs_are_cancelled_and_the_driver_is_killed(plain, compiled):
     time.sleep(1)
     kept = {path: path.read_bytes() for path in (compiled.path / "results" / "slow" / "runs").rglob("*.json")}
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.wait(60)
     left = plain.jobs()
     assert left
-    done = compiled.run(command(config="slow.json"))
+    done = compiled.run(command(config="slow.json"), timeout=HANGS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "jobs of a driver that was killed are cancelled: scancel" in done.stderr
     assert all(path.read_bytes() == content for path, content in kept.items())

@@ -16,6 +16,8 @@ rule fit:
     wildcard_constraints:
         model=one_of(fit.model for fit in FITS),
         seed=one_of(fit.split for fit in FITS),
+    resources:  # fits have no limits: an hour, and one more for every five candidates of a random search
+        runtime=lambda wildcards: 60 * (1 + (FIT_OF[tuple(wildcards)].trials or 0) // 5),
     params:
         fit=lambda wildcards: FIT_OF[tuple(wildcards)].to_json(),
         row=lambda wildcards: json.dumps(vars(TABLE[wildcards.dataset])),

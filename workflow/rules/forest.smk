@@ -8,6 +8,8 @@ rule forest:
         f"{RESULTS}/forests/{{dataset}}/{{encoding}}.csv",
     log:
         f"{RESULTS}/logs/forests/{{dataset}}/{{encoding}}.log",
+    resources:
+        runtime=60,
     params:
         splits=config.get("forests", {}).get("splits"),
         test_size=config["test_size"],
