@@ -60,8 +60,8 @@ def add_counts(bits, width, column, first, last, factor, out):
     """
     for c in range(0, width, LANES):
         total = splat(0)
-        for row in range(first * width, last * width, width):
-            total = total + popcount(load(bits, row + c) & splat(bits[row + column]))
+        for w in range(first, last):
+            total = total + popcount(load(bits, w * width + c) & splat(bits[w * width + column]))
         store(out, c, load(out, c) + total * splat(factor))
 
 

@@ -50,8 +50,8 @@ def bound_pairs(data, stack, d, own, margin, many):
                 if data.target[term] != k:
                     break
                 met = zero
-                for row in range(blocks[b, FIRST] * width, blocks[b, LAST] * width, width):
-                    met = met + popcount(load(bits, row + c) & splat(bits[row + own]))
+                for w in range(blocks[b, FIRST], blocks[b, LAST]):
+                    met = met + popcount(load(bits, w * width + c) & splat(bits[w * width + own]))
                 met = met * splat(data.factor[term])
                 met_11 = met_11 + met
                 if end - term == 2:
