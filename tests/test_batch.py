@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -230,11 +231,31 @@ def test_orders_of_an_unknown_peer_are_refused(tmp_path):
         orders(tmp_path, replace(WANTED, solver="nobody"))
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_path, monkeypatch, others):
+    """A driver of another configuration has jobs in the same directory, which look the same."""
+    for name, text in (
+        ("squeue", f"[ -e {tmp_path}/cancelled ] || echo '7|optree_1|{tmp_path}'"),
+        ("scancel", f"echo $@ > {tmp_path}/cancelled"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(driver, "_held", [])
+    (tmp_path / "results").mkdir()
+    with open("results/.drivers", "w") as other:
+        if others:
+            fcntl.flock(other, fcntl.LOCK_SH)
+        driver.start("results/one")
+    assert (tmp_path / "cancelled").exists() != others
+
+
 def test_files_from_the_future_get_the_present_time(tmp_path):
     for name, ahead in (("old", -100), ("new", 3600)):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (time.time() + ahead,) * 2)
-    driver.mend_times([tmp_path, tmp_path / "nowhere"])
+    driver.mend_times([*tmp_path.rglob("*"), *(tmp_path / "nowhere").rglob("*")])
     assert (tmp_path / "old").stat().st_mtime < time.time() - 99
     assert time.time() - 60 < (tmp_path / "new").stat().st_mtime <= time.time()
 

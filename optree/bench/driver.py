@@ -21,8 +21,8 @@ def start(results: str) -> None:
     """Before the first job: refuse to be the second driver, cancel what a killed one left behind, mend times."""
     Path(results).mkdir(parents=True, exist_ok=True)
     _lock(results)
-    cancel_leftovers()
-    mend_times([results, ".peers"])
+    _enter(Path(results).parent)
+    mend_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
 
 
 def _lock(results: str) -> None:
@@ -36,6 +36,22 @@ def _lock(results: str) -> None:
     except OSError:
         print(f"error: another snakemake is at work in {results}; wait for it to end", file=sys.stderr, flush=True)
         os._exit(1)
+    _held.append(lock)
+
+
+def _enter(folder: Path) -> None:
+    """Cancel the jobs of killed drivers, if nobody else is at work in this directory: whose jobs they are does not show.
+
+    All drivers share a lock, of whatever configuration; who gets it alone is the only one.
+    """
+    lock = open(folder / ".drivers", "w")  # noqa: SIM115 - held until the end
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass
+    else:
+        cancel_leftovers()
+    fcntl.flock(lock, fcntl.LOCK_SH)
     _held.append(lock)
 
 
@@ -62,16 +78,15 @@ def cancel_leftovers() -> None:
         os._exit(1)
 
 
-def mend_times(folders: Iterable[str]) -> None:
+def mend_times(paths: Iterable[Path]) -> None:
     """Give files from the future the present time: Snakemake takes what is made of them for older, and fails.
 
     That is what a clock that was set back leaves behind.
     """
     now = time.time()
-    for folder in folders:
-        for path in Path(folder).rglob("*"):
-            if path.lstat().st_mtime > now and not path.is_symlink():
-                os.utime(path, (now, now))
+    for path in paths:
+        if path.lstat().st_mtime > now and not path.is_symlink():
+            os.utime(path, (now, now))
 
 
 def explain(records: list[str], logs: str) -> None:

@@ -76,13 +76,6 @@ class Run:
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
-    @classmethod
-    def from_json(cls, text: str) -> Run:
-        try:
-            return cls(**json.loads(text))
-        except (json.JSONDecodeError, TypeError) as error:
-            raise OptreeError(f"run: {text!r} is not a run ({error})") from error
-
 
 def write(record: dict, path: str | Path) -> None:
     """Validate and write atomically: the file is either complete or not there."""

@@ -65,7 +65,7 @@ def _numbered(column: np.ndarray) -> np.ndarray:
     return rank[part]
 
 
-def partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The features that are not constant and not the same partition as an earlier one, those of two parts first.
 
     Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
@@ -214,7 +214,7 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     else:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
     classes = len(weights) if gains is None else gains.shape[1]
-    kept, parts = partitions(codes)
+    kept, parts = _partitions(codes)
     if not len(kept) or classes < 2:
         return None
     sizes = parts.max(axis=1).astype(np.int64) + 1
