@@ -40,7 +40,7 @@ def _lock(results: str) -> None:
 
 
 def _enter(folder: Path) -> None:
-    """Cancel the jobs of killed drivers, if nobody else is at work in this directory: whose jobs they are does not show.
+    """Cancel the jobs of killed drivers, if nobody else is at work in this directory: whose they are does not show.
 
     All drivers share a lock, of whatever configuration; who gets it alone is the only one.
     """
