@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def cut_points(values: np.ndarray, max_cuts: int | None = None) -> tuple[float, ...]:
+def cut_points(values: np.ndarray, max_cuts: int | None = None, distinct: bool = False) -> tuple[float, ...]:
     """Points that separate neighbouring distinct values.
 
     Parameters
@@ -13,19 +13,24 @@ def cut_points(values: np.ndarray, max_cuts: int | None = None) -> tuple[float, 
     values : float64[n]
     max_cuts : int, optional
         Take at most so many, at the shares ``i / (max_cuts + 1)`` of the rows; all by default.
+    distinct : bool, default False
+        Shares of the gaps between distinct values instead, however many rows have each.
 
     Returns
     -------
     tuple of float
         Increasing. Each is the middle of its gap, rounded to the fewest digits, four or more, that stay inside.
     """
-    distinct, counts = np.unique(values, return_counts=True)
-    gaps = np.arange(len(distinct) - 1)
-    if max_cuts is not None and max_cuts < len(gaps):
-        below = counts.cumsum()[:-1] * (max_cuts + 1)  # in whole numbers, so that ties fall alike on every machine
-        first = np.searchsorted(below, len(values) * np.arange(1, max_cuts + 1))
-        gaps = np.unique(first.clip(max=gaps[-1]))
-    return tuple(between(float(distinct[gap]), float(distinct[gap + 1])) for gap in gaps)
+    found, counts = np.unique(values, return_counts=True)
+    gaps = np.arange(len(found) - 1)
+    if max_cuts is not None and max_cuts < len(gaps):  # in whole numbers, so that ties fall alike on every machine
+        shares, parts = np.arange(1, max_cuts + 1), max_cuts + 1
+        if distinct:
+            gaps = np.unique((2 * shares * gaps[-1] + parts) // (2 * parts))  # rounded
+        else:
+            first = np.searchsorted(counts.cumsum()[:-1] * parts, len(values) * shares)
+            gaps = np.unique(first.clip(max=gaps[-1]))
+    return tuple(between(float(found[gap]), float(found[gap + 1])) for gap in gaps)
 
 
 def between(low: float, high: float) -> float:

@@ -24,7 +24,7 @@ _ACCEPTED = {
     "categorical": ("ordinal", "onehot"),
     "drop": ("first", "last", "none"),
     "numeric": ("thresholds", "bins", "intervals", "values"),
-    "cuts": ("quantiles", "mdlp"),
+    "cuts": ("quantiles", "distinct", "mdlp"),
     "unseen": ("error", "ignore"),
 }
 _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
@@ -44,15 +44,16 @@ class EncodingSpec:
         One binary feature per cut point; one feature per column with the intervals between cut points as parts; one
         binary feature per interval, but one alone for two; or one feature per column with one part per distinct value.
     max_cuts : int or None, default 4
-        The most cut points of a numeric column, taken at its quantiles; None for all.
+        The most cut points of a numeric column; None for all.
     onehot : tuple of str, default ()
         Categorical columns that are one-hot whatever ``categorical`` says.
     unseen : {"error", "ignore"}, default "error"
         What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
         row stops at such a split), and belongs to none of the ``onehot`` features.
-    cuts : {"quantiles", "mdlp"}, default "quantiles"
-        Where numeric columns are cut: at the quantiles, whatever the classes are, or where the classes are worth it
-        (:mod:`optree.mdlp`), which also decides how often: ``max_cuts`` must be None. A column without cut is left out.
+    cuts : {"quantiles", "distinct", "mdlp"}, default "quantiles"
+        Where numeric columns are cut: at the quantiles, at those of the distinct values, or where the classes are worth
+        it (:mod:`optree.mdlp`), which also decides how often: ``max_cuts`` must be None. A column without cut is left
+        out.
     """
 
     categorical: str = "ordinal"
@@ -220,11 +221,16 @@ class Encoder:
             numbers, form = read_numbers(name, values), self.spec.numeric
             parts = np.unique(numbers).tolist()
             if form != "values" and len(parts) > 1:
-                cuts = cut_points(numbers, self.spec.max_cuts) if labels is None else mdlp_cut_points(numbers, labels)
+                cuts = self._cuts(numbers, labels)
                 if form == "intervals" and len(cuts) == 1:
                     form = "thresholds"  # one of two intervals says it all
                 return Column(name, form, cuts) if cuts else None
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
+
+    def _cuts(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
+        if labels is not None:
+            return mdlp_cut_points(numbers, labels)
+        return cut_points(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
 
     @property
     def features_(self) -> tuple[Feature, ...]:

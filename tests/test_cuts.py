@@ -22,16 +22,20 @@ def test_iris_has_the_cut_points_that_everybody_knows(table):
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@given(st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=40), st.none() | st.integers(1, 6))
-def test_cut_points_separate_neighbours(values, max_cuts):
-    distinct = np.unique(values)
-    cuts = cut_points(np.array(values), max_cuts)
-    bins = np.searchsorted(cuts, distinct)
+@given(
+    st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=40),
+    st.none() | st.integers(1, 6),
+    st.booleans(),
+)
+def test_cut_points_separate_neighbours(values, max_cuts, distinct):
+    found = np.unique(values)
+    cuts = cut_points(np.array(values), max_cuts, distinct)
+    bins = np.searchsorted(cuts, found)
     assert list(cuts) == sorted(set(cuts))
     assert (np.diff(bins) <= 1).all()
     assert bins[0] == 0
     assert bins[-1] == len(cuts)
-    gaps = len(distinct) - 1
+    gaps = len(found) - 1
     assert len(cuts) == gaps if max_cuts is None or max_cuts >= gaps else 1 <= len(cuts) <= max_cuts
 
 
@@ -42,6 +46,10 @@ def test_cut_points_are_few_digits_and_never_a_value():
     assert cut_points(np.array([1.0, np.nextafter(1.0, 2)])) == (1.0,)  # no float between: x <= 1 separates them
     assert cut_points(np.array([1.0] * 90 + [2.0] * 5 + [3.0] * 5), 1) == (1.5,)
     assert cut_points(np.array([1.0] + [2.0] * 9 + [3.0] * 90), 1) == (2.5,)
+    skewed = np.array([1.0] * 90 + [2.0, 3.0, 4.0, 5.0, 6.0])
+    assert cut_points(skewed, 1) == (1.5,)
+    assert cut_points(skewed, 1, distinct=True) == (3.5,)
+    assert cut_points(skewed, 3, distinct=True) == (2.5, 3.5, 4.5)
 
 
 def test_order_of_categories_and_texts_of_numbers():

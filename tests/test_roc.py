@@ -9,6 +9,8 @@ from problems import COMPILED, make, seeds
 
 from optree import solvers
 from optree.budget import Budget
+from optree.datasets import fetch
+from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 
 ROC = solvers.get("roc")
@@ -67,6 +69,28 @@ def test_thresholds_whose_sets_are_found_on_many_paths(measure):
 def test_tic_tac_toe(measure, regularization, cost):
     problem, _ = runs.encoded("tic-tac-toe", "onehot-drop-first")
     result = ROC.solve(problem, Objective.of(regularization, "leaf", measure=measure))
+    assert result.status == "optimal"
+    assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow")
+@pytest.mark.parametrize(
+    ("name", "cuts", "measure", "regularization", "cost"),
+    [
+        ("fourclass", 5, "auc", "0.05", "0.332940"),
+        ("fourclass", 10, "auc", "0.02", "0.179553"),
+        ("fourclass", 10, "auc", "0.005", "0.065667"),
+        ("fourclass", 20, "auc", "0.02", "0.174721"),
+        ("fourclass", 20, "f1", "0.02", "0.241667"),
+        ("monk1-train", None, "auc", "0.05", "0.408897"),
+        ("monk1-train", None, "auc", "0.005", "0.074683"),
+    ],
+)
+def test_areas_that_were_found_otherwise(name, cuts, measure, regularization, cost, table, mirror_dir):
+    data = fetch(table[name], mirror_dir)
+    encoder = Encoder(EncodingSpec(categorical="onehot", drop="first", max_cuts=cuts, cuts="distinct"))
+    problem = encoder.fit(data.X, data.y).problem(data.X, data.y)
+    result = ROC.solve(problem, Objective.of(regularization, "leaf", measure=measure), Budget(seconds=60))
     assert result.status == "optimal"
     assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
 
