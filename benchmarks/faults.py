@@ -127,7 +127,9 @@ def campaign(trial: Trial, name: str, fault, plan: Plan) -> Tally:
         if len(trial.state()) == CELLS:
             shutil.rmtree(trial.results)
         disturb(trial, tally, fault, plan)
-    if plan.met(trial) and not tally.left and not tally.again:
+    good = plan.met(trial)
+    tally.left += trial.gone()
+    if good and not tally.left and not tally.again:
         tally.survived = tally.injected
     else:
         tally.notes.add(trial.said()[-1500:])
