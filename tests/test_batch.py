@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -249,6 +250,25 @@ def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_pat
             fcntl.flock(other, fcntl.LOCK_SH)
         driver.start("results/one")
     assert (tmp_path / "cancelled").exists() != others
+
+
+def test_a_handler_that_waits_for_the_thread_it_interrupts_does_not_stop_it():
+    """What Snakemake's does with SIGTERM."""
+    lock, ended = threading.Lock(), threading.Event()
+
+    def end(*arguments):
+        with lock:
+            ended.set()
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        driver.terminate_in_a_thread()
+        with lock:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert not ended.wait(0.05)
+        assert ended.wait(10)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_files_from_the_future_get_the_present_time(tmp_path):

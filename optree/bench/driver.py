@@ -6,8 +6,10 @@ import fcntl
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,10 +21,20 @@ _held = []  # open files with locks, until this process ends
 
 def start(results: str) -> None:
     """Before the first job: refuse to be the second driver, cancel what a killed one left behind, mend times."""
+    terminate_in_a_thread()
     Path(results).mkdir(parents=True, exist_ok=True)
     _lock(results)
     _enter(Path(results).parent)
     mend_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
+
+
+def terminate_in_a_thread() -> None:
+    """Leave SIGTERM's handler to a thread of its own.
+
+    Snakemake's (9.27) waits for a lock that the main thread, which it interrupts, may hold: it would wait forever.
+    """
+    if callable(handler := signal.getsignal(signal.SIGTERM)):
+        signal.signal(signal.SIGTERM, lambda *arguments: threading.Thread(target=handler, args=arguments).start())
 
 
 def _lock(results: str) -> None:
