@@ -26,6 +26,7 @@ rule all:
         rules.collect_fits.output if FITS else [],
         rules.tables.output,
         expand(rules.comparison.output, table=COMPARISONS),
+        [rules.claims.output, rules.check_claims.output] if PAPER else [],
         expand(rules.paper_table.output, table=PAPER_TABLES),
         expand(rules.paper_figure.output, figure=PAPER_FIGURES),
         rules.plots.output,

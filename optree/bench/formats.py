@@ -28,6 +28,8 @@ class Table:
         What a reader has to know, one sentence or so each; stands below the table.
     result : str, optional
         What it comes to, in a line above the table.
+    claims : pandas.DataFrame, optional
+        The claims of a paper that it judges, as :mod:`optree.bench.papers.claims` makes them. Not written here.
     """
 
     title: str
@@ -35,6 +37,7 @@ class Table:
     shown: pd.DataFrame
     notes: tuple[str, ...]
     result: str = ""
+    claims: pd.DataFrame | None = None
 
 
 _NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")

@@ -45,6 +45,8 @@ def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> 
     Budget(**config["limits"])
     if config.get("paper") not in (None, *papers.names()):
         raise choice("config: paper", config["paper"], papers.names())
+    if config.get("required_claims"):
+        papers.required(config)
     peers = peers or {}
     for name in set(peers) & set(solvers.names()):
         raise OptreeError(f"{peers[name].folder}: {name!r} is the name of a solver of ours; give the peer another one")

@@ -14,22 +14,41 @@ import pandas as pd
 from optree.bench import bounds
 from optree.bench.tables import seconds
 
+PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "FAIL, known", "SKIPPED"
 MEANING = {
-    "reproduced": "the same number; for a limit, within it",
+    "reproduced": "the same number, or what is claimed; for a limit, within it",
     "reproduced (rounded)": "the printed digits are the measured value's, rounded",
     "reproduced (truncated)": "the printed digits are the measured value's, cut off",
     "reproduced (as far as legible)": "the digits agree; part of the printed exponent cannot be read in our scan",
-    "better than printed": "a better tree, a proof where the paper has none, a number where it has none",
+    "within 0.001": "differs by at most 0.001 (0.1 %)",
+    "within 3 %": "differs by at most 3 %",
+    "within 3 points": "differs by at most three percentage points; the paper's splits of the rows are not public",
+    "same side of 1": "printed and measured ratio are both above one, or both below",
+    "better than printed": "a better value or tree, a proof where the paper has none, a number where it has none",
     "other encoding": "the printed value is another one-hot encoding's, see that row",
+    "other data": "shown beside each other; machine, rows or splits are not the paper's",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
+    "paper contradicts itself": "see the explanation",
     "counted differently": "an iteration is not the same amount of work in both",
+    "below printed": "a worse value, on other rows, splits or encodings than the paper's, which are not public",
+    "other side of 1": "what is printed as faster, or fewer, is slower, or more, here",
     "not reproduced": "the measured value differs, and is final",
-    "undecided": "the run was stopped by a limit, and could still have given the printed value",
+    "undecided": "the run was stopped by a limit, and could still have given the printed value; or noise decides",
     "not run": "there is no record of this run",
+}
+_RESULTS = {
+    **dict.fromkeys(("other encoding", "other data", "undecided", "not run"), SKIPPED),
+    **dict.fromkeys(("paper contradicts its own artefact", "paper contradicts itself", "counted differently"), KNOWN),
+    **dict.fromkeys(("below printed", "other side of 1", "not reproduced"), FAIL),
 }
 FITS = ("reproduced", "reproduced (rounded)", "reproduced (truncated)")
 LIMIT_SECONDS = 300  # of the paper's runs, and of its authors' program
 TIMEOUT = "TO"
+
+
+def result(verdict: str) -> str:
+    """What a verdict comes to: PASS, FAIL, SKIPPED, or "FAIL, known" where printed numbers contradict each other."""
+    return _RESULTS.get(verdict, PASS)
 
 
 class Finding(NamedTuple):

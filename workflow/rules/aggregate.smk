@@ -106,3 +106,46 @@ rule paper_table:
         "table {wildcards.table} of {params.paper}"
     script:
         "../scripts/paper_table.py"
+
+
+rule claims:
+    # All claims of the paper. Whether they hold is asked apart: a job that fails would lose this table.
+    input:
+        records=rules.collect.output.records,
+        printed=PRINTED,
+        forests=FOREST_TABLES,
+        fits=FIT_TABLE,
+    output:
+        multiext(f"{RESULTS}/tables/claims", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/claims.html",
+            category="Claims",
+            caption="../report/claims.rst",
+            labels={"table": "claims of the paper"},
+        ),
+    log:
+        f"{RESULTS}/logs/claims.log",
+    localrule: True
+    params:
+        **PAPER_OF,
+    message:
+        "claims of {params.paper}"
+    script:
+        "../scripts/claims.py"
+
+
+rule check_claims:
+    input:
+        rules.claims.output[0],
+    output:
+        touch(f"{RESULTS}/tables/claims.checked"),
+    log:
+        f"{RESULTS}/logs/check_claims.log",
+    localrule: True
+    params:
+        tables=papers.required(config),
+        code=READERS,
+    message:
+        "check the required claims"
+    script:
+        "../scripts/check_claims.py"

@@ -5,10 +5,11 @@ A module is imported when its paper is asked for. What the paper printed is data
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from optree.bench.papers.spec import Paper
-from optree.errors import choice
+from optree.errors import OptreeError, choice
 
 # Name of a paper -> the module that defines it as PAPER.
 _MODULES = {
@@ -18,7 +19,9 @@ _MODULES = {
     "murtree": "optree.bench.papers.murtree",
 }
 
-__all__ = ["Paper", "get", "names"]
+ALL = "all"
+
+__all__ = ["Paper", "get", "names", "required"]
 
 
 def names() -> list[str]:
@@ -37,3 +40,23 @@ def get(name: str) -> Paper:
     if name not in _MODULES:
         raise choice("paper", name, names())
     return import_module(_MODULES[name]).PAPER
+
+
+def required(config: Mapping) -> list[str]:
+    """The tables of a configuration's paper whose claims have to pass: ``required_claims``, all, some or none.
+
+    Raises
+    ------
+    OptreeError
+        If there is no paper, or naming a table that it does not have.
+    """
+    wanted = config.get("required_claims")
+    if not wanted:
+        return []
+    if not config.get("paper"):
+        raise OptreeError(f"config: required_claims = {wanted} is not accepted without a paper; give null")
+    tables = list(get(config["paper"]).tables)
+    for name in [] if wanted == ALL else wanted:
+        if name not in tables:
+            raise choice("config: required_claims", name, [ALL, *tables])
+    return tables if wanted == ALL else list(wanted)

@@ -14,12 +14,19 @@ import pandas as pd
 
 from optree.bench import bounds, verdicts
 from optree.bench.formats import Table
-from optree.bench.papers.spec import Paper, read
+from optree.bench.papers.claims import judged
+from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.splits import FULL
 from optree.bench.tables import provenance
-from optree.bench.verdicts import FITS, LIMIT_SECONDS, MEANING, NOT_RUN, TIMEOUT, Finding
+from optree.bench.verdicts import FITS, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
 
 _PEERS = {"dl85": "DL8.5", "murtree": "MurTree", "streed": "STreeD"}
+_TOLERANCES = {
+    f"ends within {LIMIT_SECONDS} s": f"{LIMIT_SECONDS} s",
+    "iterations, at most": "no more",
+    **{f"{name} is not better": "none: exact" for name in _PEERS.values()},
+    **dict.fromkeys(("n", "q", "K"), "none: exact"),
+}
 _COLUMNS = ["row", "lambda", "encoding", "claim", "paper", "measured", "difference", "verdict", "explanation"]
 
 
@@ -189,13 +196,20 @@ def compare(table: str, folder: Path, runs: pd.DataFrame) -> Table:
     runs = comparable(runs)
     claims = make(folder, runs)
     _explain(claims, read(folder / "notes.csv"), table)
-    data = pd.DataFrame(claims, columns=_COLUMNS)
-    counts = data["verdict"].value_counts()
-    tally = "; ".join(f"{counts[name]} {name}" for name in MEANING if name in counts)
-    meanings = "; ".join(f"{name} = {text}" for name, text in MEANING.items() if name in counts)
     measured = provenance(runs) if table != "1" and len(runs) else ()
-    notes = (f"Verdicts: {meanings}.", *measured)
-    return Table(f"{PAPER.title}, {title}", data, data, notes, f"{len(data)} claims: {tally}.")
+    return judged(f"{PAPER.title}, {title}", pd.DataFrame(claims, columns=_COLUMNS), _TOLERANCES, measured)
 
 
-PAPER = Paper("branches", "BRANCHES (arXiv 2406.02175)", {name: partial(compare, name) for name in _TABLES})
+_FULL = Level(
+    ("branches.yaml",), "a mirror with the monks' training sets; the rest from OpenML", "6 minutes, two cores"
+)
+PAPER = Paper(
+    name="branches",
+    title="BRANCHES (arXiv 2406.02175)",
+    levels={
+        "smoke": Level(("branches-smoke.yaml",), "nothing", "SMOKE_B"),
+        "short": _FULL,
+        "full": _FULL,
+    },
+    tables={name: partial(compare, name) for name in _TABLES},
+)

@@ -15,11 +15,13 @@ import pandas as pd
 
 from optree.bench.comparison import CERTIFIED
 from optree.bench.formats import Table
+from optree.bench.papers.claims import declare
 from optree.bench.splits import FULL
 from optree.bench.tables import provenance, seconds
 
 TIMEOUT = "TO"
 _LIMITED = ("time_limit", "memory_limit", "iteration_limit")
+_NOISE = 0.1  # of a mean ratio of seconds
 _ROUGH = 1.5  # a ratio known no better than by this factor is marked
 
 
@@ -122,6 +124,11 @@ class Ratio(NamedTuple):
     over: Setting
     under: Setting
 
+    @property
+    def printed(self) -> bool:
+        """Whether the paper has both."""
+        return bool(self.over.column and self.under.column)
+
 
 def comparable(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs like the paper's: the fewest errors of a depth on all rows, any number of splits."""
@@ -157,6 +164,21 @@ def _summary(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> str:
         means = np.exp(np.log(np.array(exact)).mean(axis=0))
         said += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
     return f"{ratio.title}: {'; '.join(said) or 'no printed row to compare with'}."
+
+
+def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
+    """The claim of a printed column: its geometric mean over the rows that both have is on that side of one."""
+    both = [(pair["paper"].value, pair["measured"].value) for pair in pairs if pair["paper"] and pair["measured"]]
+    both = [pair for pair in both if all(pair)]
+    claim, side = f"{ratio.title}: geometric mean of the ratio", f"the same side of 1, by {_NOISE:.0%}"
+    if not both:
+        return declare(claim, "", "", side, "not run")
+    logs = np.log(np.array(both)).mean(axis=0)
+    clear = np.abs(logs) > np.log(1 + _NOISE)
+    verdict = ("same" if logs[0] * logs[1] > 0 else "other") + " side of 1" if clear.all() else "undecided"
+    why = "" if clear.all() else f"{'measured' if clear[0] else 'printed'}: no clear difference"
+    texts = [f"{_digits(float(mean))} over {len(both)} rows" for mean in np.exp(logs)]
+    return declare(claim, *texts, side, verdict, why)
 
 
 def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[dict, dict, list]:
@@ -210,5 +232,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
         f"others that have not been run: {waiting}.",
         *(provenance(runs) if len(runs) else ()),
     )
-    result = " ".join(_summary(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios) if lines)
-    return Table(title, data, shown, notes, result or "Nothing has been run.")
+    columns = [(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios)]
+    result = " ".join(_summary(ratio, pairs) for ratio, pairs in columns if pairs)
+    claims = pd.DataFrame([_claim(ratio, pairs) for ratio, pairs in columns if ratio.printed])
+    return Table(title, data, shown, notes, result or "Nothing has been run.", claims)

@@ -16,6 +16,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LEVELS = {
+    "smoke": "under five minutes, no network",
+    "short": "under two hours on two cores",
+    "full": "all that the paper prints, sized for a cluster",
+}
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much of a paper is run.
+
+    Attributes
+    ----------
+    config : tuple of str
+        Configurations, files in ``config/``.
+    needs : str
+        Data and peers that it does not generate or ship.
+    time : str
+        How long it takes, and on what: measured, or said to be an estimate.
+    """
+
+    config: tuple[str, ...]
+    needs: str
+    time: str
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper whose numbers are set beside measured ones.
@@ -26,6 +52,8 @@ class Paper:
         As in the registry, and the folder of its printed numbers in ``resources/papers``.
     title : str
         One line, for people.
+    levels : mapping of str to Level
+        A key for each of :data:`LEVELS`.
     tables : mapping of str to callable
         A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
         as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there. Where a
@@ -37,6 +65,7 @@ class Paper:
 
     name: str
     title: str
+    levels: Mapping[str, Level]
     tables: Mapping[str, Callable[..., Table]]
     figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
 

@@ -1,0 +1,10 @@
+"""Fail if a claim that has to pass does not."""
+
+import pandas as pd
+
+from optree.bench.cli import reporting
+from optree.bench.papers import claims
+
+with reporting(snakemake.log[0]):
+    table = pd.read_csv(snakemake.input[0], dtype=str, keep_default_na=False)
+    claims.check(table, snakemake.params.tables, snakemake.input[0])
