@@ -9,12 +9,19 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/data.smk"
-include: "workflow/rules/encode.smk"
-include: "workflow/rules/solve.smk"
-include: "workflow/rules/forest.smk"
+
+
+if not GIVEN:
+
+    include: "workflow/rules/data.smk"
+    include: "workflow/rules/encode.smk"
+    include: "workflow/rules/solve.smk"
+    include: "workflow/rules/forest.smk"
+    include: "workflow/rules/fit.smk"
+    include: "workflow/rules/collect.smk"
+
+
 include: "workflow/rules/aggregate.smk"
-include: "workflow/rules/fit.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -22,9 +29,10 @@ rule all:
     default_target: True
     input:
         RECORDS,  # named, or a record that went missing would not be missed while the tables are there
-        rules.collect.output,
-        rules.collect_fits.output if FITS else [],
+        LINES,
         rules.tables.output,
+        expand(rules.statistics.output, table=STATISTICS),
+        rules.fit_table.output if FIT_LINES else [],
         expand(rules.comparison.output, table=COMPARISONS),
         [rules.claims.output, rules.check_claims.output] if PAPER else [],
         expand(rules.paper_table.output, table=PAPER_TABLES),

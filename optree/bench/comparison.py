@@ -124,7 +124,7 @@ def _versus(runs: pd.DataFrame, reference: str, other: str) -> dict:
     }
 
 
-def _times(value: float) -> str:
+def times(value: float) -> str:
     """A ratio with three digits."""
     return "" if pd.isna(value) else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -133,8 +133,8 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
     def interval_text(row: pd.Series) -> str:
         if pd.isna(row["seconds_ratio"]):
             return ""
-        ends = "" if pd.isna(row["seconds_ratio_low"]) else f" [{_times(row['seconds_ratio_low'])}, "
-        return _times(row["seconds_ratio"]) + (f"{ends}{_times(row['seconds_ratio_high'])}]" if ends else "")
+        ends = "" if pd.isna(row["seconds_ratio_low"]) else f" [{times(row['seconds_ratio_low'])}, "
+        return times(row["seconds_ratio"]) + (f"{ends}{times(row['seconds_ratio_high'])}]" if ends else "")
 
     whole = {
         "problems": "problems",
@@ -154,10 +154,10 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
             "algorithm": data["algorithm"],
             **{title: data[name].astype(str) for name, title in whole.items()},
             "seconds, ratio [95 %]": data.apply(interval_text, axis=1),
-            "worst ratio": data["worst_ratio"].map(_times),
+            "worst ratio": data["worst_ratio"].map(times),
             "worst problem": data["worst_problem"],
-            "calls, ratio": data["calls_ratio"].map(_times),
-            "MiB, ratio": data["memory_ratio"].map(_times),
+            "calls, ratio": data["calls_ratio"].map(times),
+            "MiB, ratio": data["memory_ratio"].map(times),
             **{title: data[name].astype(str) for name, title in rest.items()},
         }
     ).astype(str)

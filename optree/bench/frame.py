@@ -101,6 +101,7 @@ def _row(entry: dict) -> dict:
         "code": machine["code"],
         "commit": machine["commit"],
         "tree": entry["tree"],
+        "trace": entry["trace"],
     }
 
 
@@ -132,8 +133,8 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
         Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and split, "full" before seeds and
         folds.
         ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
-        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` is as the record has it. A status
-        "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
+        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` and ``trace`` are as the record has
+        them. A status "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
         :mod:`optree.bench.certificates`.
     """
     table = pd.DataFrame([_row(entry) for entry in records])

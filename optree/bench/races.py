@@ -58,6 +58,48 @@ def certified(runs: pd.DataFrame, reference: str) -> Figure:
 
 
 @rc_context(panels.STYLE)
+def profile(runs: pd.DataFrame) -> Figure:
+    """Performance profiles of the exact algorithms: the share of problems proven within a multiple of the best time.
+
+    A panel per encoding, over the problems that all its exact algorithms were run on and one of them proves. Source:
+    E. Dolan, J. More, "Benchmarking optimization software with performance profiles", Math. Programming 91, 2002.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`.
+    """
+    ran = runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
+    proven = ran["search_seconds"].clip(lower=LEAST_SECONDS).where(ran["status"].eq(CERTIFIED), np.inf)
+    times = ran.assign(time=proven).pivot_table(
+        "time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first"
+    )
+    ratios = {}
+    for encoding, wide in times.groupby(level="encoding"):
+        wide = wide.dropna(axis=1, how="all").dropna()
+        wide = wide[np.isfinite(wide.min(axis=1))]
+        if wide.shape[1] > 1 and len(wide):
+            ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
+    looks = panels.looks(name for wide in ratios.values() for name in wide)
+    finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
+    end = 1.3 * max([2.0, *finite])
+
+    def draw(ax: Axes, cell: tuple) -> None:
+        wide = ratios[cell[0]]
+        for name in wide.columns[::-1]:
+            own = np.sort(wide[name][np.isfinite(wide[name])])
+            x, y = [1, *own, end], [0, *range(1, len(own) + 1), len(own)]
+            ax.step(x, np.array(y) / len(wide), where="post", color=looks[name][0])
+            ax.plot(end, len(own) / len(wide), color=looks[name][0], marker=looks[name][1], ls="none", clip_on=False)
+        panels.title(ax, cell, f", {len(wide)} problems")
+        ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
+
+    cells = [(encoding,) for encoding in ratios]
+    legend = panels.legend(looks)[:-1]
+    return panels.grid(cells, draw, "seconds / those of the fastest", "share of problems proven", legend, large=True)
+
+
+@rc_context(panels.STYLE)
 def scatter(runs: pd.DataFrame, reference: str) -> Figure:
     """Seconds of the reference against those of each other algorithm; a point per problem, a panel per algorithm.
 

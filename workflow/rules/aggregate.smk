@@ -1,43 +1,24 @@
 """All records -> tables: every run, the summary, and the comparison with a paper where the configuration names one."""
 
 from optree.bench import papers
-from optree.bench.environment import readers_digest
 
-# An edit in the code that reads records makes tables and plots again, and no run.
-READERS = readers_digest()
 # The paper of the configuration, if there is one: what it printed, and what is made of that and the runs.
 PAPER = papers.get(config["paper"]) if config.get("paper") else None
 PAPER_TABLES, PAPER_FIGURES = (list(PAPER.tables), list(PAPER.figures)) if PAPER else ([], [])
 PAPER_OF = {"paper": config.get("paper"), "folder": f"{HOME}/resources/papers/{config.get('paper')}", "code": READERS}
 PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
+STATISTICS = ["statistics", "duels"]
 # Tables of a comparison, and the one of an ablation where the reference's solver runs with other parameters, too.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
 if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RUNS if own.algorithm == REFERENCE}}) > 1:
     COMPARISONS.append("ablation")
 
 
-rule collect:
-    # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
-    input:
-        RECORDS,
-    output:
-        runs=f"{RESULTS}/tables/runs.csv",
-        records=f"{RESULTS}/tables/runs.jsonl",
-    log:
-        f"{RESULTS}/logs/collect.log",
-    localrule: True
-    params:
-        code=READERS,
-    message:
-        "collect the records of all runs"
-    script:
-        "../scripts/collect.py"
-
-
 rule tables:
     input:
-        rules.collect.output.records,
+        LINES,
     output:
+        f"{RESULTS}/tables/runs.csv",
         multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
         report(
             f"{RESULTS}/tables/summary.html",
@@ -56,9 +37,49 @@ rule tables:
         "../scripts/tables.py"
 
 
+rule statistics:
+    input:
+        LINES,
+    output:
+        multiext(f"{RESULTS}/tables/{{table}}", ".csv", ".md", ".tex"),
+        report(
+            f"{RESULTS}/tables/{{table}}.html",
+            category="Results",
+            caption="../report/{table}.rst",
+            labels={"table": "{table}"},
+        ),
+    log:
+        f"{RESULTS}/logs/{{table}}.log",
+    wildcard_constraints:
+        table=one_of(STATISTICS),
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "{wildcards.table} of all algorithms"
+    script:
+        "../scripts/statistics.py"
+
+
+rule fit_table:
+    input:
+        FIT_LINES,
+    output:
+        f"{RESULTS}/tables/fits.csv",
+    log:
+        f"{RESULTS}/logs/fit_table.log",
+    localrule: True
+    params:
+        code=READERS,
+    message:
+        "the table of all fits"
+    script:
+        "../scripts/fit_table.py"
+
+
 rule comparison:
     input:
-        rules.collect.output.records,
+        LINES,
     output:
         multiext(f"{RESULTS}/tables/{{table}}", ".csv", ".md", ".tex"),
         report(
@@ -83,10 +104,10 @@ rule comparison:
 
 rule paper_table:
     input:
-        records=rules.collect.output.records,
+        records=LINES,
         printed=PRINTED,
         forests=FOREST_TABLES,
-        fits=FIT_TABLE,
+        fits=FIT_LINES,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
         report(
@@ -111,10 +132,10 @@ rule paper_table:
 rule claims:
     # All claims of the paper. Whether they hold is asked apart: a job that fails would lose this table.
     input:
-        records=rules.collect.output.records,
+        records=LINES,
         printed=PRINTED,
         forests=FOREST_TABLES,
-        fits=FIT_TABLE,
+        fits=FIT_LINES,
     output:
         multiext(f"{RESULTS}/tables/claims", ".csv", ".md", ".tex"),
         report(

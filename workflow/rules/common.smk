@@ -13,9 +13,11 @@ from snakemake.utils import Paramspace
 from optree.bench import driver, fits, forests, schema
 from optree.bench.batches import JOB_SECONDS, batches, resources
 from optree.bench.compiling import VARIABLE, cache_folder
-from optree.bench.environment import code_digest
+from optree.bench.environment import code_digest, readers_digest
+from optree.bench.frame import load
 from optree.bench.peers import read_all
 from optree.bench.plan import plan
+from optree.bench.record import Run
 from optree.datasets import read_table
 from optree.errors import OptreeError
 
@@ -42,6 +44,18 @@ def checked():
 
 TABLE, PEERS, RUNS, FORESTS, FITS = checked()
 RESULTS = f"results/{config['name']}"
+GIVEN = config.get("records")  # the results of an earlier run: what is made of its records, and nothing else
+
+
+def done_or_planned():
+    """The runs that there are records of: those that are given, or else all that are planned."""
+    try:
+        return [Run(**entry["run"]) for entry in load(f"{GIVEN}/tables/runs.jsonl")] if GIVEN else RUNS
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}; give the results of an earlier run, a directory"
+        print(f"error: config: records: {why}", file=sys.stderr)
+        sys.exit(1)
+
 
 # One row per run: the wildcards of a run are its readable name.
 FRAME = pd.DataFrame(
@@ -60,22 +74,30 @@ FRAME = pd.DataFrame(
     for run in RUNS
 )
 SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "measure", "split"])
-RECORDS = [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
-RECORD = {run.to_json(): record for run, record in zip(RUNS, RECORDS)}
+RECORDS = [] if GIVEN else [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
+RECORD = dict(zip((run.to_json() for run in RUNS), RECORDS))
 # The jobs: those of one experiment run next to each other, and what is compared is in one, so that it alternates.
 BATCHES = batches(RUNS, config.get("job_seconds", JOB_SECONDS))
 OVERRIDES = workflow.resource_settings._parsed_overwrite_resources.get("solve", {})
 REFERENCE = config.get("reference")
+# Each has all records on its lines: what tables and plots are made of.
+LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"
+FIT_LINES = [f"{GIVEN or RESULTS}/tables/fits.jsonl"] if FITS else []
+FOREST_TABLES = [f"{GIVEN or RESULTS}/forests/{dataset}/{encoding}.csv" for dataset, encoding in FORESTS]
+if GIVEN:
+    FIT_LINES, FOREST_TABLES = (list(filter(os.path.exists, paths)) for paths in (FIT_LINES, FOREST_TABLES))
 # Where algorithms are compared, all but one have the same trees.
 CELLS = list(
-    dict.fromkeys((run.dataset, run.encoding, run.algorithm) for run in RUNS if REFERENCE in (None, run.algorithm))
+    dict.fromkeys(
+        (run.dataset, run.encoding, run.algorithm) for run in done_or_planned() if REFERENCE in (None, run.algorithm)
+    )
 )
-FOREST_TABLES = [f"{RESULTS}/forests/{dataset}/{encoding}.csv" for dataset, encoding in FORESTS]
-FIT_TABLE = [f"{RESULTS}/tables/fits.jsonl"] if FITS else []
 DATASETS = list(dict.fromkeys([*(job.dataset for job in [*RUNS, *FITS]), *(dataset for dataset, _ in FORESTS)]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()
+# An edit in the code that reads records makes tables and plots again, and no run.
+READERS = readers_digest()
 os.environ[VARIABLE] = str(cache_folder(CODE))
 
 

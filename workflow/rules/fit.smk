@@ -26,20 +26,3 @@ rule fit:
         "{wildcards.model} on {wildcards.dataset}, split {wildcards.seed}"
     shell:
         "python -m optree.bench.fit {input} {output} --fit {params.fit:q} --dataset {params.row:q} --log {log}"
-
-
-rule collect_fits:
-    input:
-        FIT_RECORDS,
-    output:
-        fits=f"{RESULTS}/tables/fits.csv",
-        records=f"{RESULTS}/tables/fits.jsonl",
-    log:
-        f"{RESULTS}/logs/collect_fits.log",
-    localrule: True
-    params:
-        code=READERS,
-    message:
-        "collect the records of all fits"
-    script:
-        "../scripts/collect_fits.py"

@@ -9,6 +9,8 @@ FIGURES = {
     "iterations": "iterations against lambda",
     "accuracy": "accuracy against size",
     "anytime": "incumbent and bound over time",
+    "profile": "performance profiles",
+    "ranks": "mean ranks and critical differences",
 }
 
 if REFERENCE:
@@ -17,7 +19,7 @@ if REFERENCE:
 
 rule plots:
     input:
-        rules.collect.output.records,
+        LINES,
     output:
         expand(f"{RESULTS}/plots/{{figure}}.png", figure=FIGURES),
         [
@@ -43,7 +45,7 @@ rule plots:
 
 rule trees:
     input:
-        rules.collect.output.records,
+        LINES,
     output:
         png=[f"{RESULTS}/plots/trees/{'/'.join(cell)}.png" for cell in CELLS],
         svg=[
@@ -69,10 +71,10 @@ rule trees:
 
 rule paper_figure:
     input:
-        records=rules.collect.output.records,
+        records=LINES,
         printed=PRINTED,
         forests=FOREST_TABLES,
-        fits=FIT_TABLE,
+        fits=FIT_LINES,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",
         report(

@@ -1,8 +1,7 @@
-"""Read all records; write them to one file, and the table of all runs."""
+"""Read all records; write them to one file."""
 
 from optree.bench.cli import reporting
-from optree.bench.frame import collect, frame
+from optree.bench.frame import collect
 
 with reporting(snakemake.log[0]):
-    runs = frame(collect(snakemake.input, snakemake.output.records))
-    runs.drop(columns="tree").to_csv(snakemake.output.runs, index=False)
+    collect(snakemake.input, snakemake.output[0])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from optree.bench import plots, races
+from optree.bench import plots, races, ranks
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
@@ -11,6 +11,7 @@ with reporting(snakemake.log[0]):
     runs = frame(records)
     figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES}
     figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(records)}
+    figures |= {"profile": races.profile(runs), "ranks": ranks.figure(runs)}
     if reference := snakemake.params.reference:
         figures |= {"certified": races.certified(runs, reference), "scatter": races.scatter(runs, reference)}
     for path in snakemake.output:

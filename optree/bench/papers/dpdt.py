@@ -217,7 +217,7 @@ PAPER = Paper(
     name="dpdt",
     title="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
     levels={
-        "smoke": Level(("dpdt-smoke.yaml",), "nothing", "SMOKE_D"),
+        "smoke": Level(("dpdt-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
         "short": Level(("dpdt-short.yaml",), "a mirror", "ten minutes, two cores (an estimate)"),
         "full": Level(
             ("dpdt.yaml", "dpdt-regression.yaml"),
@@ -227,4 +227,5 @@ PAPER = Paper(
     },
     tables={name: partial(compare, name) for name in _TABLES},
     figures=dpdt_figures.FIGURES,
+    tolerances=_TOLERANCES,
 )

@@ -22,6 +22,7 @@ from optree.bench.tables import provenance, seconds
 TIMEOUT = "TO"
 _LIMITED = ("time_limit", "memory_limit", "iteration_limit")
 _NOISE = 0.1  # of a mean ratio of seconds
+SIDE = f"the same side of 1, by {_NOISE:.0%}"
 _ROUGH = 1.5  # a ratio known no better than by this factor is marked
 
 
@@ -170,15 +171,15 @@ def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
     """The claim of a printed column: its geometric mean over the rows that both have is on that side of one."""
     both = [(pair["paper"].value, pair["measured"].value) for pair in pairs if pair["paper"] and pair["measured"]]
     both = [pair for pair in both if all(pair)]
-    claim, side = f"{ratio.title}: geometric mean of the ratio", f"the same side of 1, by {_NOISE:.0%}"
+    claim = f"{ratio.title}: geometric mean of the ratio"
     if not both:
-        return declare(claim, "", "", side, "not run")
+        return declare(claim, "", "", SIDE, "not run")
     logs = np.log(np.array(both)).mean(axis=0)
     clear = np.abs(logs) > np.log(1 + _NOISE)
     verdict = ("same" if logs[0] * logs[1] > 0 else "other") + " side of 1" if clear.all() else "undecided"
     why = "" if clear.all() else f"{'measured' if clear[0] else 'printed'}: no clear difference"
     texts = [f"{_digits(float(mean))} over {len(both)} rows" for mean in np.exp(logs)]
-    return declare(claim, *texts, side, verdict, why)
+    return declare(claim, *texts, SIDE, verdict, why)
 
 
 def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[dict, dict, list]:

@@ -61,6 +61,8 @@ class Paper:
         estimators to tables as they are, as ``fits``: :func:`optree.bench.fits.read`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
+    tolerances : mapping of str to str
+        How far what is measured may be from what is printed, by claim; where it has none, the printed digits.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Paper:
     levels: Mapping[str, Level]
     tables: Mapping[str, Callable[..., Table]]
     figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
+    tolerances: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(path: Path) -> list[dict[str, str]]:

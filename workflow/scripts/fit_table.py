@@ -1,0 +1,8 @@
+"""Write the table of all fits."""
+
+from optree.bench import fits
+from optree.bench.cli import reporting
+
+with reporting(snakemake.log[0]):
+    table = fits.read(snakemake.input)["fits"]
+    table.drop(columns=["staged", "trials", "surface"]).to_csv(snakemake.output[0], index=False)
