@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11-3.13, git and make:
 #   make run    set up, run the default benchmark, write its report
 #   make test   set up, run all tests
+# `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration.
 # After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
 
 VENV := .venv
@@ -8,13 +9,16 @@ CORES ?= all
 CONFIG ?= config/config.yaml
 NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))
 
-.PHONY: run test lint lock clean
+.PHONY: run test archive lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
 	. $(VENV)/bin/activate && snakemake --cores $(CORES) --configfile $(CONFIG)
 	. $(VENV)/bin/activate && snakemake --configfile $(CONFIG) --report results/$(NAME)/report.html
 	@echo "Tables: results/$(NAME)/tables   plots: results/$(NAME)/plots   report: results/$(NAME)/report.html"
+
+archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI
+	. $(VENV)/bin/activate && python -m optree.bench.archive results/$(NAME)
 
 test: $(VENV)/ready
 	. $(VENV)/bin/activate && python -m pytest

@@ -37,5 +37,6 @@ rule all:
         [rules.claims.output, rules.check_claims.output] if PAPER else [],
         expand(rules.paper_table.output, table=PAPER_TABLES),
         expand(rules.paper_figure.output, figure=PAPER_FIGURES),
+        rules.findings.output,
         rules.plots.output,
         rules.trees.output,

@@ -75,9 +75,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with reporting("/dev/null"):
         before, now = again(options.record, options.peers, options.markers)
-    print(f"{'':20}{'record':>20}{'now':>20}")
+    print(f"{'':20}{'record':>24}{'now':>24}")
     for name, value in facts(now).items():
-        print(f"{name:20}{facts(before)[name]:>20}{value:>20}")
+        print(f"{name:20}{facts(before)[name]:>24}{value:>24}")
     changed = differ(before, now)
     print(f"different: {', '.join(changed)}" if changed else "the same, as far as no clock decides")
     return bool(changed)

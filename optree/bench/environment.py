@@ -18,7 +18,7 @@ _READERS = (
         f"bench/{name}.py"
         for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels")
     ),
-    *(f"bench/{name}.py" for name in ("statistics", "ranks", "findings", "reproduce", "archive", "pages")),
+    *(f"bench/{name}.py" for name in ("statistics", "ranks", "findings", "reproduce", "archive", "pages", "again")),
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -16,17 +15,15 @@ from optree.bench.tables import STATUS, provenance
 _MOST = 8  # of pairs of algorithms, or of failed claims, that a first page has room for
 
 
-def findings(
-    runs: pd.DataFrame, config: Mapping, command: str, paper: str = "", claims: pd.DataFrame | None = None
-) -> str:
+def findings(runs: pd.DataFrame, name: str, command: str, paper: str = "", claims: pd.DataFrame | None = None) -> str:
     """The page.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
-    config : mapping
-        The configuration.
+    name : str
+        The configuration's: results are in ``results/NAME``.
     command : str
         What made these results.
     paper : str
@@ -39,7 +36,7 @@ def findings(
         _section("What was found", _found(runs)),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
         _section("Where, and with what", [_escape(note) for note in provenance(runs)[2:]]),
-        _section("How to do it again", _again(config, command)),
+        _section("How to do it again", _again(name, command)),
     ]
     return "\n".join(parts)
 
@@ -123,8 +120,7 @@ def _claims(claims: pd.DataFrame) -> list[str]:
     return items
 
 
-def _again(config: Mapping, command: str) -> list[str]:
-    name = config["name"]
+def _again(name: str, command: str) -> list[str]:
     record = f"results/{name}/runs/DATASET/ENCODING/..."
     return [
         f"All of it: ``{command}``.",

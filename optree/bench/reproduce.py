@@ -71,7 +71,7 @@ def _tables(paper: Paper, folder: Path) -> list[str]:
     nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
     lines = ["| table | what it is | file |", "|---|---|---|"]
     for name, make in paper.tables.items():
-        title = make(folder, nothing).title.split(": ", 1)[-1]
+        title = make(folder, nothing).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
         lines.append(f"| {name} | {title} | `tables/paper_table_{name}.md` |")
     lines += [
         f"| figure {name} | {_first(make)} | `plots/paper_figure_{name}.svg` |" for name, make in paper.figures.items()

@@ -45,7 +45,7 @@ rule statistics:
         report(
             f"{RESULTS}/tables/{{table}}.html",
             category="Results",
-            caption="../report/{table}.rst",
+            caption="../report/statistics.rst",
             labels={"table": "{table}"},
         ),
     log:

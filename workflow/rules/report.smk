@@ -1,7 +1,23 @@
 """All records -> plots. `snakemake --report` puts them and the tables into one page."""
 
+from optree.bench import pages
+
 
 report: "../report/workflow.rst"
+
+
+if pages.wanted():
+    pages.dress(HOME / "workflow/report/style.css", f"optree: {config['name']}")
+
+# What made the results, but for where the raw files were.
+FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
+COMMAND = " ".join(
+    [
+        "snakemake --cores all",
+        *(f"--configfile {path}" for path in FILES),
+        *(["--config data_mirror=DIR"] if config.get("data_mirror") else []),
+    ]
+)
 
 
 FIGURES = {
@@ -15,6 +31,26 @@ FIGURES = {
 
 if REFERENCE:
     FIGURES |= {"certified": "problems proven over time", "scatter": "seconds against the reference's"}
+
+
+rule findings:
+    # The report's first page has it.
+    input:
+        records=LINES,
+        claims=rules.claims.output[0] if PAPER else [],
+    output:
+        f"{RESULTS}/tables/findings.rst",
+    log:
+        f"{RESULTS}/logs/findings.log",
+    localrule: True
+    params:
+        paper=config.get("paper"),
+        command=COMMAND,
+        code=READERS,
+    message:
+        "findings"
+    script:
+        "../scripts/findings.py"
 
 
 rule plots:
