@@ -77,6 +77,9 @@ body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
 h1 { font-size: 1.25rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; text-align: left; }
+th { cursor: pointer; }
+th[aria-sort=ascending]::after { content: " \\2191"; }
+th[aria-sort=descending]::after { content: " \\2193"; }
 th, td { padding: .25rem .6rem; vertical-align: top; }
 td { border-bottom: 1px solid #ddd; }
 tr:hover td { background: #f3f6fa; }
@@ -88,8 +91,23 @@ ul { padding-left: 1.2rem; }
 """
 
 
+_SORT = """
+document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
+  const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
+  const number = text => Number(text.replaceAll(",", "").match(/-?[\\d.]+(e-?\\d+)?/)?.[0] ?? 1e300);
+  const order = (a, b) => {
+    const [x, y] = [a, b].map(row => row.cells[column].textContent), [p, q] = [x, y].map(number);
+    return (head.classList.contains("r") ? p - q : x.localeCompare(y, undefined, {numeric: true})) * (up ? 1 : -1);
+  };
+  document.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
+  head.setAttribute("aria-sort", up ? "ascending" : "descending");
+  body.append(...[...body.rows].sort(order));
+}));
+"""
+
+
 def _html(table: Table) -> str:
-    """One page that needs nothing else."""
+    """One page that needs nothing else; a click on a column's head sorts by it."""
     short = [table.shown[name].str.len().max() < 40 for name in table.shown]
     kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
     css = [f' class="{kind}"' if kind else "" for kind in kinds]
@@ -105,7 +123,7 @@ def _html(table: Table) -> str:
             *rows,
             "</tbody></table>\n<ul>",
             *(f"<li>{escape(note)}</li>" for note in table.notes),
-            "</ul></body></html>\n",
+            f"</ul><script>{_SORT}</script></body></html>\n",
         ]
     )
 
