@@ -227,7 +227,8 @@ def real(request):
 
 
 def test_every_peer_that_ships_can_be_read():
-    assert set(peers.read_all(ROOT / "workflow" / "peers")) == {"fast-small-tree", "gosdt-cpp", "pydl85", "pystreed"}
+    names = {"fast-small-tree", "gosdt-cpp", "pydl85", "pystreed", "pytrees-rs"}
+    assert set(peers.read_all(ROOT / "workflow" / "peers")) == names
 
 
 def asked(solver, regularization, max_depth=None) -> dict:

@@ -85,12 +85,16 @@ td { border-bottom: 1px solid #ddd; }
 tr:hover td { background: #f3f6fa; }
 .r, .n { white-space: nowrap; }
 .r { text-align: right; }
+.PASS { color: #00664f; }
+.FAIL { color: #b23c00; }
+.SKIPPED { color: #777; font-weight: 400; }
 td:not([class]) { min-width: 18rem; }
 p, ul { max-width: 60rem; color: #444; }
 ul { padding-left: 1.2rem; }
 """
 
 
+_RESULTS = ("PASS", "FAIL", "SKIPPED")  # what a claim comes to, each with a style
 _SORT = """
 document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
   const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
@@ -106,13 +110,19 @@ document.querySelectorAll("th").forEach((head, column) => head.addEventListener(
 """
 
 
+def _cell(text: str) -> str:
+    """A cell's text; results of claims stand out."""
+    kind = text.split(",")[0]
+    return f'<b class="{kind}">{escape(text)}</b>' if kind in _RESULTS else escape(text)
+
+
 def _html(table: Table) -> str:
     """One page that needs nothing else; a click on a column's head sorts by it."""
     short = [table.shown[name].str.len().max() < 40 for name in table.shown]
     kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
     css = [f' class="{kind}"' if kind else "" for kind in kinds]
     head, *rows = [
-        "<tr>" + "".join(f"<{tag}{c}>{escape(text)}</{tag}>" for c, text in zip(css, line, strict=True)) + "</tr>"
+        "<tr>" + "".join(f"<{tag}{c}>{_cell(text)}</{tag}>" for c, text in zip(css, line, strict=True)) + "</tr>"
         for tag, line in zip(["th"] + ["td"] * len(table.shown), _lines(table.shown), strict=True)
     ]
     title = escape(table.title)

@@ -20,7 +20,7 @@ from optree.bench.verdicts import FAIL, KNOWN, PASS, SKIPPED
 from optree.errors import OptreeError
 
 COLUMNS = ["table", "claim", "paper", "measured", "tolerance", "result", "why"]
-DIGITS = "the printed digits, rounded or cut off"
+DIGITS = "the printed digits"
 _NOT_RUN = "not run"
 
 
@@ -38,7 +38,8 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
     title : str
     data : pandas.DataFrame
         Columns that say what the row is about, up to ``claim``; then ``paper``, ``measured``, ``difference``,
-        ``verdict`` (a key of :data:`optree.bench.verdicts.MEANING`) and ``explanation``.
+        ``verdict`` (a key of :data:`optree.bench.verdicts.MEANING`) and ``explanation``. Shown are first the rows that
+        were run.
     tolerances : mapping of str to str
         How far measured numbers may be from printed ones, by ``claim``; :data:`DIGITS` where it has none.
     notes : iterable of str
@@ -53,7 +54,8 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
         for row in data.to_dict("records")
     ]  # fmt: skip
     note = f"Verdicts: {meanings}."
-    return Table(title, data, data, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
+    shown = pd.concat([data[data["verdict"].ne(_NOT_RUN)], data[data["verdict"].eq(_NOT_RUN)]])
+    return Table(title, data, shown, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
 
 
 def _subject(row: dict, heads: Iterable[str]) -> str:
@@ -95,7 +97,8 @@ def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
         f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, and the paper's own table says why: "
         f"the paper contradicts its artefact or itself, or counts something else; {SKIPPED} = undecided, about other "
         "data, or not run.",
-        "table = paper_table_NAME, where each claim stands with its explanation and what the verdict means.",
+        f"{DIGITS} = those of the measured value, rounded or cut off; table = paper_table_NAME, where each claim stands "
+        "with its explanation and what the verdict means.",
         *(provenance(runs) if len(runs) else ()),
     )
 

@@ -276,10 +276,12 @@ PAPER = Paper(
     levels={
         "smoke": Level(("murtree-smoke.yaml",), "nothing", "four minutes, one core of two, beside other work"),
         "short": Level(
-            ("murtree-short.yaml",), "a mirror; pydl85 and pystreed are installed", "a quarter of an hour (an estimate)"
+            ("murtree-short.yaml",),
+            "a mirror; pydl85, pystreed, pytrees-rs are installed",
+            "a quarter of an hour (an estimate)",
         ),
         "full": Level(
-            ("murtree.yaml",), "a mirror; pydl85 and pystreed are installed", "a day, one core (an estimate)"
+            ("murtree.yaml",), "a mirror; pydl85, pystreed, pytrees-rs are installed", "a day, one core (an estimate)"
         ),
     },
     tables={"1": table_1, "2": table_2, "3": table_3, "4": table_4, "5": table_5, "errors": errors, "tuned": tuned},
