@@ -114,7 +114,7 @@ rule paper_table:
             f"{RESULTS}/tables/paper_table_{{table}}.html",
             category="Paper against measured",
             caption="../report/paper_table.rst",
-            labels={"table": "{table}"},
+            labels={"of the paper": "table {table}"},
         ),
     log:
         f"{RESULTS}/logs/paper_table_{{table}}.log",

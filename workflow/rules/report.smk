@@ -117,7 +117,7 @@ rule paper_figure:
             f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
             category="Paper against measured",
             caption="../report/paper_figure.rst",
-            labels={"figure": "{figure}"},
+            labels={"of the paper": "figure {figure}"},
         ),
     log:
         f"{RESULTS}/logs/paper_figure_{{figure}}.log",

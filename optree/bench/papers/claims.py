@@ -97,8 +97,8 @@ def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
         f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, and the paper's own table says why: "
         f"the paper contradicts its artefact or itself, or counts something else; {SKIPPED} = undecided, about other "
         "data, or not run.",
-        f"{DIGITS} = those of the measured value, rounded or cut off; table = paper_table_NAME, where each claim stands "
-        "with its explanation and what the verdict means.",
+        f"{DIGITS} = those of the measured value, rounded or cut off; table = paper_table_NAME, where each claim "
+        "stands with its explanation and what the verdict means.",
         *(provenance(runs) if len(runs) else ()),
     )
 
