@@ -180,7 +180,7 @@ def test_one_fit_asked_for_in_two_ways_is_refused():
 def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
     config = yaml.safe_load(path.read_text())
     planned = fits.plan({"test_size": "0.2", **config}, TABLE)
-    assert len(planned) > 20
+    assert len(planned) > (1 if path.stem == "dpdt-smoke" else 20)
 
 
 # The paper
