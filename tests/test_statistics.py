@@ -156,3 +156,11 @@ def test_tables_can_be_written_for_one_algorithm(make, runs, tmp_path):
     for ending in ("csv", "md", "tex", "html"):
         write(make(runs[runs["algorithm"].eq("ours")]), tmp_path / f"table.{ending}")
         assert (tmp_path / f"table.{ending}").stat().st_size > 50
+
+
+@pytest.mark.parametrize("make", [statistics.statistics, statistics.duels])
+def test_of_what_did_not_run_there_is_nothing_but_the_reason(make, runs, tmp_path):
+    skipped = runs[runs["status"].eq("skipped")]
+    assert len(make(skipped).data) == 0
+    write(make(skipped), tmp_path / "table.html")
+    assert "peer, skipped 1 times: because." in statistics.statistics(runs).notes

@@ -8,7 +8,7 @@ import pandas as pd
 
 from optree.bench import certificates
 from optree.bench.comparison import CERTIFIED, reasons, times
-from optree.bench.papers.claims import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.claims import FAIL, tally
 from optree.bench.statistics import duels
 from optree.bench.tables import STATUS, provenance
 
@@ -107,11 +107,8 @@ def _faster(row: dict) -> str:
 
 
 def _claims(claims: pd.DataFrame) -> list[str]:
-    counts = pd.crosstab(claims["table"], claims["result"]).reindex(columns=[PASS, FAIL, KNOWN, SKIPPED], fill_value=0)
-    items = [
-        f"Table {_escape(name)}: " + ", ".join(f"{count} {result}" for result, count in row.items() if count) + "."
-        for name, row in counts.iterrows()
-    ]
+    items = [f"**All: {tally(claims)}.**"]
+    items += [f"Table {_escape(name)}: {tally(own)}." for name, own in claims.groupby("table")]
     failed = claims[claims["result"].eq(FAIL)].head(_MOST)
     items += [
         _escape(f"FAIL: table {row['table']}, {row['claim']}: {row['measured']} for {row['paper']} ({row['why']}).")

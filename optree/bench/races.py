@@ -21,17 +21,17 @@ def _seconds(values: pd.Series) -> np.ndarray:
 
 
 @rc_context(panels.STYLE)
-def certified(runs: pd.DataFrame, reference: str) -> Figure:
-    """How many problems each algorithm has proven after how many seconds; a panel per encoding.
+def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
+    """How many problems each exact algorithm has proven after how many seconds; a panel per encoding.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`. Runs that were skipped are left out.
-    reference : str
+    reference : str, optional
         The algorithm whose line lies on top.
     """
-    ran = runs[runs["status"].ne("skipped")]
+    ran = runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
     looks = panels.looks(ran["algorithm"])
     end = float(ran["search_seconds"].max()) if len(ran) else 1.0
 
@@ -39,7 +39,7 @@ def certified(runs: pd.DataFrame, reference: str) -> Figure:
         here = ran[ran["encoding"].eq(cell[0])]
         problems = len(here[PROBLEM].drop_duplicates())
         ax.axhline(problems, color="0.4", ls=":", lw=1)
-        for name in reversed(algorithms(here, reference)):
+        for name in reversed(algorithms(here, reference or min(here["algorithm"]))):
             own = here[here["algorithm"].eq(name) & here["status"].eq(CERTIFIED)]
             if not len(own):
                 continue

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from optree.bench.comparison import CERTIFIED, PROBLEM, both_certify, geometric_mean, interval, pairs, times
+from optree.bench.comparison import CERTIFIED, PROBLEM, both_certify, geometric_mean, interval, pairs, reasons, times
 from optree.bench.formats import Table
 from optree.bench.tables import number, provenance, seconds
 
@@ -103,6 +103,21 @@ def _scores(own: pd.DataFrame) -> dict:
     }
 
 
+_SCORES = [
+    *(
+        "algorithm",
+        "problems",
+        "datasets",
+        "certified",
+        "seconds_median",
+        "seconds_low",
+        "seconds_high",
+        "par2_seconds",
+    ),
+    *("primal_integral_seconds", "iterations_median", "peak_mib_median", "peak_mib_most"),
+]
+
+
 def statistics(runs: pd.DataFrame) -> Table:
     """A row per algorithm: what it certifies, its seconds with an interval, PAR2, primal integral, iterations, memory.
 
@@ -113,7 +128,7 @@ def statistics(runs: pd.DataFrame) -> Table:
     """
     ran = scored(runs)
     ran["primal_integral"] = primal_integrals(ran)
-    data = pd.DataFrame([_scores(own) for _, own in ran.groupby("algorithm")])
+    data = pd.DataFrame([_scores(own) for _, own in ran.groupby("algorithm")], columns=_SCORES)
     ends = data["seconds_low"].map(seconds) + ", " + data["seconds_high"].map(seconds)
     shown = pd.DataFrame(
         {
@@ -138,6 +153,7 @@ def statistics(runs: pd.DataFrame) -> Table:
         "primal integral = mean of seconds x (cost of the tree in hand - least cost that any algorithm has found) / "
         "cost of the tree in hand, until the limit of time: 0 if the best tree is there at once. Of peers only the end "
         "is known.",
+        *reasons(runs),
         *provenance(runs),
     )
     return Table("Statistics of all algorithms", data, shown, notes)

@@ -11,8 +11,13 @@ with reporting(snakemake.log[0]):
     runs = frame(records)
     figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES}
     figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(records)}
-    figures |= {"profile": races.profile(runs), "ranks": ranks.figure(runs)}
-    if reference := snakemake.params.reference:
-        figures |= {"certified": races.certified(runs, reference), "scatter": races.scatter(runs, reference)}
+    reference = snakemake.params.reference
+    figures |= {
+        "certified": races.certified(runs, reference),
+        "profile": races.profile(runs),
+        "ranks": ranks.figure(runs),
+    }
+    if reference:
+        figures |= {"scatter": races.scatter(runs, reference)}
     for path in snakemake.output:
         plots.save(figures[Path(path).stem], path)

@@ -22,6 +22,7 @@ from optree.errors import OptreeError
 COLUMNS = ["table", "claim", "paper", "measured", "tolerance", "result", "why"]
 DIGITS = "the printed digits"
 _NOT_RUN = "not run"
+_WAITING = "not run by this configuration"
 
 
 def declare(claim: str, paper: str, measured: str, tolerance: str, verdict: str, why: str = "") -> dict:
@@ -84,12 +85,12 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
     ran = every["verdict"].ne(_NOT_RUN)
     waiting = every[~ran].groupby("table", sort=False).size()
     rest = [
-        {"table": name, "claim": f"{count} further claims", "result": SKIPPED, "why": "not run by this configuration"}
+        {"table": name, "claim": f"{count} further claims", "result": SKIPPED, "why": _WAITING}
         for name, count in waiting.items()
     ]
     every["why"] = every["why"].where(every["result"].eq(PASS) | every["why"].ne(""), every["verdict"])
     data = pd.concat([every[ran], pd.DataFrame(rest)], ignore_index=True).reindex(columns=COLUMNS).fillna("")
-    return Table(f"Claims of {paper.title}", data, data, _notes(runs), tally(data, int(waiting.sum())))
+    return Table(f"Claims of {paper.title}", data, data, _notes(runs), f"{len(every)} claims: {tally(data)}.")
 
 
 def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
@@ -103,11 +104,12 @@ def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
     )
 
 
-def tally(data: pd.DataFrame, waiting: int = 0) -> str:
-    """How many of the claims pass, in a line. ``waiting``: those that were not run, if they are summed up."""
-    counts = data.loc[~data["why"].eq("not run by this configuration"), "result"].value_counts()
-    said = [f"{counts.get(name, 0)} {name}" for name in (PASS, FAIL, KNOWN) if counts.get(name, 0) or name != KNOWN]
-    return f"{int(counts.sum()) + waiting} claims: {', '.join(said)}, {counts.get(SKIPPED, 0) + waiting} {SKIPPED}."
+def tally(data: pd.DataFrame) -> str:
+    """How many claims of a table of :func:`claims` pass, in a line."""
+    waiting = data["why"].eq(_WAITING)
+    counts = dict.fromkeys((PASS, FAIL, KNOWN, SKIPPED), 0) | data.loc[~waiting, "result"].value_counts().to_dict()
+    counts[SKIPPED] += data.loc[waiting, "claim"].str.split().str[0].astype(int).sum()
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count or name in (PASS, FAIL))
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
