@@ -112,7 +112,7 @@ document.querySelectorAll("th").forEach((head, column) => head.addEventListener(
 
 def _cell(text: str) -> str:
     """A cell's text; results of claims stand out."""
-    kind = text.split(",")[0]
+    kind = text.removeprefix("known ")
     return f'<b class="{kind}">{escape(text)}</b>' if kind in _RESULTS else escape(text)
 
 

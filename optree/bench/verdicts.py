@@ -14,7 +14,7 @@ import pandas as pd
 from optree.bench import bounds
 from optree.bench.tables import seconds
 
-PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "FAIL, known", "SKIPPED"
+PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "known FAIL", "SKIPPED"
 MEANING = {
     "reproduced": "the same number, or what is claimed; for a limit, within it",
     "reproduced (rounded)": "the printed digits are the measured value's, rounded",
@@ -47,7 +47,7 @@ TIMEOUT = "TO"
 
 
 def result(verdict: str) -> str:
-    """What a verdict comes to: PASS, FAIL, SKIPPED, or "FAIL, known" where printed numbers contradict each other."""
+    """What a verdict comes to: PASS, FAIL, SKIPPED, or "known FAIL" where printed numbers contradict each other."""
     return _RESULTS.get(verdict, PASS)
 
 

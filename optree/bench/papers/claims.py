@@ -1,7 +1,7 @@
 """The claims of a paper: what it prints, what was measured, what may differ, and whether that passes.
 
 Each claim is declared once, where its table judges it; here they are put together: one table per configuration, and
-what of it has to pass. A claim is PASS, FAIL, "FAIL, known" (printed numbers contradict each other, or count something
+what of it has to pass. A claim is PASS, FAIL, "known FAIL" (printed numbers contradict each other, or count something
 else: the paper's table says why) or SKIPPED with the reason.
 """
 
