@@ -13,6 +13,7 @@ from refusal import refused
 
 from optree.datasets import Dataset, fetch, load_table, save_table
 from optree.datasets.content import make_table
+from optree.datasets.raw import Raw
 
 BUILTIN = ["tic-tac-toe", "balance-scale", "balance-scale-576", "monks-1", "monks-2", "monks-3"]
 BUILTIN += ["iris", "wine", "breast_cancer", "digits", "diabetes", "xor-board", "balance-scale-numbers"]
@@ -111,7 +112,7 @@ def test_every_value_survives_the_round_trip(tmp_path):
     texts = ["a,b", 'say "x"', "two\nlines", "ü", None, "", float("nan"), 1.0, 2, True]
     numbers = [0.1, 1 / 3, 1e300, 5e-324, -0.0, 2.0**53, 1e16, 123456789.0, "7", 1]
     dataset = Dataset(name="x", source="mirror", file="x", numeric="number", rows=10, features=2, classes=10)
-    table = make_table(dataset, {"text": texts, "class": list(range(10)), "number": numbers})
+    table = make_table(dataset, Raw(["text", "class", "number"], [texts, list(range(10)), numbers], "here"))
     assert table.X["text"].tolist() == ["a,b", 'say "x"', "two\nlines", "ü", "?", "?", "?", "1", "2", "true"]
     save_table(table, tmp_path / "x.csv")
     assert load_table(tmp_path / "x.csv", dataset).X.equals(table.X)
