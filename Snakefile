@@ -25,6 +25,7 @@ rule all:
         rules.collect.output,
         rules.collect_fits.output if FITS else [],
         rules.tables.output,
+        rules.datasets.output,
         expand(rules.comparison.output, table=COMPARISONS),
         expand(rules.paper_table.output, table=PAPER_TABLES),
         expand(rules.paper_figure.output, figure=PAPER_FIGURES),

@@ -16,7 +16,7 @@ _READERS = (
     *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds")),
     *(
         f"bench/{name}.py"
-        for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels", "cli")
+        for name in ("certificates", "comparison", "problems", "ablation", "datasheets", "plots", "races", "panels", "cli")
     ),
 )
 

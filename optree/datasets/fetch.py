@@ -72,13 +72,16 @@ def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | Non
     found = mirror.find(dataset, directory, policy)
     path = mirror.table_path(directory, dataset)
     if not path.exists():
-        return None if found is None else _verified(dataset, parse(dataset, str(found[0]), found[1]))
+        if found is None:
+            return None
+        table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
+        return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
     known = lock.read(directory / mirror.LOCK).get(dataset.name)
     if known is None:
         raise dataset.error(f"{path} is not in {directory / mirror.LOCK}; delete it, and fill the mirror again")
     table = read_content(path, dataset.resolved(known))
     lock.compare(directory / mirror.LOCK, dataset, table, known)
-    return table
+    return replace(table, origin=known["origin"])
 
 
 def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir) -> Table:

@@ -16,7 +16,7 @@ from optree.datasets.files import locked, write_whole
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
 
-_KEYS = ("sha256", "target", "numeric")
+_KEYS = ("sha256", "target", "numeric")  # compared
 
 
 def read(path: Path | None) -> dict[str, dict]:
@@ -25,9 +25,9 @@ def read(path: Path | None) -> dict[str, dict]:
         return {}
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        if all(set(_KEYS) <= set(entry) for entry in entries.values()):
+        if all({*_KEYS, "origin"} <= set(entry) for entry in entries.values()):
             return entries
-        raise ValueError(f"an entry without {', '.join(_KEYS)}")
+        raise ValueError(f"an entry without {', '.join(_KEYS)} or origin")
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise OptreeError(f"{path}: not a lock file of datasets ({error})") from error
 
