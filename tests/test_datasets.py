@@ -25,7 +25,16 @@ CP4IM = """
 """
 PAPER += [*(f"cp4im-{name}" for name in CP4IM.split()), "htru-2", "spambase", "fico-binary"]
 GOSDT = ["bucketization", "bucketization-bucketized", "fourclass"]
-MORE = ["compas-binned", "compas-2016", "coupon-bar-7", "coupon", "heloc", "heloc-answered", "electricity-6", "eeg-eye-state"]
+MORE = [
+    "compas-binned",
+    "compas-2016",
+    "coupon-bar-7",
+    "coupon",
+    "heloc",
+    "heloc-answered",
+    "electricity-6",
+    "eeg-eye-state",
+]
 MORE += ["banknote", "breast-cancer-complete", "hayes-roth-train", "house-votes-84-complete", "soybean-small"]
 NUMBERS = [f"{name}-train" for name in ("avila", "bank", "bean", "bidding", "eeg", "fault", "htru", "magic")]
 NUMBERS += [f"{name}-train" for name in ("occupancy", "page", "raisin", "rice", "room", "segment", "wilt")]
@@ -84,7 +93,9 @@ def test_every_dataset_of_the_table_is_tested_or_marked_as_not_verified(table):
 
 def test_the_suites_of_the_grinsztajn_benchmark_are_complete(table):
     """16, 7 and 17 datasets in 337, 334 and 335; 19 in 336, whose names have no number."""
-    ids = {name: int(table[name].identifier) for name in table if table[name].source == "openml" and table[name].identifier}
+    ids = {
+        name: int(table[name].identifier) for name in table if table[name].source == "openml" and table[name].identifier
+    }
     for suite, size in ((337, 16), (334, 7), (335, 17)):
         assert len([name for name in ids if name.endswith(f"-{suite}")]) == size
     numbers = [name for name in ids if not table[name].classes and not name.endswith("-335")]

@@ -264,7 +264,9 @@ def test_a_disk_that_is_full_and_then_is_not(server, tmp_path):
     done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 1
     (error,) = done.stderr.splitlines()
-    assert error == f"error: {tmp_path}/mirror/tables/small.csv: cannot be written (File too large); nothing was changed"
+    assert (
+        error == f"error: {tmp_path}/mirror/tables/small.csv: cannot be written (File too large); nothing was changed"
+    )
     assert files(tmp_path / "mirror") == [".locks/small"]
     assert subprocess.run(line, capture_output=True).returncode == 0
     assert files(tmp_path / "mirror" / "tables") == ["small.csv"]

@@ -124,7 +124,11 @@ def test_a_first_download_is_recorded_and_the_next_compared(server, table, tmp_p
     assert found.numeric == ["a6"]
     assert found.verified == "first download, recorded in datasets.lock.json"
     entry = json.loads(lock.read_text())["monks-1"]
-    assert {key: entry[key] for key in ("target", "numeric", "rows")} == {"target": "class", "numeric": ["a6"], "rows": 432}
+    assert {key: entry[key] for key in ("target", "numeric", "rows")} == {
+        "target": "class",
+        "numeric": ["a6"],
+        "rows": 432,
+    }
     assert fetch(row, policy=ONCE, lock_path=lock).verified == "sha256 of datasets.lock.json"
     (tmp_path / "monks-1.csv").write_bytes(found.content())
     (tmp_path / "monks-1.json").write_text(json.dumps(entry))

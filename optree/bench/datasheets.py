@@ -30,7 +30,9 @@ def read(paths: Iterable[str | Path]) -> list[dict]:
         try:
             records.append(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise OptreeError(f"{path}: not a dataset's record ({error}); delete it, and the data is read anew") from error
+            raise OptreeError(
+                f"{path}: not a dataset's record ({error}); delete it, and the data is read anew"
+            ) from error
     return sorted(records, key=lambda record: record["dataset"].casefold())
 
 
@@ -46,18 +48,16 @@ def table(records: list[dict]) -> Table:
         "already there = rows that repeat one further up, class and all; contradictory = rows that have another class "
         "than a row with the same features; best accuracy = the share of rows that a classifier can get right at best, "
         "which of rows with the same features are those of the largest class.",
-        "verified = what says that these are the right rows; sha256 = of the canonical content, its first twelve digits.",
+        "verified = what says that these are the right rows; sha256 = of the canonical content, twelve digits of it.",
         *(f"{name}: {rule}." for name, rule in records[0]["rules"].items()),
     ]
     return Table("Datasets", data, shown, tuple(notes))
 
 
 def _text(value) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}" if _whole(value) else value
-
-
-def _whole(value) -> bool:
-    return isinstance(value, (int, np.integer))
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, (int, np.integer)) else value
 
 
 def _row(record: dict) -> dict:
@@ -96,17 +96,19 @@ def _classes(classes: dict[str, int]) -> str:
 @rc_context(panels.STYLE)
 def figure(records: list[dict]) -> Figure:
     """Classes, columns and rows of each dataset as shares, one bar below the other."""
-    height = 0.24 * len(records)
-    drawn = Figure(figsize=(11.0, height + 0.95))
+    height = 0.24 * len(records) + 0.95
+    drawn = Figure(figsize=(11.0, height))
     axes = drawn.subplots(1, 3, sharey=True)
-    drawn.subplots_adjust(left=0.19, right=0.985, top=1 - 0.55 / (height + 0.95), bottom=0.3 / (height + 0.95), wspace=0.1)
+    drawn.subplots_adjust(left=0.19, right=0.985, top=1 - 0.55 / height, bottom=0.3 / height, wspace=0.1)
     facts = [record["facts"] for record in records]
     _bars(axes[0], "rows by class, the largest first", [_shares(entry["classes"]) for entry in facts])
     _bars(axes[1], "columns by kind", [[(entry["columns"][kind], _KINDS[kind]) for kind in _KINDS] for entry in facts])
     _bars(axes[2], "rows", [_kinds_of_rows(entry) for entry in facts])
     _legend(axes[1], _KINDS)
     _legend(axes[2], _ROWS)
-    names = [f"{record['dataset']}  ({record['facts']['rows']:,} x {record['facts']['features']})" for record in records]
+    names = [
+        f"{record['dataset']}  ({record['facts']['rows']:,} x {record['facts']['features']})" for record in records
+    ]
     axes[0].set_yticks(range(len(records)), names)
     axes[0].set_ylim(len(records) - 0.4, -0.6)
     return drawn

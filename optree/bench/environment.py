@@ -13,10 +13,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Modules that only read records: editing one of them does not change any run.
 _READERS = (
     "views.py",
-    *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds")),
+    *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds", "datasheets")),
     *(
         f"bench/{name}.py"
-        for name in ("certificates", "comparison", "problems", "ablation", "datasheets", "plots", "races", "panels", "cli")
+        for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels", "cli")
     ),
 )
 

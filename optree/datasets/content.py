@@ -36,16 +36,16 @@ MISSING = "?"
 RULES = {
     "missing": "a missing category is a category of its own, '?'; a missing number or class is refused, unless the "
     "recipe 'complete' leaves its row out",
-    "mixed": "a column holds numbers only where the table of datasets (or, if that says 'declared', OpenML) says so, and "
-    "then a text in it is refused; in all other columns everything is a category, and numbers are its shortest text",
+    "mixed": "a column holds numbers only where the table of datasets says so (or OpenML, if that says 'declared'), "
+    "and then a text in it is refused; in other columns everything is a category, of numbers the shortest text",
     "boolean": "truth values are the categories 'true' and 'false'",
-    "ordered": "an order that a source declares is not used: categories that are all numbers are ordered as numbers, all "
-    "others by the alphabet",
-    "names": "column names and categories are Unicode in normal form C, without outer spaces; two columns of one name are "
-    "refused, unless the table names the columns itself",
+    "ordered": "an order that a source declares is not used: categories that are all numbers are ordered as numbers, "
+    "all others by the alphabet",
+    "names": "column names and categories are Unicode in normal form C, without outer spaces; two columns of one name "
+    "are refused, unless the table names the columns itself",
     "constant": "a constant column stays in the table and is counted; encodings have no feature for it",
-    "identifier": "a column that is different in every row stays, and is counted, unless the table drops it by name: no "
-    "column is dropped by a guess",
+    "identifier": "a column that is different in every row stays, and is counted, unless the table drops it by name; "
+    "no column is dropped by a guess",
 }
 
 

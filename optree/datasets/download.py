@@ -83,7 +83,7 @@ def _error(dataset: Dataset, url: str, text: str, again: bool):
 
 
 def unpack(dataset: Dataset, url: str, content: bytes, most: int) -> bytes:
-    """The raw file in what was downloaded: a zip or tar archive that has it in any folder, or the file, perhaps gzipped.
+    """The raw file in what was downloaded: an archive that has it in any folder, or the file itself, perhaps gzipped.
 
     Nothing is written, so whatever paths an archive names, none is used.
     """

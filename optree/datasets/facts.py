@@ -24,7 +24,8 @@ def facts(table: Table, dataset: Dataset) -> dict:
         in their order (empty if the target is a number); ``missing`` cells by column; ``identifiers``, columns that
         differ in every row; ``duplicates``, rows that are there already, class included; ``contradictory`` rows, that
         have another class than a row with the same features; ``best_accuracy``, the share of rows that the best
-        possible classifier gets right on them: of each set of rows with the same features the largest class (None if the target is a number).
+        possible classifier gets right on them: of each set of rows with the same features the largest class, None if
+        the target is a number.
     """
     X, y = table.X, table.y
     values = {name: X[name].nunique() for name in X}
@@ -80,7 +81,7 @@ def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
 
 
 def record(table: Table, dataset: Dataset) -> dict:
-    """All that is to be said of a dataset as it was fetched: where it is from, what it is, how what is odd was treated."""
+    """All that is to be said of a dataset as it was fetched: where it is from, what is in it, rules for oddities."""
     fields = ("source", "identifier", "version", "uci", "url", "file", "recipe", "drop")
     return {
         "dataset": dataset.name,

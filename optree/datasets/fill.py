@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from optree.datasets import lock
@@ -34,7 +34,7 @@ class Mirror:
 
     directory: Path
     source: Path | None = None
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     lock_path: Path | None = None
 
     def fill(self, dataset: Dataset) -> str:

@@ -1,8 +1,8 @@
 """The lock file: what the first download of a dataset gave, where nobody had compared its row with the data before.
 
 A JSON file with an entry for each such dataset: the sha256 of its canonical content, and what its row left to the
-source. All later downloads are compared with it, so a user who commits it has the same data everywhere. A mirror has one
-for all of its tables.
+source. All later downloads are compared with it, so a user who commits it has the same data everywhere. A mirror has
+one for all of its tables.
 """
 
 from __future__ import annotations

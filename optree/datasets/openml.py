@@ -1,9 +1,9 @@
 """OpenML, through its own Python client, in a process of its own.
 
 The client (0.15) waits for a server without end, is not safe for several processes that share a cache, trusts what it
-finds there, and keeps a damaged parquet file. So each download is a process with a deadline, a limit on the size of what
-it writes and a cache of its own, which is gone afterwards; what comes back is judged by our own checksum. Server and key
-are as configured for the client (its configuration file); retries are ours.
+finds there, and keeps a damaged parquet file. So each download is a process with a deadline, a limit on the size of
+what it writes and a cache of its own, which is gone afterwards; what comes back is judged by our own checksum. Server
+and key are as configured for the client (its configuration file); retries are ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``python -m optree.datasets.openml_client FOLDER ID VERSION SECONDS BYTES``: OpenML's client asks for one dataset.
 
-It leaves ``answer.pickle`` or ``error.json`` in the folder, whole or not at all, and ends itself soon after the deadline
-if nobody is left who would.
+It leaves ``answer.pickle`` or ``error.json`` in the folder, whole or not at all, and ends itself soon after the
+deadline if nobody is left who would.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def main(folder: str, identifier: str, version: str, seconds: str, size: str) ->
         server = openml.config.server
         openml.config.set_retry_policy("human", 1)
         answer = pickle.dumps(_ask(openml, identifier, version) | {"server": server})
-    except Exception as error:  # the client raises its own, and those of requests, urllib3, minio, xml, arff and pyarrow
+    except (
+        Exception
+    ) as error:  # the client raises its own, and those of requests, urllib3, minio, xml, arff and pyarrow
         _leave(Path(folder, "error.json"), json.dumps(_explain(error) | {"server": server}).encode())
         return 1
     _leave(Path(folder, "answer.pickle"), answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 
 from optree.cells import is_missing
 from optree.datasets.table import DEFAULT, Dataset
@@ -26,7 +27,7 @@ def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
         if name == "without" and (dataset.target == DEFAULT or dataset.target not in columns):
             raise choice(f"dataset {dataset.name}: recipe {recipe}: column", dataset.target, columns)
         keep = RECIPES[name](dataset, columns, value)
-        columns = {key: [cell for cell, kept in zip(cells, keep, strict=True) if kept] for key, cells in columns.items()}
+        columns = {key: list(compress(cells, keep)) for key, cells in columns.items()}
     return dict(columns)
 
 
@@ -37,13 +38,16 @@ def _features(dataset: Dataset, columns: Columns) -> list[Sequence]:
 def _complete(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
     """Rows in which nothing is missing."""
     features = _features(dataset, columns)
-    return [not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in row) for row in zip(*features)]
+    return [
+        not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in row)
+        for row in zip(*features, strict=True)
+    ]
 
 
 def _answered(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
     """Rows in which not every feature is -9, which is how FICO's HELOC file says that there is no record."""
     features = _features(dataset, columns)
-    return [any(str(cell).strip() not in ("-9", "-9.0") for cell in row) for row in zip(*features)]
+    return [any(str(cell).strip() not in ("-9", "-9.0") for cell in row) for row in zip(*features, strict=True)]
 
 
 def _without(dataset: Dataset, columns: Columns, value: str) -> list[bool]:

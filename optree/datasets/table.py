@@ -114,7 +114,9 @@ class Dataset:
             raise self.error(f"file = {self.file!r}: a name without folders is accepted")
         for url in self.url:
             if not _URL.fullmatch(url):
-                raise self.error(f"url {url!r}: http(s)://HOST/PATH, uci:PATH, github:OWNER/REPOSITORY@COMMIT:PATH are accepted")
+                raise self.error(
+                    f"url {url!r}: http(s)://HOST/PATH, uci:PATH, github:OWNER/REPOSITORY@COMMIT:PATH are accepted"
+                )
         if self.source == "openml":
             self._check_openml()
         elif self.open:
@@ -151,7 +153,9 @@ class Dataset:
     def resolved(self, known: Mapping) -> Dataset:
         """The dataset with what the row leaves open as ``known`` has it: its ``target`` and its ``numeric`` columns."""
         target = known["target"] if self.target == DEFAULT else self.target
-        return replace(self, target=target, numeric=tuple(known["numeric"]) if self.numeric == DECLARED else self.numeric)
+        return replace(
+            self, target=target, numeric=tuple(known["numeric"]) if self.numeric == DECLARED else self.numeric
+        )
 
     @property
     def numeric_columns(self) -> list[str]:
