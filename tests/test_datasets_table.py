@@ -32,7 +32,7 @@ def test_the_table_is_read_in_order(table):
         ("71 59 48", "71 59 many", ["line 9", "class_rows", "71 59 many"]),
         (",178,", ",many,", ["line 9", "rows = 'many'"]),
         (",178,", ",0,", ["line 9", "rows = '0'"]),
-        (",178,", ",178,1,", ["line 9", "18 fields"]),
+        (",178,", ",178,1,", ["line 9", "19 fields"]),
         ("car,openml,40975,3", "car,openml,car,", ["line 15", "identifier = 'car'", "a name with a version"]),
         ("monks-1.train", "", ["line 12", "raw file"]),
         ("buying maint", "buying buying", ["line 15", "twice"]),

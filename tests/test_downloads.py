@@ -203,7 +203,7 @@ def test_a_mirror_is_filled_verified_resumed_and_read_without_a_network(server, 
         assert fill(here, [small(server)], said.append) == []
         assert words in said[-1]
     assert fill(Mirror(there, source=tmp_path / "here", policy=QUICK), [small(server)], said.append) == []
-    assert files(there) == [".locks/small", "datasets.lock.json", "tables/small.csv"]
+    assert files(there) == [".datasets.lock.json", ".locks/small", "datasets.lock.json", "tables/small.csv"]
     assert server.requests["/small.data"] == 3
     assert fetch(small(server), there, QUICK).content() == CANONICAL
     assert server.requests["/small.data"] == 3

@@ -39,7 +39,7 @@ def read(paths: Iterable[str | Path]) -> list[dict]:
 def table(records: list[dict]) -> Table:
     """A row for each dataset."""
     data = pd.DataFrame([_row(record) for record in records])
-    shown = data.drop(columns=["source", "identifier", "uci"]).astype(object).map(_text)
+    shown = data.drop(columns=["source", "identifier", "uci", "openml"]).astype(object).map(_text)
     shown["sha256"] = data["sha256"].str[:12]
     shown = shown.drop(columns=[name for name in ("recipe", "constant", "numeric") if set(shown[name]) <= {"", "0"}])
     shown.columns = [name.replace("_", " ") for name in shown]
@@ -68,6 +68,7 @@ def _row(record: dict) -> dict:
         "source": record["source"],
         "identifier": record["identifier"],
         "uci": record["uci"],
+        "openml": record["openml"],
         "rows": facts["rows"],
         **facts["columns"],
         "classes": _classes(facts["classes"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from optree.datasets.fill import Mirror, fill
@@ -77,7 +77,12 @@ def _fill(mirror: Mirror, datasets: Sequence[Dataset]) -> int:
             bar.update()
             tqdm.write(line, file=sys.stderr if line.startswith("error: ") else sys.stdout)
 
-        failures = fill(mirror, datasets, say)
+        def announced() -> Iterator[Dataset]:
+            for dataset in datasets:
+                bar.set_postfix_str(dataset.name)
+                yield dataset
+
+        failures = fill(mirror, announced(), say)
     print(f"{mirror.directory}: {len(datasets) - len(failures)} of {len(datasets)} datasets are there")
     return 1 if failures else 0
 

@@ -200,17 +200,19 @@ def save_table(table: Table, path: str | Path) -> None:
 def load_table(path: str | Path, dataset: Dataset) -> Table:
     """Read and verify what :func:`save_table` wrote.
 
-    What the dataset's row leaves to its source stands in the record beside the table, a JSON file of the same name.
+    What the dataset's row leaves to its source, and the checksum if the row has none, stand in the record beside the
+    table, a JSON file of the same name.
     """
-    if dataset.open:
-        dataset = _recorded(dataset, Path(path).with_suffix(".json"))
+    beside = Path(path).with_suffix(".json")
+    if dataset.open or (not dataset.sha256 and beside.exists()):
+        dataset = _recorded(dataset, beside)
     return read_content(path, dataset)
 
 
 def _recorded(dataset: Dataset, path: Path) -> Dataset:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return dataset.resolved(record)
+        return replace(dataset.resolved(record), sha256=(record["sha256"],))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptreeError(f"{path}: not the record of dataset {dataset.name} ({error}); fetch it again") from error
 

@@ -82,7 +82,7 @@ def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
 
 def record(table: Table, dataset: Dataset) -> dict:
     """All that is to be said of a dataset as it was fetched: where it is from, what is in it, rules for oddities."""
-    fields = ("source", "identifier", "version", "uci", "url", "file", "recipe", "drop")
+    fields = ("source", "identifier", "version", "uci", "openml", "url", "file", "recipe", "drop")
     return {
         "dataset": dataset.name,
         **{key: getattr(dataset, key) for key in fields},

@@ -96,8 +96,8 @@ def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir)
             return _attempt(dataset, policy, attempt, kept)
         except Transient as error:
             failure = error
-    tries = f" (tried {policy.attempts} times)" if policy.attempts > 1 else ""
-    raise OptreeError(f"{failure}{tries}") from failure
+    tries = f"tried {policy.attempts} times; " if policy.attempts > 1 else ""
+    raise OptreeError(f"{failure} ({tries}without a network, set data_mirror)") from failure
 
 
 def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> Table:

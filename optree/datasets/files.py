@@ -55,21 +55,27 @@ def remove_leftovers(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until nobody else, thread or process, holds the lock of a file (made if there is none) or folder; hold it.
+    """Wait until nobody else, thread or process, holds the lock of this name, and hold it.
 
     The system gives it back when its holder ends, however that happens. The file stays: to remove it would let two in.
     """
     try:
-        if not path.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o666)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise OptreeError(f"{path}: cannot be locked ({error.strerror or error})") from error
+        raise _cannot_lock(path, error) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # a file system without locks
+            raise _cannot_lock(path, error) from error
         yield
     finally:
         os.close(descriptor)
+
+
+def _cannot_lock(path: Path, error: OSError) -> OptreeError:
+    return OptreeError(f"{path}: cannot be locked ({error.strerror or error})")
 
 
 def quarantine(folder: Path | None, name: str, content: bytes) -> str:

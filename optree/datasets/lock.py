@@ -54,8 +54,7 @@ def compare(path: Path, dataset: Dataset, table: Table, known: dict) -> None:
 
 def add(path: Path, dataset: Dataset, table: Table) -> None:
     """Record a table, beside whatever others record at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(path.parent):
+    with locked(path.with_name(f".{path.name}")):
         entries = read(path) | {dataset.name: entry(table)}
         text = json.dumps(dict(sorted(entries.items())), indent=1, ensure_ascii=False)
         write_whole(path, f"{text}\n".encode())

@@ -61,8 +61,9 @@ class Dataset:
         The expected number of rows of each class, the largest first; none if they are not known.
     recipe : tuple of str
         Which rows are left out, by names of :mod:`optree.datasets.recipes`.
-    uci : str
-        The id in the UCI repository, for the reader.
+    uci, openml : str
+        The ids in the UCI repository and on OpenML of the same data, for the reader. OpenML may have other rows: the
+        monks' training and test parts are pooled there.
     url : tuple of str
         Where the raw file is on the web, tried in this order; it may be in a zip or tar archive. ``uci:PATH`` stands
         for a path below the UCI repository's files, ``github:OWNER/REPOSITORY@COMMIT:PATH`` for a file there, of that
@@ -86,6 +87,7 @@ class Dataset:
     class_rows: tuple[int, ...] = ()
     recipe: tuple[str, ...] = ()
     uci: str = ""
+    openml: str = ""
     url: tuple[str, ...] = ()
 
     def __post_init__(self):
