@@ -22,8 +22,8 @@ def cells(dataset) -> list[str]:
 
 
 def config(name: str, **changes) -> str:
-    """Three datasets that are not generated, few runs, and a fit."""
-    names = ["first", "named", "raw"]
+    """Two datasets that are not generated, few runs, and a fit."""
+    names = ["first", "raw"]
     experiment = dict(datasets=names, encodings=["ordinal"], algorithms=["branches"], regularization=["0.02"])
     fit = {"datasets": ["raw"], "models": ["cart"], "splits": [0]}
     models = {"cart": {"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": 2}}}
@@ -51,13 +51,12 @@ def test_from_a_server_and_from_a_mirror_without_a_network(finished, offline, ta
         server.faults["/raw.csv"] = [503]
         rows = [
             replace(row, name="first", target="default", numeric="declared", sha256=()),
-            replace(row, name="named", identifier="monks", version="1"),
             replace(table["monks-1"], name="raw", source="url", file="raw.csv", url=(f"{server.url}/raw.csv",)),
         ]
-        rows[2] = replace(rows[2], file_sha256=hashlib.sha256(monks.content()).hexdigest())
+        rows[1] = replace(rows[1], file_sha256=hashlib.sha256(monks.content()).hexdigest())
         with open(finished.path / "config" / "datasets.csv", "a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(map(cells, rows))
-        assert list(read_table(finished.path / "config" / "datasets.csv"))[-3:] == ["first", "named", "raw"]
+        assert list(read_table(finished.path / "config" / "datasets.csv"))[-2:] == ["first", "raw"]
         (finished.path / "server.json").write_text(config("server"))
         (finished.path / "offline.json").write_text(config("offline", data_mirror="bits"))
         fill = finished.run(["python", "-m", "optree.datasets", "mirror", "bits", "--configfile", "server.json"])
@@ -75,14 +74,14 @@ def test_from_a_server_and_from_a_mirror_without_a_network(finished, offline, ta
     online, alone = finished.records("server"), finished.records("offline")
     assert [path.replace("offline", "server") for path in alone] == list(online)
     assert list(alone.values()) == list(online.values())
-    assert len(alone) == 6
+    assert len(alone) == 4
     results = finished.path / "results"
-    for name in ("first", "named", "raw"):
+    for name in ("first", "raw"):
         content = (results / "offline" / "data" / f"{name}.csv").read_bytes()
         assert content == (results / "server" / "data" / f"{name}.csv").read_bytes() == monks.content()
     with open(results / "offline" / "tables" / "datasets.csv") as file:
-        first, named, raw = csv.DictReader(file)
+        first, raw = csv.DictReader(file)
     assert first["verified"] == "sha256 of datasets.lock.json"
-    assert named["origin"].startswith("OpenML 333 at http://127.0.0.1")
+    assert first["origin"].startswith("OpenML 333 at http://127.0.0.1")
     assert raw["classes"] == "2 (0: 216, 1: 216)"
     assert "datasets.html" in (finished.path / "offline.html").read_text()

@@ -97,19 +97,19 @@ def _classes(classes: dict[str, int]) -> str:
 @rc_context(panels.STYLE)
 def figure(records: list[dict]) -> Figure:
     """Classes, columns and rows of each dataset as shares, one bar below the other."""
-    height = 0.24 * len(records) + 0.95
-    drawn = Figure(figsize=(11.0, height))
-    axes = drawn.subplots(1, 3, sharey=True)
-    drawn.subplots_adjust(left=0.19, right=0.985, top=1 - 0.55 / height, bottom=0.3 / height, wspace=0.1)
     facts = [record["facts"] for record in records]
+    sizes = [f"({entry['rows']:,} x {entry['features']})" for entry in facts]
+    names = [f"{record['dataset']}  {size}" for record, size in zip(records, sizes, strict=True)]
+    height, margin = 0.24 * len(records) + 0.95, 0.2 + 0.062 * max(map(len, names))  # inches
+    drawn = Figure(figsize=(margin + 9, height))
+    axes = drawn.subplots(1, 3, sharey=True)
+    sides = {"left": margin / (margin + 9), "right": 0.985, "top": 1 - 0.55 / height, "bottom": 0.3 / height}
+    drawn.subplots_adjust(**sides, wspace=0.1)
     _bars(axes[0], "rows by class, the largest first", [_shares(entry["classes"]) for entry in facts])
     _bars(axes[1], "columns by kind", [[(entry["columns"][kind], _KINDS[kind]) for kind in _KINDS] for entry in facts])
     _bars(axes[2], "rows", [_kinds_of_rows(entry) for entry in facts])
     _legend(axes[1], _KINDS)
     _legend(axes[2], _ROWS)
-    names = [
-        f"{record['dataset']}  ({record['facts']['rows']:,} x {record['facts']['features']})" for record in records
-    ]
     axes[0].set_yticks(range(len(records)), names)
     axes[0].set_ylim(len(records) - 0.4, -0.6)
     return drawn
