@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import resource
 import signal
@@ -239,6 +240,20 @@ def test_two_who_fill_one_mirror_download_once(server, tmp_path):
         thread.join()
     assert server.requests["/small.data"] == 1
     assert files(tmp_path / "tables") == ["small.csv"]
+
+
+def test_what_many_record_at_once_is_all_there(server, tmp_path):
+    path = tmp_path / "datasets.lock.json"
+    rows = [small(server, name=f"small-{number}", sha256=()) for number in range(8)]
+    threads = [threading.Thread(target=fetch, args=[row, None, QUICK, path]) for row in rows]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(json.loads(path.read_text())) == sorted(row.name for row in rows)
+    path.write_text("{")
+    with refused(str(path), "not a lock file of datasets"):
+        fetch(rows[0], None, QUICK, path)
 
 
 def command(tmp_path, dataset, *names):

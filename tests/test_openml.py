@@ -106,6 +106,12 @@ def test_a_server_that_hangs(server, monks):
         fetch(monks[1], policy=replace(ONCE, timeout_seconds=4))
 
 
+def test_a_file_that_is_too_large(server, monks):
+    server.add(333, "monks", arff(monks[0]))
+    with refused("dataset monks-1", "OpenML 333", "File too large"):
+        fetch(monks[1], policy=replace(ONCE, max_bytes=3000))
+
+
 def test_a_wrong_md5_and_a_damaged_parquet_file(server, monks, tmp_path):
     rows, row = monks
     server.add(333, "monks", arff(rows), md5=MD5_OF_NOTHING)
@@ -115,6 +121,15 @@ def test_a_wrong_md5_and_a_damaged_parquet_file(server, monks, tmp_path):
     server.add(333, "monks", arff(rows), damaged)
     assert fetch(row, policy=TWICE, kept=tmp_path / "kept").content() == rows.content()  # the second time as ARFF
     assert (tmp_path / "kept" / "monks-1.pq").read_bytes() == damaged
+
+
+def test_the_last_attempt_goes_to_the_addresses(server, monks):
+    """OpenML gives another table, and then fails; the raw file at the row's address is the right one."""
+    rows, row = monks
+    server.add(333, "monks", arff(rows).replace(b"\n1,1,1,1,3,1,1\n", b"\n1,1,1,1,3,2,1\n"))
+    server.pages["/raw.csv"] = (200, rows.content())
+    elsewhere = replace(row, file="raw.csv", url=(f"{server.url}/raw.csv",))
+    assert fetch(elsewhere, policy=TWICE).origin == f"{server.url}/raw.csv"
 
 
 def test_another_table_goes_to_the_quarantine(server, monks, tmp_path):

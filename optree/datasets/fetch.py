@@ -69,13 +69,18 @@ def _verified(dataset: Dataset, raw: Raw) -> Table:
 
 def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | None:
     """The table that a mirror has, canonical or as a raw file; None if it has neither."""
-    found = mirror.find(dataset, directory, policy)
-    path = mirror.table_path(directory, dataset)
-    if not path.exists():
-        if found is None:
-            return None
-        table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
-        return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
+    if not directory.is_dir():
+        raise dataset.error(f"data_mirror = {str(directory)!r} is not a directory")
+    if (path := mirror.table_path(directory, dataset)).exists():
+        return _of_tables(dataset, directory, path)
+    if (found := mirror.find(dataset, directory, policy)) is None:
+        return None
+    table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
+    return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
+
+
+def _of_tables(dataset: Dataset, directory: Path, path: Path) -> Table:
+    """The canonical table of a mirror, compared with the mirror's own lock file, too."""
     known = lock.read(directory / mirror.LOCK).get(dataset.name)
     if known is None:
         raise dataset.error(f"{path} is not in {directory / mirror.LOCK}; delete it, and fill the mirror again")
@@ -101,16 +106,16 @@ def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir)
 
 
 def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> Table:
-    """One download. What is not what its row says goes to the quarantine, and is worth one more try."""
+    """One download. What is not what its row says goes to the quarantine, and is worth another try, and one elsewhere."""
     last = 0 < attempt == policy.attempts - 1
+    raw, content, url = None, b"", ""
     if dataset.source == "openml" and not (dataset.url and last):
         raw = openml.read(dataset, policy, attempt, kept)
-        content = raw.text()
     else:
         content, url = raw_file(dataset, policy, kept)
-        raw = None
     try:
         return _verified(dataset, raw or parse(dataset, url, content))
     except OptreeError as error:
-        words = f"{error}; {quarantine(kept, f'{dataset.name}.raw', content)}"
-        raise (OptreeError if attempt else Transient)(words) from error
+        words = f"{error}; {quarantine(kept, f'{dataset.name}.raw', raw.text() if raw else content)}"
+        again = policy.attempts > 1 and (attempt == 0 or (raw and dataset.url))
+        raise (Transient if again else OptreeError)(words) from error

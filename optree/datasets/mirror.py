@@ -33,8 +33,6 @@ def find(dataset: Dataset, directory: Path, policy: Policy) -> tuple[Path, bytes
     OptreeError
         If there are files of that name, and none has the checksum.
     """
-    if not directory.is_dir():
-        raise dataset.error(f"data_mirror = {str(directory)!r} is not a directory")
     if not dataset.file:
         return None
     paths = sorted(path for name in (dataset.file, f"{dataset.file}.gz") for path in directory.rglob(name))
