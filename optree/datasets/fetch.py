@@ -106,7 +106,7 @@ def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir)
 
 
 def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> Table:
-    """One download. What is not what its row says goes to the quarantine, and is worth another try, and one elsewhere."""
+    """One download. What is not what its row says goes to the quarantine, and is tried again, and elsewhere."""
     last = 0 < attempt == policy.attempts - 1
     raw, content, url = None, b"", ""
     if dataset.source == "openml" and not (dataset.url and last):
