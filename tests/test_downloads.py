@@ -137,7 +137,7 @@ def test_servers_that_fail(server, fault, words, tmp_path):
 def test_the_second_address_is_tried_and_both_failures_are_named(server):
     dataset = small(server, "/gone", "/small.data")
     assert fetch(dataset, policy=QUICK).origin.endswith("/small.data")
-    with refused("/gone: status 404", "; and dataset small", "/lost: status 404"):
+    with refused("/gone: status 404", f"; and {server.url}/lost: status 404"):
         fetch(small(server, "/gone", "/lost"), policy=QUICK)
 
 

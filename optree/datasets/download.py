@@ -19,6 +19,7 @@ from optree.errors import OptreeError
 
 _BUSY = (408, 425, 429)
 _CHUNK = 1 << 16
+_REASONS = ("Failed to resolve", "Connection refused", "Network is unreachable", "Remote end closed connection")
 _DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
 
 
@@ -39,7 +40,7 @@ def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes
             return content, url
         except OptreeError as error:
             failures.append(error)
-    others = "".join(f"; and {error}" for error in failures[1:])
+    others = "".join(f"; and {str(error).removeprefix(f'dataset {dataset.name}: ')}" for error in failures[1:])
     kind = Transient if any(isinstance(error, Transient) for error in failures) else type(failures[0])
     raise kind(f"{failures[0]}{others}") from failures[0]
 
@@ -74,7 +75,9 @@ def _silent(error) -> bool:
 
 
 def _short(error) -> str:
-    return f"{type(error).__name__}: {error}"[:300]
+    """The kind of an error, and of its many words those that say what is wrong."""
+    reason = next((words for words in _REASONS if words in str(error)), str(error)[:300])
+    return f"{type(error).__name__}: {reason}"
 
 
 def _error(dataset: Dataset, url: str, text: str, again: bool):
