@@ -33,6 +33,7 @@ rule all:
         rules.tables.output,
         expand(rules.statistics.output, table=STATISTICS),
         rules.fit_table.output if FIT_LINES else [],
+        [] if GIVEN else rules.datasets.output,
         expand(rules.comparison.output, table=COMPARISONS),
         [rules.claims.output, rules.check_claims.output] if PAPER else [],
         expand(rules.paper_table.output, table=PAPER_TABLES),

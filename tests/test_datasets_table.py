@@ -14,9 +14,9 @@ TABLE_FILE = Path(__file__).parents[1] / "config" / "datasets.csv"
 
 def test_the_table_is_read_in_order(table):
     assert list(table)[:2] == ["tic-tac-toe", "balance-scale"]
-    assert {dataset.source for dataset in table.values()} == {"builtin", "mirror", "openml"}
+    assert {dataset.source for dataset in table.values()} == {"builtin", "openml", "url"}
     assert table["zoo"].drop == ("animal",)
-    assert {name for name in table if table[name].classes and not table[name].sha256} == {"kddcup99"}
+    assert all(table[name].class_rows for name in table if table[name].classes and table[name].sha256)
     assert table["iris"].is_numeric("petal length")
     assert not table["zoo"].is_numeric("legs")
 
@@ -24,14 +24,16 @@ def test_the_table_is_read_in_order(table):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("wine,builtin", "wine,internet", ["line 9", "'internet'", "builtin, mirror, openml"]),
+        ("wine,builtin", "wine,internet", ["line 9", "'internet'", "builtin, mirror, openml, url"]),
         ("wine,builtin", "iris,builtin", ["line 9", "iris", "twice"]),
         ("wine,builtin", "wi ne,builtin", ["line 9", "'wi ne'"]),
         ("wine,builtin,wine", "wine,builtin,", ["line 9", "generator"]),
+        ("71 59 48", "71 59 47", ["line 9", "class_rows", "178 together"]),
+        ("71 59 48", "71 59 many", ["line 9", "class_rows", "71 59 many"]),
         (",178,", ",many,", ["line 9", "rows = 'many'"]),
         (",178,", ",0,", ["line 9", "rows = '0'"]),
-        (",178,", ",178,1,", ["line 9", "14 fields"]),
-        ("car,openml,40975,3", "car,openml,car,3", ["line 15", "identifier = 'car'"]),
+        (",178,", ",178,1,", ["line 9", "19 fields"]),
+        ("car,openml,40975,3", "car,openml,car,", ["line 15", "identifier = 'car'", "a name with a version"]),
         ("monks-1.train", "", ["line 12", "raw file"]),
         ("buying maint", "buying buying", ["line 15", "twice"]),
         ("animal,none", "beast,none", ["'beast'", "animal, hair"]),
@@ -72,3 +74,5 @@ def test_the_schema_is_closed_and_fits_the_table():
     assert set(schema["properties"]) == set(schema["required"]) == set(rows[0])
     assert not validator.is_valid(rows[0] | {"colour": "red"})
     assert not validator.is_valid(rows[0] | {"rows": "0"})
+    assert not validator.is_valid(rows[0] | {"recipe": "half"})
+    assert not validator.is_valid(rows[0] | {"url": "file:///etc/passwd"})

@@ -114,6 +114,21 @@ def test_rows_held_out_are_for_tests_alone(folder):
     assert first["test"] != second["test"]
 
 
+def test_rows_are_capped(folder):
+    """At most so many rows to train on, and to test on, the same for each model."""
+    X, y = rows("wine", folder)
+    most = {"train_rows": 50, "test_rows": 20}
+    record = fit.do(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
+    assert record["rows_train"] == 50
+    assert record["test"] * 20 == pytest.approx(round(record["test"] * 20))
+    test = fit.held_out(y, Fit("wine", "cart", TREE, "0", "0.3"), TABLE["wine"])
+    drawn = fit.at_most(~test, 50, 0)
+    assert drawn.sum() == 50
+    assert not (drawn & test).any()
+    assert (fit.at_most(~test, None, 0) == ~test).all()
+    assert fit.at_most(~test, 10_000, 0).sum() == (~test).sum()
+
+
 def test_parameters_are_drawn_as_the_paper_says():
     for space in models.SPACES:
         random = np.random.RandomState(0)

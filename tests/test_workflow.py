@@ -174,7 +174,7 @@ def test_a_bad_row_of_the_datasets_table_is_named(finished):
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
     assert done.returncode != 0
     assert line == (
-        "error: config/datasets.csv: iris: source: 'bultin' is not accepted; accepted: builtin, mirror, openml"
+        "error: config/datasets.csv: iris: source: 'bultin' is not accepted; accepted: builtin, mirror, openml, url"
     )
 
 

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Modules that only read records: editing one of them does not change any run.
 _READERS = (
     "views.py",
-    *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds", "cli")),
+    *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds", "cli", "datasheets")),
     *(
         f"bench/{name}.py"
         for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels")

@@ -49,6 +49,8 @@ class Fit:
     trials : int or None
     staged : bool
         Keep the test score after each stage of boosting.
+    train_rows, test_rows : int or None
+        The most rows that are trained on, and that are tested (or validated) on; more are drawn from by the seed.
     """
 
     dataset: str
@@ -60,6 +62,8 @@ class Fit:
     space: str | None = None
     trials: int | None = None
     staged: bool = False
+    train_rows: int | None = None
+    test_rows: int | None = None
 
     @property
     def seed(self) -> int:
@@ -97,16 +101,26 @@ def held_out(y: np.ndarray, fit: Fit, dataset: Dataset) -> np.ndarray:
     return test_rows(y if dataset.classes else np.zeros(len(y), int), fit.split, fit.test_size)
 
 
-def _trials(fit: Fit, X: np.ndarray, y: np.ndarray, test: np.ndarray) -> list[dict]:
+def at_most(mask: np.ndarray, most: int | None, seed: int) -> np.ndarray:
+    """The rows of a mask, bool[n], or as many of them as are allowed, drawn."""
+    rows = np.flatnonzero(mask)
+    if most is None or len(rows) <= most:
+        return mask
+    kept = np.zeros_like(mask)
+    kept[np.random.RandomState(seed).permutation(rows)[:most]] = True
+    return kept
+
+
+def _trials(fit: Fit, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
     """A random search, the defaults first: scores on validation rows, three tenths of those held out, and the rest."""
     random, outside = np.random.RandomState(fit.seed), np.flatnonzero(test)
     shuffled = np.random.RandomState(fit.seed).permutation(outside)
-    validation, rest = np.split(shuffled, [round(0.3 * len(shuffled))])
+    validation, rest = (part[: fit.test_rows] for part in np.split(shuffled, [round(0.3 * len(shuffled))]))
     done = []
     for number in range(fit.trials):
         drawn = models.draw(fit.space, random) if number else {}
         start = time.process_time()
-        model = models.make(fit.estimator, drawn | fit.parameters, fit.seed).fit(X[~test], y[~test])
+        model = models.make(fit.estimator, drawn | fit.parameters, fit.seed).fit(X[train], y[train])
         seconds = time.process_time() - start
         scores = {name: float(model.score(X[rows], y[rows])) for name, rows in (("valid", validation), ("test", rest))}
         done.append({"parameters": drawn, "seconds": seconds, **scores})
@@ -147,12 +161,14 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset) -> dict:
     dataset : Dataset
     """
     test = held_out(y, fit, dataset)
-    some = np.random.RandomState(0).permutation(np.flatnonzero(~test))[:_WARM_UP_ROWS]
+    train = at_most(~test, fit.train_rows, fit.seed)
+    some = np.random.RandomState(0).permutation(np.flatnonzero(train))[:_WARM_UP_ROWS]
     small = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
     models.make(fit.estimator, fit.parameters | small, fit.seed).fit(X[some], y[some])  # compiles, or loads
-    trials = _trials(fit, X, y, test) if fit.space else []
+    trials = _trials(fit, X, y, train, test) if fit.space else []
+    test = at_most(test, fit.test_rows, fit.seed)
     model = models.make(fit.estimator, fit.parameters, fit.seed)
-    rows, target = (X, y) if fit.split == "full" else (X[~test], y[~test])
+    rows, target = (X, y) if train.all() else (X[train], y[train])
     forget()
     before = rss_mib()
     wall, processor = time.perf_counter(), time.process_time()

@@ -49,7 +49,8 @@ def plan(config: Mapping, datasets) -> list[Fit]:
             if defined[model].get("space") and split == "full":
                 raise OptreeError(f"{where}: model {model!r} is a random search and needs rows held out: give a seed")
             size = str(entry.get("test_size", config["test_size"]))
-            made = Fit(dataset=dataset, model=model, split=str(split), test_size=size, **defined[model])
+            most = {key: entry[key] for key in ("train_rows", "test_rows") if key in entry}
+            made = Fit(dataset=dataset, model=model, split=str(split), test_size=size, **most, **defined[model])
             if planned.setdefault((dataset, model, str(split)), made) != made:
                 raise OptreeError(f"{where}: {model} on {dataset}, split {split}, is asked for twice; leave one out")
     return list(planned.values())

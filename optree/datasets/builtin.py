@@ -14,6 +14,7 @@ from itertools import product
 
 import numpy as np
 
+from optree.datasets.raw import Raw
 from optree.datasets.table import Dataset
 from optree.errors import choice
 
@@ -27,11 +28,12 @@ _MONKS = {
 }
 
 
-def read(dataset: Dataset) -> dict[str, Sequence]:
+def read(dataset: Dataset) -> Raw:
     """The columns of a built-in dataset."""
     if dataset.identifier not in _GENERATORS:
         raise choice(f"dataset {dataset.name}: identifier", dataset.identifier, _GENERATORS)
-    return _GENERATORS[dataset.identifier]()
+    columns = _GENERATORS[dataset.identifier]()
+    return Raw(list(columns), list(columns.values()), f"generated: {dataset.identifier}")
 
 
 def _table(names: Sequence[str], rows: Iterable[tuple]) -> dict[str, Sequence]:

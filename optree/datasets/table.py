@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from optree.errors import OptreeError, choice
 
-SOURCES = ("builtin", "mirror", "openml")
+SOURCES = ("builtin", "mirror", "openml", "url")
+DEFAULT = "default"  # the target that OpenML names
+DECLARED = "declared"  # the numeric columns that OpenML declares
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._ ()-]*")
+_URL = re.compile(r"https?://[A-Za-z0-9.-]+(:\d+)?/\S*|uci:[^\s:]+|github:[\w.-]+/[\w.-]+@[0-9a-f]+:[^\s:]+")
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RANGE = re.compile(r"(\S*?)(\d+)\.\.\1(\d+)")
-_LISTS = ("columns", "drop", "sha256")
+LISTS = ("columns", "drop", "sha256", "class_rows", "recipe", "url")
 _COUNTS = ("rows", "features", "classes")
 
 
@@ -25,29 +31,43 @@ class Dataset:
     ----------
     name : str
         What the configuration and the results call it.
-    source : {"builtin", "mirror", "openml"}
-        A generator of :mod:`optree.datasets.builtin`, only a mirror directory, or OpenML.
+    source : {"builtin", "mirror", "openml", "url"}
+        A generator of :mod:`optree.datasets.builtin`, only a mirror directory, OpenML, or a raw file at an address.
+        Whatever is not generated is read from a mirror if that has it.
     identifier : str
-        The generator's name; the id on OpenML; for ``mirror`` the id in the UCI repository, for the reader only.
+        The generator's name; the id on OpenML, or a name, which needs a version.
     version : str
         The version that OpenML must state, if it is known.
     target : str
-        The column of the class.
+        The column of the class; ``default`` for the one that OpenML names.
     columns : tuple of str
         The names of all columns, in the order of the raw file, which then has no header. From a source that names its
         columns (OpenML, ARFF), the features are renamed in their order. Empty: the source's own names. In the file
         ``f1..f93`` stands for f1, f2, ... f93.
     drop : tuple of str
         Columns to leave out, such as row ids.
-    numeric : str
-        ``none``, ``all`` or the names of the numeric columns; all others are categorical.
+    numeric : str, or tuple of str
+        ``none``, ``all`` or the names of the numeric columns; all others are categorical. ``declared`` for what OpenML
+        says of them.
     file, file_sha256 : str
-        The raw file in a mirror directory, and the sha256 of its uncompressed bytes.
+        The raw file in a mirror directory, or in the archive at an address, and the sha256 of its uncompressed bytes.
     rows, features, classes : int
         The expected shape, after ``drop``. No classes: the target is a number.
     sha256 : tuple of str
         The sha256 of the canonical content (:mod:`optree.datasets.content`): one for each way in which a source
-        writes the same data, none if it is not known yet.
+        writes the same data. None: nobody has compared this row with the data yet; the first download is recorded in
+        the lock file, and all later ones are compared with that.
+    class_rows : tuple of int
+        The expected number of rows of each class, the largest first; none if they are not known.
+    recipe : tuple of str
+        Which rows are left out, by names of :mod:`optree.datasets.recipes`.
+    uci, openml : str
+        The ids in the UCI repository and on OpenML of the same data, for the reader. OpenML may have other rows: the
+        monks' training and test parts are pooled there.
+    url : tuple of str
+        Where the raw file is on the web, tried in this order; it may be in a zip or tar archive. ``uci:PATH`` stands
+        for a path below the UCI repository's files, ``github:OWNER/REPOSITORY@COMMIT:PATH`` for a file there, of that
+        commit or, if it is still the same, of the newest. For the source ``openml`` it is what the last attempt tries.
     """
 
     name: str
@@ -57,15 +77,24 @@ class Dataset:
     target: str = "class"
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    numeric: str = "none"
+    numeric: str | tuple[str, ...] = "none"
     file: str = ""
     file_sha256: str = ""
     rows: int
     features: int
     classes: int
     sha256: tuple[str, ...] = ()
+    class_rows: tuple[int, ...] = ()
+    recipe: tuple[str, ...] = ()
+    uci: str = ""
+    openml: str = ""
+    url: tuple[str, ...] = ()
 
     def __post_init__(self):
+        for key in LISTS:  # JSON has lists
+            object.__setattr__(self, key, tuple(getattr(self, key)))
+        if not isinstance(self.numeric, str):
+            object.__setattr__(self, "numeric", tuple(self.numeric))
         if not _NAME.fullmatch(self.name):
             raise self.error(f"name = {self.name!r}: letters, digits, '.', '_' and '-' are accepted")
         if self.source not in SOURCES:
@@ -77,29 +106,65 @@ class Dataset:
                 raise self.error(f"sha256 {digest!r}: 64 hexadecimal digits in lower case are accepted")
 
     def _check_source(self):
-        if self.source == "openml" and not (self.identifier.isdecimal() and (self.version or "1").isdecimal()):
-            raise self.error(f"identifier = {self.identifier!r}, version = {self.version!r}: OpenML has numbers")
         if self.source == "builtin" and not self.identifier:
             raise self.error("identifier is empty: the name of a generator is needed")
-        if self.source == "mirror" and not self.file:
-            raise self.error("file is empty: the source 'mirror' needs the name of a raw file")
-        if Path(self.file).name != self.file:
+        if self.source in ("mirror", "url") and not self.file:
+            raise self.error(f"file is empty: the source {self.source!r} needs the name of a raw file")
+        if self.source == "url" and not self.url:
+            raise self.error("url is empty: the source 'url' needs an address")
+        if self.file and not _FILE.fullmatch(self.file):
             raise self.error(f"file = {self.file!r}: a name without folders is accepted")
+        for url in self.url:
+            if not _URL.fullmatch(url):
+                raise self.error(
+                    f"url {url!r}: http(s)://HOST/PATH, uci:PATH, github:OWNER/REPOSITORY@COMMIT:PATH are accepted"
+                )
+        if self.source == "openml":
+            self._check_openml()
+        elif self.open:
+            raise self.error(f"target = {DEFAULT!r} and numeric = {DECLARED!r} are for the source 'openml'")
+
+    def _check_openml(self):
+        named = _NAME.fullmatch(self.identifier) and self.version.isdecimal()
+        if not (self.identifier.isdecimal() or named) or not (self.version or "1").isdecimal():
+            found = f"identifier = {self.identifier!r}, version = {self.version!r}"
+            raise self.error(f"{found}: OpenML has numbers, or a name with a version")
 
     def _check_columns(self):
         if not self.target:
             raise self.error("target is empty: the column of the class is needed")
         if len(set(self.columns)) < len(self.columns):
             raise self.error("columns: a name occurs twice")
-        named = [self.target, *self.drop, *self.numeric_columns]
+        named = [*([] if self.target == DEFAULT else [self.target]), *self.drop, *self.numeric_columns]
         unknown = [name for name in named if self.columns and name not in self.columns]
         if unknown:
             raise choice(f"dataset {self.name}: column", unknown[0], self.columns)
+        if self.class_rows and (len(self.class_rows), sum(self.class_rows)) != (self.classes, self.rows):
+            raise self.error(f"class_rows: {self.classes} numbers are needed, {self.rows} together")
+
+    @property
+    def addresses(self) -> list[str]:
+        """What ``url`` stands for."""
+        return [address for url in self.url for address in _addresses(url)]
+
+    @property
+    def open(self) -> bool:
+        """Whether the row leaves something to the source."""
+        return self.target == DEFAULT or self.numeric == DECLARED
+
+    def resolved(self, known: Mapping) -> Dataset:
+        """The dataset with what the row leaves open as ``known`` has it: its ``target`` and its ``numeric`` columns."""
+        target = known["target"] if self.target == DEFAULT else self.target
+        return replace(
+            self, target=target, numeric=tuple(known["numeric"]) if self.numeric == DECLARED else self.numeric
+        )
 
     @property
     def numeric_columns(self) -> list[str]:
         """The columns that ``numeric`` names one by one."""
-        return [] if self.numeric in ("all", "none") else self.numeric.split()
+        if isinstance(self.numeric, tuple):
+            return list(self.numeric)
+        return [] if self.numeric in ("all", "none", DECLARED) else self.numeric.split()
 
     def is_numeric(self, column: str) -> bool:
         """Whether a feature column holds numbers rather than categories."""
@@ -108,6 +173,16 @@ class Dataset:
     def error(self, text: str) -> OptreeError:
         """The error that says ``text`` about this dataset; of a text with several lines, the first."""
         return OptreeError(f"dataset {self.name}: {text}".splitlines()[0])
+
+
+def _addresses(url: str) -> list[str]:
+    kind, _, rest = url.partition(":")
+    if kind == "uci":
+        return [_UCI + rest]
+    if kind == "github":
+        repository, commit, path = re.split("[@:]", rest, maxsplit=2)
+        return [f"https://github.com/{repository}/raw/{revision}/{path}" for revision in (commit, "HEAD")]
+    return [url]
 
 
 def read_table(path: str | Path) -> dict[str, Dataset]:
@@ -152,10 +227,13 @@ def _dataset(row: dict) -> Dataset:
     if None in row or None in row.values():
         raise OptreeError(f"{len(fields(Dataset))} fields are needed")
     values = dict(row)
-    values.update({key: tuple(row[key].split()) for key in _LISTS})
+    values.update({key: tuple(row[key].split()) for key in LISTS})
     values["columns"] = tuple(name for part in values["columns"] for name in _numbered(part))
     for key in _COUNTS:
         if not (row[key].isdecimal() and (int(row[key]) > 0 or key == "classes")):
             raise OptreeError(f"dataset {row['name']}: {key} = {row[key]!r}: a positive whole number is needed")
         values[key] = int(row[key])
+    if not all(map(str.isdecimal, values["class_rows"])):
+        raise OptreeError(f"dataset {row['name']}: class_rows = {row['class_rows']!r}: whole numbers are needed")
+    values["class_rows"] = tuple(map(int, values["class_rows"]))
     return Dataset(**values)

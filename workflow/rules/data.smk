@@ -1,15 +1,20 @@
-"""One job per dataset: generate, read from the mirror or download; verify; save."""
+"""One job per dataset: generate, read from the mirror or download; verify; save, with a record of what it is."""
+
+LOCK = HOME / Path(DATASETS_TABLE).with_name("datasets.lock.json")
 
 
 rule data:
     output:
-        f"{RESULTS}/data/{{dataset}}.csv",
+        table=f"{RESULTS}/data/{{dataset}}.csv",
+        record=f"{RESULTS}/data/{{dataset}}.json",
     log:
         f"{RESULTS}/logs/data/{{dataset}}.log",
     localrule: True  # seconds; and where a cluster's jobs start, there is a network
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         mirror=config.get("data_mirror"),
+        lock=str(LOCK),
+        quarantine=f"{RESULTS}/quarantine",
     message:
         "data of {wildcards.dataset}"
     script:

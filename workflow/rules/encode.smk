@@ -3,7 +3,7 @@
 
 rule encode:
     input:
-        rules.data.output,
+        rules.data.output.table,
     output:
         f"{RESULTS}/encoded/{{dataset}}/{{encoding}}.npz",
     log:

@@ -8,7 +8,7 @@ FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
 
 rule fit:
     input:
-        rules.data.output,
+        rules.data.output.table,
     output:
         f"{RESULTS}/fits/{{dataset}}/{{model}}/{{seed}}.json",
     log:

@@ -131,3 +131,34 @@ rule paper_figure:
         "figure {wildcards.figure} of {params.paper}"
     script:
         "../scripts/paper_figure.py"
+
+
+if not GIVEN:
+
+    rule datasets:
+        input:
+            expand(rules.data.output.record, dataset=DATASETS),
+        output:
+            multiext(f"{RESULTS}/tables/datasets", ".csv", ".md", ".tex"),
+            report(
+                f"{RESULTS}/tables/datasets.html",
+                category="Data",
+                caption="../report/datasets.rst",
+                labels={"data": "table of all datasets"},
+            ),
+            f"{RESULTS}/plots/datasets.png",
+            report(
+                f"{RESULTS}/plots/datasets.svg",
+                category="Data",
+                caption="../report/datasets.rst",
+                labels={"data": "classes, columns and rows"},
+            ),
+        log:
+            f"{RESULTS}/logs/datasets.log",
+        localrule: True
+        params:
+            code=READERS,
+        message:
+            "summary of the datasets"
+        script:
+            "../scripts/datasets.py"

@@ -1,7 +1,14 @@
-"""Fetch and verify one dataset."""
+"""Fetch and verify one dataset, and say what it is."""
+
+import json
 
 from optree.bench.cli import reporting
-from optree.datasets import Dataset, fetch, save_table
+from optree.datasets import Dataset, facts, fetch, save_table
+from optree.datasets.files import write_whole
 
 with reporting(snakemake.log[0]):
-    save_table(fetch(Dataset(**snakemake.params.row), snakemake.params.mirror), snakemake.output[0])
+    dataset, asked = Dataset(**snakemake.params.row), snakemake.params
+    table = fetch(dataset, asked.mirror, lock_path=asked.lock, kept=asked.quarantine)
+    record = json.dumps(facts.record(table, dataset), indent=1, ensure_ascii=False)
+    write_whole(snakemake.output.record, f"{record}\n".encode())
+    save_table(table, snakemake.output.table)

@@ -1,0 +1,91 @@
+"""``python -m optree.datasets mirror DIR``: fill a mirror from the network, or from another mirror."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from optree.datasets.fill import Mirror, fill
+from optree.datasets.mirror import LOCK
+from optree.datasets.policy import Policy
+from optree.datasets.table import Dataset, read_table
+from optree.errors import OptreeError, choice
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        datasets = _chosen(asked, read_table(asked.table))
+        policy = Policy(timeout_seconds=asked.timeout, attempts=asked.attempts)
+        if asked.source and not asked.source.is_dir():
+            raise OptreeError(f"--from {asked.source}: not a directory")
+        return _fill(Mirror(asked.directory, asked.source, policy, asked.table.with_name(LOCK)), datasets)
+    except OptreeError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("error: interrupted; what is in the mirror is whole, and the next run goes on", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m optree.datasets", description=__doc__.replace("``", ""))
+    commands = parser.add_subparsers(dest="command", required=True)
+    mirror = commands.add_parser("mirror", help="fill a mirror; what is there and whole is not fetched again")
+    mirror.add_argument("directory", type=Path, metavar="DIR")
+    mirror.add_argument("names", nargs="*", metavar="NAME", help="datasets; all of the table if none is named")
+    mirror.add_argument("--configfile", type=Path, help="the datasets of a configuration")
+    mirror.add_argument("--from", dest="source", type=Path, metavar="DIR", help="another mirror, looked into first")
+    mirror.add_argument("--table", type=Path, default=Path("config/datasets.csv"), help="default: %(default)s")
+    mirror.add_argument("--timeout", type=float, default=Policy.timeout_seconds, help="seconds, default: %(default)g")
+    mirror.add_argument("--attempts", type=int, default=Policy.attempts, help="default: %(default)s")
+    return parser
+
+
+def _chosen(asked: argparse.Namespace, table: dict[str, Dataset]) -> list[Dataset]:
+    names = [*asked.names, *(_configured(asked.configfile) if asked.configfile else [])] or list(table)
+    for name in names:
+        if name not in table:
+            raise choice(f"{asked.table}: dataset", name, table)
+    return [table[name] for name in dict.fromkeys(names)]
+
+
+def _configured(path: Path) -> list[str]:
+    """The datasets that a configuration names."""
+    import yaml
+
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = [*config.get("experiments", []), *config.get("fits", [])]
+        named = [
+            *(name for entry in entries for name in entry["datasets"]),
+            *config.get("forests", {}).get("datasets", []),
+        ]
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise OptreeError(f"--configfile {path}: cannot be read ({error})") from error
+    return named
+
+
+def _fill(mirror: Mirror, datasets: Sequence[Dataset]) -> int:
+    from tqdm import tqdm
+
+    with tqdm(total=len(datasets), unit="dataset", disable=None) as bar:
+
+        def say(line: str) -> None:
+            bar.update()
+            tqdm.write(line, file=sys.stderr if line.startswith("error: ") else sys.stdout)
+
+        def announced() -> Iterator[Dataset]:
+            for dataset in datasets:
+                bar.set_postfix_str(dataset.name)
+                yield dataset
+
+        failures = fill(mirror, announced(), say)
+    print(f"{mirror.directory}: {len(datasets) - len(failures)} of {len(datasets)} datasets are there")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

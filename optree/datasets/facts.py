@@ -1,0 +1,96 @@
+"""What a table is like: its columns by kind, its classes, and what is odd in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optree.cells import ordered
+from optree.datasets.content import MISSING, RULES, Table
+from optree.datasets.table import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def facts(table: Table, dataset: Dataset) -> dict:
+    """The facts of a table, in plain types.
+
+    Returns
+    -------
+    dict
+        ``rows``; ``columns`` by kind: numbers, categories with two or more values, constant; ``classes``, rows of each,
+        in their order (empty if the target is a number); ``missing`` cells by column; ``identifiers``, columns that
+        differ in every row; ``duplicates``, rows that are there already, class included; ``contradictory`` rows, that
+        have another class than a row with the same features; ``best_accuracy``, the share of rows that the best
+        possible classifier gets right on them: of each set of rows with the same features the largest class, None if
+        the target is a number.
+    """
+    X, y = table.X, table.y
+    values = {name: X[name].nunique() for name in X}
+    missing = {name: int((X[name] == MISSING).sum()) for name in X if name not in table.numeric}
+    names = ordered(y.unique()) if dataset.classes else []
+    return {
+        "rows": len(X),
+        "features": len(values),
+        "columns": _kinds(table, values),
+        "classes": {name: int((y == name).sum()) for name in names},
+        "missing": {name: count for name, count in missing.items() if count},
+        "constant": [name for name in X if values[name] == 1],
+        "identifiers": [name for name in X if values[name] == len(X) and name not in table.numeric],
+        **_groups(X, y, bool(dataset.classes)),
+    }
+
+
+def _kinds(table: Table, values: dict[str, int]) -> dict[str, int]:
+    kinds = {"numeric": 0, "binary": 0, "categorical": 0, "constant": 0}
+    for name, count in values.items():
+        kinds["constant" if count == 1 else "numeric" if name in table.numeric else _arity(count)] += 1
+    return kinds
+
+
+def _arity(count: int) -> str:
+    return "binary" if count == 2 else "categorical"
+
+
+def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
+    """Duplicates, contradictions and what they cost.
+
+    Rows with the same features get the same number, column by column: a number below n and a code below n are one
+    number below n**2, which is numbered anew. Nothing is hashed away, so equal numbers are equal rows.
+    """
+    import pandas as pd
+
+    group = np.zeros(len(X), np.int64)
+    for name in X:
+        codes, found = pd.factorize(X[name])
+        group = pd.factorize(group * len(found) + codes)[0]
+    classes, found = pd.factorize(y)
+    both, first, count = np.unique(group * len(found) + classes, return_index=True, return_counts=True)
+    groups, start = np.unique(group[first], return_index=True)  # both is sorted, so its groups are together
+    largest, total = np.maximum.reduceat(count, start), np.add.reduceat(count, start)
+    mixed = np.diff([*start, len(both)]) > 1
+    return {
+        "duplicates": len(X) - len(both),
+        "contradictory": int(total[mixed].sum()),
+        "contradictory_duplicates": int(total[mixed].sum() - np.diff([*start, len(both)])[mixed].sum()),
+        "groups": len(groups),
+        "best_accuracy": float(largest.sum() / len(X)) if has_classes else None,
+    }
+
+
+def record(table: Table, dataset: Dataset) -> dict:
+    """All that is to be said of a dataset as it was fetched: where it is from, what is in it, rules for oddities."""
+    fields = ("source", "identifier", "version", "uci", "openml", "url", "file", "recipe", "drop")
+    return {
+        "dataset": dataset.name,
+        **{key: getattr(dataset, key) for key in fields},
+        "origin": table.origin,
+        "verified": table.verified,
+        "sha256": table.sha256(),
+        "target": str(table.y.name),
+        "numeric": table.numeric,
+        "facts": facts(table, dataset),
+        "rules": RULES,
+    }

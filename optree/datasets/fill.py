@@ -1,0 +1,85 @@
+"""Fill a mirror: a directory from which the workflow, on machines without a network, reads the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from optree.datasets import lock
+from optree.datasets.content import read_content
+from optree.datasets.fetch import fetch
+from optree.datasets.files import locked, quarantine, remove_leftovers, write_whole
+from optree.datasets.mirror import LOCK, table_path
+from optree.datasets.policy import Policy
+from optree.datasets.table import Dataset
+from optree.errors import OptreeError
+
+_LOCKS, QUARANTINE = ".locks", "quarantine"
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """What a mirror is filled with.
+
+    Attributes
+    ----------
+    directory : Path
+    source : Path or None
+        Another mirror, in which each dataset is looked for before it is downloaded.
+    policy : Policy
+    lock_path : Path or None
+        The lock file beside the table of datasets.
+    """
+
+    directory: Path
+    source: Path | None = None
+    policy: Policy = field(default_factory=Policy)
+    lock_path: Path | None = None
+
+    def fill(self, dataset: Dataset) -> str:
+        """Have the dataset in the mirror, verified; what was done for that, in words.
+
+        What is there and whole is kept. What is there and damaged goes to the quarantine and is fetched again. Others
+        who fill the same mirror wait meanwhile with this dataset, and then find it there.
+        """
+        if dataset.source == "builtin":
+            return "is generated and needs no mirror"
+        path = table_path(self.directory, dataset)
+        with locked(self.directory / _LOCKS / dataset.name):
+            remove_leftovers(path)
+            if self._there(dataset, path):
+                return "was there"
+            table = fetch(dataset, self.source, self.policy, self.lock_path, self.directory / QUARANTINE)
+            content = table.content()
+            write_whole(path, content)
+            lock.add(self.directory / LOCK, dataset, table)
+        return f"{len(content):,} bytes from {table.origin}; {table.verified}"
+
+    def _there(self, dataset: Dataset, path: Path) -> bool:
+        known = lock.read(self.directory / LOCK).get(dataset.name)
+        if not path.exists():
+            return False
+        try:
+            if known is None:
+                raise dataset.error(f"{path} is in no lock file")
+            table = read_content(path, dataset.resolved(known))
+            lock.compare(self.directory / LOCK, dataset, table, known)
+            lock.check(self.lock_path, dataset, table)
+        except OptreeError:
+            quarantine(self.directory / QUARANTINE, f"{dataset.name}.csv", path.read_bytes())
+            path.unlink()
+            return False
+        return True
+
+
+def fill(mirror: Mirror, datasets: Iterable[Dataset], say: Callable[[str], None]) -> list[str]:
+    """Fill a mirror with datasets, one after the other; the errors, a line each."""
+    failures = []
+    for dataset in datasets:
+        try:
+            say(f"{dataset.name}: {mirror.fill(dataset)}")
+        except OptreeError as error:
+            failures.append(str(error))
+            say(f"error: {error}")
+    return failures

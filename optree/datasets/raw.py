@@ -1,0 +1,106 @@
+"""The columns of a raw file: text with commas, semicolons, tabs or spaces, lines of LIBSVM, or ARFF."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from optree.datasets.table import Dataset
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The columns of a source, as it has them.
+
+    Attributes
+    ----------
+    names : sequence of str
+    columns : sequence of sequences
+        The cells of each column.
+    origin : str
+        Where they come from, in words.
+    target : str
+        The column that the source calls the target, if it does.
+    categorical : sequence of bool, optional
+        Which columns the source declares to hold categories.
+    """
+
+    names: Sequence[str]
+    columns: Sequence[Sequence]
+    origin: str
+    target: str = ""
+    categorical: Sequence[bool] | None = None
+
+    def text(self) -> bytes:
+        """All of it as CSV, to be looked at."""
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([self.names, *zip(*self.columns, strict=True)])
+        return text.getvalue().encode("utf-8", "replace")
+
+
+def parse(dataset: Dataset, where: str, content: bytes) -> Raw:
+    """The columns of the bytes found at ``where``, a path or an address."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise dataset.error(f"{where} is not UTF-8 text ({error})") from error
+    names, rows = _arff(dataset, where, text) if ".arff" in dataset.file else _delimited(dataset, where, text)
+    if not rows:
+        raise dataset.error(f"{where} has no rows")
+    return Raw(names, list(zip(*rows, strict=True)), where)
+
+
+def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list[str]]]:
+    """Names and rows of a text file with commas, semicolons or spaces; with a header if ``columns`` is empty.
+
+    In lines of LIBSVM, ``class 1:value 2:value ...`` with no value left out, the values are taken.
+    """
+    lines = [line for line in io.StringIO(text, newline=None) if line.strip()]  # at \n and \r, not at Unicode's
+    delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
+    if delimiter:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
+    else:
+        rows = [[_value(cell, place) for place, cell in enumerate(line.split())] for line in lines]
+    names = dataset.columns or (tuple(rows.pop(0)) if rows else ())
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise dataset.error(f"{where}, row {number}: expected {len(names)} columns, found {len(row)}")
+    return names, rows
+
+
+def _value(cell: str, place: int) -> str:
+    """What a cell holds: itself, or what follows ``place:``."""
+    return cell.removeprefix(f"{place}:") if place else cell
+
+
+def _arff(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list]]:
+    """Names and rows of an ARFF file."""
+    try:
+        import arff
+    except ModuleNotFoundError as error:
+        raise dataset.error(f"{where}: ARFF files need the package liac-arff, which comes with openml") from error
+    try:
+        content = arff.loads(text)
+    except arff.ArffException as error:
+        raise dataset.error(f"{where}: not an ARFF file ({error})") from error
+    return rename(dataset, [name for name, _ in content["attributes"]]), content["data"]
+
+
+def rename(dataset: Dataset, names: Sequence[str], target: str = "") -> Sequence[str]:
+    """The dataset's own ``columns`` for those of a source that names them: target by name, features by position.
+
+    The class may stand elsewhere than in the raw file, so the target is looked for by its name, upper or lower case, or
+    by the name ``target`` that the source itself gives it.
+    """
+    if not dataset.columns:
+        return names
+    if len(names) != len(dataset.columns):
+        raise dataset.error(f"columns: expected {len(dataset.columns)}, found {len(names)}: {', '.join(names)}")
+    for wanted in (dataset.target, target):
+        is_target = [name.casefold() == wanted.casefold() for name in names]
+        if is_target.count(True) == 1:
+            features = (name for name in dataset.columns if name != dataset.target)
+            return [dataset.target if found else next(features) for found in is_target]
+    return dataset.columns

@@ -1,0 +1,62 @@
+"""What papers do to rows before they use them, by names that a row of the table of datasets can give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+
+from optree.cells import is_missing
+from optree.datasets.table import DEFAULT, Dataset
+from optree.errors import choice
+
+Columns = Mapping[str, Sequence]
+
+
+def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
+    """The columns with the rows that the dataset's recipes keep.
+
+    Raises
+    ------
+    OptreeError
+        If a recipe has no such name.
+    """
+    for recipe in dataset.recipe:
+        name, _, value = recipe.partition(":")
+        if name not in RECIPES:
+            raise choice(f"dataset {dataset.name}: recipe", recipe, RECIPES)
+        if name == "without" and (dataset.target == DEFAULT or dataset.target not in columns):
+            raise choice(f"dataset {dataset.name}: recipe {recipe}: column", dataset.target, columns)
+        keep = RECIPES[name](dataset, columns, value)
+        columns = {key: list(compress(cells, keep)) for key, cells in columns.items()}
+    return dict(columns)
+
+
+def _features(dataset: Dataset, columns: Columns) -> list[Sequence]:
+    return [cells for name, cells in columns.items() if name not in (dataset.target, *dataset.drop)]
+
+
+def _complete(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
+    """Rows in which nothing is missing."""
+    features = _features(dataset, columns)
+    return [
+        not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in row)
+        for row in zip(*features, strict=True)
+    ]
+
+
+def _answered(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
+    """Rows in which not every feature is -9, which is how FICO's HELOC file says that there is no record."""
+    features = _features(dataset, columns)
+    return [any(str(cell).strip() not in ("-9", "-9.0") for cell in row) for row in zip(*features, strict=True)]
+
+
+def _without(dataset: Dataset, columns: Columns, value: str) -> list[bool]:
+    """Rows of another class than ``value``."""
+    return [str(cell).strip() != value for cell in columns[dataset.target]]
+
+
+RECIPES: dict[str, Callable[[Dataset, Columns, str], list[bool]]] = {
+    "complete": _complete,
+    "answered": _answered,
+    "without": _without,
+}
