@@ -20,7 +20,8 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.result import Outcome
-from optree.solvers.interval_search import DEEPEST, Cut, Rows, Search
+from optree.solvers.cut_rows import Cut, Rows
+from optree.solvers.interval_search import DEEPEST, Search
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
@@ -61,7 +62,9 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
     """Search depth after depth. ``seed`` is not used: nothing is drawn."""
     problem, objective = task.problem, task.objective
     if objective.max_depth > DEEPEST:
-        raise OptreeError(f"solver allthresholds: max_depth = {objective.max_depth} is not accepted; give 0 to {DEEPEST}")
+        raise OptreeError(
+            f"solver allthresholds: max_depth = {objective.max_depth} is not accepted; give 0 to {DEEPEST}"
+        )
     if threads < 1:
         raise OptreeError(f"solver allthresholds: threads = {threads} is not accepted; give a whole number >= 1")
     kept = np.flatnonzero(problem.weights)
@@ -70,7 +73,9 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
     rows = Rows(chains.X, problem.y[kept], len(problem.classes), problem.weights[kept], least)
     leaves = task.scale.penalty if objective.penalty == "leaf" else 0  # one more leaf than splits
     task.clock.prepared()
-    search = Search(rows, task.scale, objective.max_depth, least, task.clock, lambda *at: task.trace.add(*(c + leaves for c in at)))
+    search = Search(
+        rows, task.scale, objective.max_depth, least, task.clock, lambda *at: task.trace.add(*(c + leaves for c in at))
+    )
     status = search.run(threads)
     task.clock.searched()
     tree = _tree(problem, chains, rows, search.tree())

@@ -10,99 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import NamedTuple
 
 import numpy as np
 
 from optree.budget import Clock, Pace
 from optree.objective import Scale
+from optree.solvers.cut_rows import Cut, Rows
 from optree.solvers.kernels import cut_search as kernel
-from optree.solvers.kernels.cut_nodes import FRAME, ITERATIONS, LEVEL, Machine, Sample
+from optree.solvers.kernels.cut_nodes import FRAME, ITERATIONS, LEVEL, Machine
 from optree.solvers.kernels.intervals import INFINITE, INTERVAL, POOL, Pool, Rules
 from optree.solvers.kernels.many_cuts import LANES
-from optree.solvers.presort import presort
 
 DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals that wait, more than columns
-
-
-class Cut(NamedTuple):
-    """A split: rows up to value number ``low`` of a column go left, those from number ``high`` on right.
-
-    Parts are cuts, or None for a leaf.
-    """
-
-    feature: int
-    low: int
-    high: int
-    left: Cut | None
-    right: Cut | None
-
-
-class Rows:
-    """Rows as the search takes them.
-
-    Parameters
-    ----------
-    X : float64[n, p]
-    y : int64[n]
-    classes : int
-    weight : int64[n]
-        Positive.
-    least : int
-        Rows in a leaf.
-
-    Attributes
-    ----------
-    packed : uint64[p, n']
-        Equal rows are merged, if there is no least number of them.
-    level : float64[sum of distinct values]
-        The values, column after column; those of column j from ``first_level[j]`` on.
-    """
-
-    def __init__(self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, least: int = 1):
-        unit = (weight == 1).all()
-        data = presort(
-            np.ascontiguousarray(X, np.float64), y, classes, None if unit else weight.astype(float), merge=least == 1
-        )
-        packed, rows = data.packed, data.packed.shape[1]
-        row = (packed & data.row_mask) >> data.row_shift
-        self.packed = packed >> data.rank_shift << np.uint64(32) | row
-        self.level, self.first_level = data.level, data.first_level
-        self.label = np.empty(rows, np.int32)
-        self.label[row[0].astype(np.int64)] = packed[0] & np.uint64((1 << int(data.row_shift)) - 1)
-        self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)
-        self.classes, self.total = max(2, classes), int(self.weight.sum())
-        self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32))
-
-    @property
-    def kind(self) -> np.dtype:
-        """The smallest type that holds the weight of all rows, or of its negative."""
-        return next(kind for kind in map(np.dtype, ("i2", "i4", "i8")) if self.total <= np.iinfo(kind).max)
-
-    def leaf(self, rows: np.ndarray) -> int:
-        """The weight of all classes but the heaviest."""
-        by_class = np.bincount(self.label[rows], self.weight[rows], self.classes)
-        return int(by_class.sum() - by_class.max())
-
-    def stump(self, rows: np.ndarray, scale: Scale, least: int) -> tuple[int, Cut | None]:
-        """The best tree of at most one split: its cost, and the split; the first of equals, a leaf before any."""
-        best, cut, label, weight = scale.error * self.leaf(rows), None, self.label[rows], self.weight[rows]
-        for feature in range(self.sample.features):
-            values, place = np.unique(self.sample.rank[feature, rows], return_inverse=True)
-            if len(values) == 1:
-                continue
-            shape = len(values), self.classes
-            counts = np.bincount(place * self.classes + label, weight, len(values) * self.classes).reshape(shape)
-            left, n_left = counts.cumsum(axis=0), np.bincount(place).cumsum()
-            kept = left.max(axis=1) + (left[-1] - left).max(axis=1)
-            enough = np.minimum(n_left, len(rows) - n_left) >= least
-            kept = np.where(enough, kept, -1)[:-1]
-            at = int(kept.argmax())
-            cost = scale.error * int(left[-1].sum() - kept[at]) + scale.penalty
-            if kept[at] >= 0 and cost < best:
-                best, cut = cost, Cut(feature, int(values[at]), int(values[at + 1]), None, None)
-        return best, cut
 
 
 def _new_machine(rows: Rows, depth: int, general: bool | None) -> Machine:
@@ -168,7 +88,9 @@ class Search:
         Of the best tree found; of all trees.
     """
 
-    def __init__(self, rows: Rows, scale: Scale, depth: int, least: int, clock: Clock, note: Callable[[int, int], None]):
+    def __init__(
+        self, rows: Rows, scale: Scale, depth: int, least: int, clock: Clock, note: Callable[[int, int], None]
+    ):
         n = rows.packed.shape[1]
         self.rows, self.scale, self.least, self.clock, self._note = rows, scale, least, clock, note
         self.depth = max(0, min(depth, n - 1)) if 2 * least <= n else 0
@@ -196,7 +118,6 @@ class Search:
 
     def _shallow(self) -> None:
         """At most one split, which needs no search."""
-        self._sort_out(_new_machine(self.rows, 0, self.general), 0)
         if self.depth:
             self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.least)
             self._tree = 1, self._tree[1]
@@ -274,18 +195,47 @@ class Search:
                 if code == kernel.COMPLETE:
                     return
 
+    def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
+        """Let threads take the root's cuts, one after another; each settles what it found, and takes the next."""
+        for _ in range(threads - len(self._machines)):
+            self._machines.append(_new_machine(self.rows, self.depth, self.general))
+            self._sort_out(self._machines[-1], self.depth)
+        for machine in self._machines[1:]:
+            self._place(machine, rules.depth)
+            machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
+        turn, busy = threading.Condition(), set()
+
+        def work(number: int) -> None:
+            machine, pace = self._machines[number], Pace(self.clock, self.iterations)
+            while self.status is None:
+                with turn:
+                    busy.discard(number)
+                    if self._step(rules, pool, machine, 0, True) == kernel.COMPLETE:
+                        turn.notify_all()
+                        if not busy:
+                            return
+                        turn.wait(0.1)  # for what others find
+                        continue
+                    busy.add(number)
+                    turn.notify_all()
+                    self._tell(pool, rules.depth)
+                while (
+                    self.status is None
+                    and self._step(rules, pool, machine, pace.next(self.iterations), False) == kernel.MORE
+                ):
+                    self.status = self.status or self.clock.limit(self.iterations)
+
+        with ThreadPoolExecutor(threads) as pool_of_threads:
+            futures = [pool_of_threads.submit(work, number) for number in range(threads)]
+            try:
+                while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
+                    pass
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self.status = "interrupted"  # for the threads, which end with their slice
+                raise
+
     def tree(self) -> Cut | None:
         """The best tree found; None for a leaf."""
-        depth, splits = self._tree
-        return self._read(np.arange(len(self.rows.label)), depth, splits)
-
-    def _read(self, rows: np.ndarray, depth: int, splits: np.ndarray) -> Cut | None:
-        """A tree of a depth from its splits, node, left part, right part; the last ones are found again."""
-        if depth < 2:
-            return self.rows.stump(rows, self.scale, self.least)[1] if depth else None
-        feature, low, high = map(int, splits[0])
-        if feature < 0:
-            return None
-        left, size = self.rows.sample.rank[feature, rows] <= low, 2 ** (depth - 2) - 1
-        parts = (rows[left], splits[1 : 1 + size]), (rows[~left], splits[1 + size : 1 + 2 * size])
-        return Cut(feature, low, high, *(self._read(part, depth - 1, below) for part, below in parts))
+        return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.least)

@@ -97,7 +97,7 @@ def next_cut(sample, rules, machine, level, known, queue, general):
 @njit(**INNER)
 def keep(machine, level):
     """Keep what the level below has found for the side that was asked for."""
-    frame, below, side = machine.frame[level], machine.known[level - 1], machine.frame[level]["phase"] - LEFT
+    below, side = machine.known[level - 1], machine.frame[level]["phase"] - LEFT
     machine.cost[level, side] = below["cost"]
     machine.low[level, side] = max(machine.low[level, side], below["lower"])
     part, tree = machine.parts[level, side], machine.tree[level - 1]
