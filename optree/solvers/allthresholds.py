@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.budget import Clock
 from optree.errors import OptreeError
-from optree.problem import Problem
-from optree.result import Outcome
+from optree.objective import Objective, Scale
+from optree.result import Outcome, Trace
 from optree.solvers.cut_rows import Cut, Rows
 from optree.solvers.interval_search import DEEPEST, Search
 from optree.solvers.spec import Parameter, Solver, Task
@@ -71,25 +72,33 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
     chains = Chains(problem.codes[kept])
     least = objective.min_samples_leaf
     rows = Rows(chains.X, problem.y[kept], len(problem.classes), problem.weights[kept], least)
-    leaves = task.scale.penalty if objective.penalty == "leaf" else 0  # one more leaf than splits
     task.clock.prepared()
-    search = Search(
-        rows, task.scale, objective.max_depth, least, task.clock, lambda *at: task.trace.add(*(c + leaves for c in at))
-    )
-    status = search.run(threads)
-    task.clock.searched()
-    tree = _tree(problem, chains, rows, search.tree())
-    return Outcome(tree, search.lower + leaves, status, {"iterations": search.iterations})
+    best, *rest = search(rows, objective, task.scale, task.clock, task.trace, threads)
 
-
-def _tree(problem: Problem, chains: Chains, rows: Rows, best: Cut | None) -> Tree:
     def choose(numbers: np.ndarray, cut: Cut | None) -> tuple[int, list]:
         if cut is None:
             return LEAF, []
-        low, high = (rows.level[rows.first_level[cut.feature] + rank] for rank in (cut.low, cut.high))
-        return chains.feature(cut.feature, low, high), [cut.left, cut.right]
+        return chains.feature(cut.feature, *rows.values(cut)), [cut.left, cut.right]
 
-    return Tree.grow(problem, choose, best)
+    return Outcome(Tree.grow(problem, choose, best), *rest)
+
+
+def search(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, threads: int = 1
+) -> tuple[Cut | None, int, str, dict[str, int]]:
+    """The best tree of some rows (None for a leaf), lower bound, status and counters."""
+    leaf = scale.penalty if objective.penalty == "leaf" else 0  # a tree has one leaf more than splits
+    found = Search(
+        rows,
+        scale,
+        objective.max_depth,
+        objective.min_samples_leaf,
+        clock,
+        lambda cost, lower: trace.add(cost + leaf, lower + leaf),
+    )
+    status = found.run(threads)
+    clock.searched()
+    return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}
 
 
 SOLVER = Solver(

@@ -62,6 +62,16 @@ class Rows:
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32))
 
     @property
+    def cuts(self) -> int:
+        """How many cuts there are, in all columns."""
+        return len(self.level) - self.sample.features
+
+    def values(self, cut: Cut) -> tuple[float, float]:
+        """The values next to a cut."""
+        column = self.level[self.first_level[cut.feature] :]
+        return float(column[cut.low]), float(column[cut.high])
+
+    @property
     def kind(self) -> np.dtype:
         """The smallest type that holds the weight of all rows, or of its negative."""
         return next(kind for kind in map(np.dtype, ("i2", "i4", "i8")) if self.total <= np.iinfo(kind).max)
@@ -72,7 +82,7 @@ class Rows:
         return int(by_class.sum() - by_class.max())
 
     def stump(self, rows: np.ndarray, scale: Scale, least: int) -> tuple[int, Cut | None]:
-        """The best tree of at most one split: its cost, and the split; a leaf rather than a split that costs as much."""
+        """The best tree of at most one split: its cost, and the split; a leaf rather than one that costs as much."""
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)

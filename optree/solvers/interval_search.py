@@ -18,14 +18,14 @@ from optree.objective import Scale
 from optree.solvers.cut_rows import Cut, Rows
 from optree.solvers.kernels import cut_search as kernel
 from optree.solvers.kernels.cut_nodes import FRAME, ITERATIONS, LEVEL, Machine
-from optree.solvers.kernels.intervals import INFINITE, INTERVAL, POOL, Pool, Rules
+from optree.solvers.kernels.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.kernels.many_cuts import LANES
 
 DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals that wait, more than columns
 
 
-def _new_machine(rows: Rows, depth: int, general: bool | None) -> Machine:
+def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Machine:
     """Scratch memory for trees of a depth; levels that are never used stay untouched, and take none."""
     (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
     splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
@@ -62,7 +62,7 @@ def _new_machine(rows: Rows, depth: int, general: bool | None) -> Machine:
         rows=np.zeros(2 * LANES, kind),
         best=np.zeros(8 * LANES, kind),
         counts=np.zeros(4 * LANES * classes if general else 0, kind),
-        sums=np.empty(4 * LANES * n if general else 0, kind),
+        sums=np.empty((4 if least > 1 else 2) * LANES * n if general else 0, kind),
         state=np.zeros(2, np.int64),
     )
 
@@ -135,7 +135,7 @@ class Search:
         each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
         self.status = self.clock.limit(0, p * n * each / 2**20)
         if not self.status:
-            self._machines.append(_new_machine(self.rows, self.depth, self.general))
+            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
             self._sort_out(self._machines[0], self.depth)
         return self.status
 
@@ -198,7 +198,7 @@ class Search:
     def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
         """Let threads take the root's cuts, one after another; each settles what it found, and takes the next."""
         for _ in range(threads - len(self._machines)):
-            self._machines.append(_new_machine(self.rows, self.depth, self.general))
+            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
             self._sort_out(self._machines[-1], self.depth)
         for machine in self._machines[1:]:
             self._place(machine, rules.depth)
