@@ -5,4 +5,4 @@ from optree.bench.cli import reporting
 
 with reporting(snakemake.log[0]):
     table = fits.frame(fits.collect(snakemake.input, snakemake.output.records))
-    table.drop(columns=["staged", "trials", "surface"]).to_csv(snakemake.output.fits, index=False)
+    table.drop(columns=["staged", "trials", "surface", "tree"]).to_csv(snakemake.output.fits, index=False)
