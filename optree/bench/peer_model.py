@@ -1,7 +1,7 @@
 """A peer as an estimator of tables as they are: for peers that split columns of numbers at any threshold.
 
-It searches in an environment of its own, as a child under limits, as in :mod:`optree.bench.peer`; its tree is rebuilt on
-the rows, and what it claims of that is checked.
+It searches in an environment of its own, as a child under limits, as in :mod:`optree.bench.peer`; its tree is rebuilt
+on the rows, and what it claims of that is checked.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         )
     data = pd.DataFrame(rows, columns=["dataset", "depth", "Quant-BnB", *_MODELS, "verdict"])
     notes = (
-        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier; contree: ConTree; DPDT with 16 leaves "
-        "of CART at each level, with 8 at depth 4. A limit in brackets ended a search: its accuracy is not proven best.",
+        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier; contree: ConTree; DPDT with 16 "
+        "leaves of CART at each level, 8 at depth 4. A limit in brackets ended a search: nothing is proven.",
     )
     disagree = int(data["verdict"].str.contains("disagree|below").sum())
     result = f"{len(data)} rows; {disagree} of them contradict a printed number or another proof."
@@ -95,7 +95,7 @@ def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         if len(part)
     ]
     notes = (
-        "Processor seconds of the whole call, one thread, median of up to five; ratio: ConTree's to ours, where both end.",
+        "Processor seconds of the whole call, one thread, median of up to five; ratio: ConTree's to ours, both proven.",
     )
     return Table(
         "All thresholds: seconds", data, shown, notes, "Geometric means of the ratio: " + "; ".join(means) + "."
@@ -121,9 +121,7 @@ def thresholds(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
     shown = data.copy()
     for name in ["all, %", *cuts]:
         shown[name] = [f"{value:.2f}" if pd.notna(value) else "" for value in data[name]]
-    notes = (
-        "Points of accuracy on the training rows that the best tree over so many quantile thresholds of each column loses.",
-    )
+    notes = ("Points of training accuracy that the best tree over so many quantile thresholds of a column loses.",)
     data.columns = shown.columns = [f"{name} lost" if isinstance(name, int) else name for name in data.columns]
     return Table("All thresholds: what few of them cost", data, shown.astype(str), notes)
 
