@@ -4,8 +4,7 @@ A node of two levels is searched by `cut_lanes.py`, many cuts at a time. With mo
 both of its sides, which are nodes of a level less, each asked for a tree below a budget. A budget has *slack*: with h
 what half of the interval around the cut costs, the left side is asked for what may still be of use, and h more, and so
 is the right side. Without slack a side that is refused is known to cost just too much, and the cuts next to it have to
-be looked at as well; with it, a little more work tells that about a whole interval. (It takes a fifth of the time on
-hard data.)
+be looked at as well; with it, a little more work tells that about a whole interval.
 
 Bounds and their proofs: `intervals.py`. Complexity: at most 1 + (p n)^(depth - 2) nodes of two levels, p columns of n
 rows, each with O(p n) steps of O(p n); in practice tens or hundreds of cuts of a node are looked at.
@@ -29,7 +28,7 @@ NEXT, LEFT, RIGHT = range(3)  # phases of a node: to take a cut, or a side of on
 
 
 @njit(**INNER)
-def open_node(sample, rules, machine, level, start, size, side, budget, pool_known, queue, tree, general):
+def open_node(sample, rules, machine, level, start, size, side, budget, known, queue, tree, general):
     """Begin the search for the best tree of a node that costs less than a budget."""
     frame, total = machine.frame[level], machine.total[level]
     frame["start"], frame["size"], frame["side"], frame["phase"] = start, size, side, NEXT
@@ -44,15 +43,15 @@ def open_node(sample, rules, machine, level, start, size, side, budget, pool_kno
         weight += total[k]
         most = max(most, total[k])
     leaf = rules.error * (weight - most)
-    pool_known["head"] = pool_known["tail"] = 0
-    pool_known["cost"] = leaf if leaf < budget else INFINITE
-    pool_known["limit"], pool_known["lower"] = min(leaf, budget), leaf
+    known["head"] = known["tail"] = 0
+    known["cost"] = leaf if leaf < budget else INFINITE
+    known["limit"], known["lower"] = min(leaf, budget), leaf
     tree[0, 0] = -1
     base = np.int64(rules.base if level == rules.depth else 0)
     for feature in range(sample.features):
         n_cuts = machine.cuts[level, side, feature]
         cuts = weights_of(machine, level, feature)
-        push(rules, pool_known, queue, cuts, feature, -1, n_cuts, (np.int64(0), base), (base, np.int64(0)))
+        push(rules, known, queue, cuts, feature, -1, n_cuts, (np.int64(0), base), (base, np.int64(0)))
 
 
 @njit(**INNER)
