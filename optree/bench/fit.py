@@ -200,7 +200,8 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
         "status": getattr(model, "status_", "heuristic"),
         "counters": getattr(model, "counters_", {}),
         "size": _size(model),
-        "seconds": {name: told[name] for name in ("wall", "processor")},
+        "seconds": {"search": getattr(model, "search_seconds_", None)}
+        | {name: told[name] for name in ("wall", "processor")},
         "memory_mib": {"before": 0.0 if peer else before, "peak": told["peak"]},
         "staged": _staged(model, X[test], y[test]) if fit.staged else [],
         "trials": trials,

@@ -15,7 +15,7 @@ from optree.errors import OptreeError, choice
 
 _COLUMNS = [
     *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
-    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds"),
+    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds", "search_seconds"),
     *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface", "tree"),
 ]
 
@@ -91,6 +91,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
             "depth": record["size"]["depth"],
             "seconds": record["seconds"]["wall"],
             "processor_seconds": record["seconds"]["processor"],
+            "search_seconds": record["seconds"].get("search"),
             "memory_before_mib": record["memory_mib"]["before"],
             "memory_peak_mib": record["memory_mib"]["peak"],
             "cpu": record["environment"]["cpu"],
