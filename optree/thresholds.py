@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.encoding import Column
+from optree.cells import read_columns, read_numbers, read_texts
+from optree.cuts import between
+from optree.encoding import Column, Encoder
 from optree.problem import Feature
 
 NONE, RIGHT, LEFT = range(3)  # where missing values go; NONE: there were none, and later ones go right
@@ -97,6 +99,58 @@ class ThresholdEncoder:
     @classmethod
     def from_dict(cls, data: dict) -> ThresholdEncoder:
         return cls(data["names"], list(zip(data["column"], data["cut"], data["missing"], strict=True)))
+
+
+class SparseEncoder(Encoder):
+    """Knows of numeric columns no cut points but those of a tree, once :meth:`cut` has told it.
+
+    A search over all cuts takes columns of numbers, and gives back the few thresholds that it uses.
+    """
+
+    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels) -> Column | None:
+        if categorical:
+            return super()._fit_column(name, values, categorical, labels)
+        numbers = read_numbers(name, values)
+        return Column(name, "thresholds", ()) if numbers.min() < numbers.max() else None
+
+    def numbers(self, X) -> np.ndarray:
+        """Columns of which every cut is a feature: numbers, and 0 or 1 for each category. float64[n, p']."""
+        table, blocks = read_columns(X, self.names_), []
+        for column in self.columns_:
+            values = table[column.name]
+            if column.is_numeric:
+                blocks.append(read_numbers(column.name, values)[:, None])
+            else:
+                blocks.append(column.codes(read_texts(column.name, values), self.spec))
+        self._width = [block.shape[1] for block in blocks]
+        return np.hstack(blocks).astype(np.float64, copy=False)
+
+    def cut(self, cuts: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:
+        """Keep these cuts: a column of :meth:`numbers`, and the neighbouring values. At least one is kept.
+
+        Returns
+        -------
+        list of (int, bool)
+            The feature of each, and whether it holds below the cut.
+        """
+        owner = np.repeat(np.arange(len(self._width)), self._width)
+        columns = self.columns_
+        used: list[set[float]] = [set() for _ in columns]
+        for column, low, high in cuts:
+            used[owner[column]].add(between(low, high))
+        numeric = [column.is_numeric for column in columns]
+        self.columns_ = [
+            Column(column.name, column.form, tuple(sorted(points))) if is_number else column
+            for column, points, is_number in zip(columns, used, numeric, strict=True)
+        ]
+        size = [len(column.features(self.spec.drop)) for column in self.columns_]
+        first, start = np.cumsum([0, *size]), np.cumsum([0, *self._width])
+        found = []
+        for column, low, high in cuts:
+            number = owner[column]
+            at = self.columns_[number].parts.index(between(low, high)) if numeric[number] else column - start[number]
+            found.append((int(first[number] + at), numeric[number]))
+        return found
 
 
 def _feature(name: str, cut: float, missing: int) -> Feature:

@@ -153,6 +153,20 @@ def test_sizes_are_swept_and_drawn(monkeypatch, tmp_path):
     assert size.slope(table) == pytest.approx(1)
 
 
+def test_all_thresholds_are_swept_and_drawn(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    script = importlib.import_module("all_thresholds")
+    monkeypatch.setattr(script, "USUAL", 200)
+    table, picture = tmp_path / "all.csv", tmp_path / "all.svg"
+    sizes = ["--rows", "100", "200", "--values", "80", "150"]
+    script.main(["--out", str(table), "--plot", str(picture), "--seeds", "1", *sizes])
+    with open(table) as file:
+        found = list(csv.DictReader(file))
+    assert len(found) == 2 * 4 * 2
+    assert {(row["status"], row["solver"]) for row in found} == {("optimal", "allthresholds")}
+    assert picture.stat().st_size > 1000
+
+
 def test_repeated_rows_are_the_same_problem():
     sys.path.insert(0, str(ROOT / "benchmarks"))
     size = importlib.import_module("size")

@@ -12,21 +12,26 @@ import gc
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from optree.bench import environment, models, schema
 from optree.bench.cli import reporting
+from optree.bench.entries import REPEAT_SECONDS
 from optree.bench.splits import test_rows
 from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
 from optree.errors import OptreeError
+from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")
 _WARM_UP_ROWS = 500
 _GRID = 100
+_SMALL = 31  # nodes of a tree that is kept
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class Fit:
         Keep the test score after each stage of boosting.
     train_rows, test_rows : int or None
         The most rows that are trained on, and that are tested (or validated) on; more are drawn from by the seed.
+    repeats : int
+        How often it is fitted at most; no more once 10 seconds are spent. Seconds are those of the median.
     """
 
     dataset: str
@@ -64,6 +71,7 @@ class Fit:
     staged: bool = False
     train_rows: int | None = None
     test_rows: int | None = None
+    repeats: int = 1
 
     @property
     def seed(self) -> int:
@@ -134,7 +142,7 @@ def _staged(model, X: np.ndarray, y: np.ndarray) -> list[float]:
 
 def _surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
     """Of two columns and few classes: the predicted class, a digit, of the points of a grid, row by row from below."""
-    if X.shape[1] != 2 or y.dtype.kind == "f" or y.max() > 9:
+    if X.shape[1] != 2 or y.dtype.kind == "f" or y.max() > 9 or getattr(model, "tree_", True) is None:
         return []
     x, rows = (np.linspace(X[:, j].min(), X[:, j].max(), _GRID) for j in range(2))
     predicted = model.predict(np.column_stack([np.tile(x, _GRID), np.repeat(rows, _GRID)]))
@@ -150,7 +158,30 @@ def _size(model) -> dict:
     return {"splits": splits, "depth": int(getattr(tree, "depth", None) or getattr(tree, "max_depth", 0))}
 
 
-def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset) -> dict:
+def _tree(model) -> dict | None:
+    """A small tree of ours."""
+    tree = getattr(model, "tree_", None)
+    return tree.to_dict() if isinstance(tree, Tree) and tree.n_nodes <= _SMALL else None
+
+
+def _score(model, X: np.ndarray, y: np.ndarray) -> float | None:
+    score = model.score(X, y)
+    return None if score is None else float(score)
+
+
+def _fitted(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tuple[object, dict]:
+    """A fitted model, and the seconds and MiB that it took, unless it tells them itself."""
+    spent: list[tuple[float, float]] = []
+    while len(spent) < repeats and sum(wall for wall, _ in spent) < REPEAT_SECONDS:
+        model = make()
+        wall, processor = time.perf_counter(), time.process_time()
+        model.fit(X, y)
+        spent.append((time.perf_counter() - wall, time.process_time() - processor))
+    wall, processor = sorted(spent)[(len(spent) - 1) // 2]
+    return model, getattr(model, "told_", {"wall": wall, "processor": processor, "peak": peak_rss_mib()})
+
+
+def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | None = None) -> dict:
     """Fit, and return the record.
 
     Parameters
@@ -159,35 +190,39 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset) -> dict:
     X : float64[n, p]
     y : array of shape (n,)
     dataset : Dataset
+    places : dict, optional
+        For peers: the ``folder`` of all, and the ``markers`` of their environments.
     """
-    test = held_out(y, fit, dataset)
+    test, make = held_out(y, fit, dataset), partial(models.make, fit.estimator, seed=fit.seed)
     train = at_most(~test, fit.train_rows, fit.seed)
+    peer = fit.estimator == "Peer"
+    own = {"repeats": fit.repeats, **(places or {})} if peer else {}
     some = np.random.RandomState(0).permutation(np.flatnonzero(train))[:_WARM_UP_ROWS]
     small = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
-    models.make(fit.estimator, fit.parameters | small, fit.seed).fit(X[some], y[some])  # compiles, or loads
+    if not peer:  # which warms up by itself
+        make(fit.parameters | small).fit(X[some], y[some])  # compiles, or loads
     trials = _trials(fit, X, y, train, test) if fit.space else []
     test = at_most(test, fit.test_rows, fit.seed)
-    model = models.make(fit.estimator, fit.parameters, fit.seed)
     rows, target = (X, y) if train.all() else (X[train], y[train])
     forget()
     before = rss_mib()
-    wall, processor = time.perf_counter(), time.process_time()
-    model.fit(rows, target)
-    wall, processor, peak = time.perf_counter() - wall, time.process_time() - processor, peak_rss_mib()
+    model, told = _fitted(partial(make, fit.parameters | own), rows, target, 1 if peer else fit.repeats)
     return {
         "fit": asdict(fit),
         "data": {"rows": len(X), "features": X.shape[1], "classes": dataset.classes, "sha256": list(dataset.sha256)},
         "rows_train": len(rows),
-        "train": float(model.score(rows, target)),
-        "test": float(model.score(X[test], y[test])) if test.any() else None,
+        "train": _score(model, rows, target),
+        "test": _score(model, X[test], y[test]) if test.any() else None,
         "status": getattr(model, "status_", "heuristic"),
         "counters": getattr(model, "counters_", {}),
         "size": _size(model),
-        "seconds": {"wall": wall, "processor": processor},
-        "memory_mib": {"before": before, "peak": peak},
+        "seconds": {"search": getattr(model, "search_seconds_", None)}
+        | {name: told[name] for name in ("wall", "processor")},
+        "memory_mib": {"before": 0.0 if peer else before, "peak": told["peak"]},
         "staged": _staged(model, X[test], y[test]) if fit.staged else [],
         "trials": trials,
         "surface": _surface(model, X, y),
+        "tree": _tree(model),
         "environment": environment.describe([], environment.code_digest()),
     }
 
@@ -224,12 +259,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("record", help="the record to write (.json)")
     parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fit.Fit")
     parser.add_argument("--dataset", required=True, help="the dataset's row, as JSON")
+    parser.add_argument("--peers", default="workflow/peers", help="the folder of all peers")
+    parser.add_argument("--markers", default=".peers", help="the folder with the peers' environments")
     parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
     options = parser.parse_args(arguments)
     with reporting(options.log):
         row = json.loads(options.dataset)
         dataset = Dataset(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-        write(do(Fit(**json.loads(options.fit)), *numbers(options.table, dataset), dataset), options.record)
+        places = {"folder": options.peers, "markers": options.markers}
+        write(do(Fit(**json.loads(options.fit)), *numbers(options.table, dataset), dataset, places), options.record)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from optree.errors import OptreeError, choice
 
 _COLUMNS = [
     *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
-    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds"),
-    *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface"),
+    *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds", "search_seconds"),
+    *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface", "tree"),
 ]
 
 
-def plan(config: Mapping, datasets) -> list[Fit]:
+def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
     """The fits, each once, in the order of the configuration.
 
     Parameters
@@ -29,6 +29,8 @@ def plan(config: Mapping, datasets) -> list[Fit]:
         A configuration that its schema has accepted.
     datasets : collection of str
         The names in the datasets table.
+    peers : mapping, optional
+        All peers, by name.
 
     Raises
     ------
@@ -38,6 +40,7 @@ def plan(config: Mapping, datasets) -> list[Fit]:
     defined = config.get("models", {})
     for name, fields in defined.items():
         models.check(name, fields)
+        models.check_peers(name, fields, peers or {})
     planned: dict[tuple, Fit] = {}
     for number, entry in enumerate(config.get("fits", [])):
         where = f"config: fits[{number}]"
@@ -89,6 +92,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
             "depth": record["size"]["depth"],
             "seconds": record["seconds"]["wall"],
             "processor_seconds": record["seconds"]["processor"],
+            "search_seconds": record["seconds"].get("search"),
             "memory_before_mib": record["memory_mib"]["before"],
             "memory_peak_mib": record["memory_mib"]["peak"],
             "cpu": record["environment"]["cpu"],
@@ -96,6 +100,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
             "staged": record["staged"],
             "trials": record["trials"],
             "surface": record["surface"],
+            "tree": record["tree"],
         }
         for record in records
     ]

@@ -74,13 +74,26 @@ def _scikit_learns(name: str):
     return load
 
 
-_OURS = ("DPDTreeClassifier", "DPDTreeRegressor", "DPDTGradientBoostingClassifier", "DPDTGradientBoostingRegressor")
+def _peer():
+    from optree.bench.peer_model import PeerModel
+
+    return PeerModel
+
+
+_OURS = (
+    "OptimalTreeClassifier",
+    "DPDTreeClassifier",
+    "DPDTreeRegressor",
+    "DPDTGradientBoostingClassifier",
+    "DPDTGradientBoostingRegressor",
+)
 _THEIRS = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 # Name -> what gives the class, so that a job imports what it fits and nothing else.
 ESTIMATORS = {name: _ours(name) for name in _OURS} | {name: _scikit_learns(name) for name in _THEIRS}
 ESTIMATORS |= {
     "AdaBoostDPDT": lambda: _boosted(ESTIMATORS["DPDTreeClassifier"]),
     "AdaBoostCART": lambda: _boosted(ESTIMATORS["DecisionTreeClassifier"]),
+    "Peer": _peer,
 }
 
 
@@ -105,6 +118,16 @@ def check(name: str, fields: Mapping) -> None:
         raise OptreeError(f"{where}: parameters: {error}") from error
 
 
+def check_peers(name: str, fields: Mapping, peers: Mapping) -> None:
+    """Refuse a peer that does not exist, or splits no columns of numbers."""
+    if fields["estimator"] != "Peer":
+        return
+    able = [peer for peer, declared in peers.items() if "numeric" in declared.features]
+    if fields["parameters"]["peer"] not in able:
+        raise choice(f"config: models.{name}: peer", fields["parameters"]["peer"], able)
+
+
 def make(estimator: str, parameters: Mapping, seed: int):
     """The estimator, not fitted."""
-    return ESTIMATORS[estimator]()(**{"random_state": seed, **parameters})
+    random = {} if estimator == "OptimalTreeClassifier" else {"random_state": seed}  # that draws nothing
+    return ESTIMATORS[estimator]()(**{**random, **parameters})

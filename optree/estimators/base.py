@@ -6,7 +6,7 @@ import warnings
 from copy import copy
 from fractions import Fraction
 from numbers import Number
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,10 +22,30 @@ from optree.errors import OptreeError
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.result import Result
 from optree.tree import Tree
 
 if TYPE_CHECKING:
     from optree.solvers.path import LambdaPath
+
+
+class Table(NamedTuple):
+    """Rows to be encoded, with all that does not depend on how.
+
+    ``labels`` number the ``classes``; a weight of one stands for ``unit``, a cost of one for 1/``one`` rows.
+    """
+
+    X: object
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    weights: np.ndarray
+    unit: Fraction
+    costs: np.ndarray | None
+    one: int
+
+    def problem(self, encoder: Encoder) -> Problem:
+        codes, rest = encoder.transform(self.X), (self.weights, self.costs, self.one)
+        return Problem(codes, self.labels, encoder.features_, self.classes, *rest)
 
 
 class TreeViews:
@@ -141,12 +161,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         """
         objective = self._objective()
         budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        problem, unit = self._problem(X, y, sample_weight)
-        seed = getattr(self, "random_state", None) or 0
-        start = self._start(problem, objective)
-        result = solvers.get(self._solver).solve(problem, objective, budget, seed, start, **self._parameters())
+        table = self._read(X, y, sample_weight)
+        result = self._search(table, objective, budget)
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
-        self._keep(result.tree, result.status, cost, bound, problem.total_weight, unit)
+        self._keep(result.tree, result.status, cost, bound, int(table.weights.sum()), table.unit)
         if result.status not in ("optimal", "heuristic"):
             gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
             text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
@@ -175,8 +193,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
             models.append((float(stretch.highest), model))
         return models
 
-    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
-        """The encoded problem, and what a weight of one stands for there; sets ``classes_`` and ``encoder_``."""
+    def _read(self, X, y, sample_weight) -> Table:
+        """The rows of positive weight; sets ``classes_``."""
         X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True)
         check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
@@ -186,9 +204,25 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
         weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
         costs, one = whole_costs(getattr(self, "costs", None), self.classes_)
-        self.encoder_ = Encoder(self._encoding).fit(X, labels, categorical=self.categorical_features, classes=names)
-        codes = self.encoder_.transform(X)
-        return Problem(codes, labels, self.encoder_.features_, names, weights, costs, one), unit
+        weights = np.ones(len(labels), np.int64) if weights is None else weights
+        return Table(X, labels, names, weights, unit, costs, one)
+
+    def _encode(self, table: Table) -> Problem:
+        """The encoded problem; sets ``encoder_``."""
+        encoder = Encoder(self._encoding)
+        self.encoder_ = encoder.fit(table.X, table.labels, categorical=self.categorical_features, classes=table.classes)
+        return table.problem(self.encoder_)
+
+    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
+        """The encoded problem, and what a weight of one stands for there; sets ``classes_`` and ``encoder_``."""
+        table = self._read(X, y, sample_weight)
+        return self._encode(table), table.unit
+
+    def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
+        """Encode the rows, and search."""
+        problem, seed = self._encode(table), getattr(self, "random_state", None) or 0
+        start = self._start(problem, objective)
+        return solvers.get(self._solver).solve(problem, objective, budget, seed, start, **self._parameters())
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
         """With ``warm_start``: the tree of the last fit, if it was over the same features and keeps the constraints."""

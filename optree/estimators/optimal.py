@@ -7,8 +7,12 @@ from sklearn.base import clone
 
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
-from optree.estimators.base import TreeClassifier
+from optree.estimators.base import Table, TreeClassifier
+from optree.objective import Objective
+from optree.result import Result
 from optree.solvers.path import lambda_path
+
+_DEEPEST = 4  # levels that a search over all thresholds takes on
 
 
 class OptimalTreeClassifier(TreeClassifier):
@@ -28,7 +32,7 @@ class OptimalTreeClassifier(TreeClassifier):
         What lambda is paid for. The same for binary splits; a split of many parts has many leaves.
     max_depth : int or None, default=None
         The greatest number of splits on a path. Up to five, trees of binary splits take a search of their own, which is
-        many times faster.
+        many times faster; up to four, columns of many numbers another one (see ``solver_``).
     max_splits : int or None, default=None
         The greatest number of splits of the tree.
     min_samples_leaf : int, default=1
@@ -45,7 +49,7 @@ class OptimalTreeClassifier(TreeClassifier):
     memory_limit : float or None, default=None
         MiB of memory of the whole process.
     iteration_limit : int or None, default=None
-        Sets of rows visited.
+        Sets of rows visited; over all thresholds, looks at up to 32 splits of one.
     categorical_features : "from_dtype", mask or names, default="from_dtype"
         Which columns hold categories.
     one_vs_rest : bool or names, default=False
@@ -55,6 +59,12 @@ class OptimalTreeClassifier(TreeClassifier):
     unseen : {"error", "ignore"}, default="error"
         What to do when a row to predict has a category that was not there in ``fit``: refuse, or let the row stop at
         the split and take the class of the training rows there.
+
+    Attributes
+    ----------
+    solver_ : str
+        What searched: "allthresholds" for trees of up to four levels over numeric columns of many values, which are not
+        coded then, else "optree". Both are exact.
 
     Examples
     --------
@@ -107,6 +117,20 @@ class OptimalTreeClassifier(TreeClassifier):
         self.one_vs_rest = one_vs_rest
         self.warm_start = warm_start
         self.unseen = unseen
+
+    def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
+        """Over all thresholds of numbers as they are, where that is the faster way; else over coded columns."""
+        self.solver_ = self._solver
+        whole = self.costs is None and self.max_splits is None and self.max_thresholds is None and not self.warm_start
+        if whole and self.max_depth is not None and self.max_depth <= _DEEPEST:
+            from optree.estimators import all_thresholds  # nothing of it is loaded, or compiled, for others
+
+            found = all_thresholds.find(table, self._encoding, self.categorical_features, objective, budget)
+            if found:
+                result, self.encoder_ = found
+                self.solver_ = "allthresholds"
+                return result
+        return super()._search(table, objective, budget)
 
     @property
     def _encoding(self) -> EncodingSpec:

@@ -9,6 +9,7 @@ from optree.solvers.spec import Parameter, Solver
 
 # Solver name -> the module that defines it as SOLVER.
 _MODULES = {
+    "allthresholds": "optree.solvers.allthresholds",
     "branches": "optree.solvers.branches",
     "cart": "optree.solvers.cart",
     "dl85": "optree.solvers.dl85",

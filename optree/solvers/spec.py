@@ -75,7 +75,7 @@ class Declaration:
     paper : str
         Authors, title, venue, year.
     features : tuple of str
-        The features it splits: "binary" (two parts), "multiway" (more).
+        The features it splits: "binary" (two parts), "multiway" (more); of peers also "numeric" (any threshold).
     penalties : tuple of str
         "split", "leaf"; none for a solver that minimises the loss alone.
     constraints : tuple of str

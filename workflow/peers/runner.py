@@ -4,9 +4,11 @@ Nothing but numpy and the standard library is needed beside the peer; optree is 
 Its ``run.py`` has
 
 - ``PACKAGES``, the distributions whose versions are worth a record;
-- ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones and y int32[n] in 0 .. K - 1;
+- ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones (of peers that split columns of
+  numbers, also float64) and y int32[n] in 0 .. K - 1;
 - ``answer(model, request)``, what came of it: ``status`` ("optimal" or "time_limit"), ``tree`` (nested: a split is
-  ``{"feature": j, "children": [of part 0, of part 1]}``, a leaf ``{}``, no tree None), and what the peer tells of
+  ``{"feature": j, "children": [of part 0, of part 1]}``, of numbers with a ``threshold``, above which is part 1; a leaf
+  ``{}``, no tree None), and what the peer tells of
   ``objective`` and ``bound`` (accuracy - lambda * splits), ``iterations`` and ``seconds`` (its own clock).
 
 ANSWERS gets a line of JSON per event, at once, so that whoever ends this process early knows how far it came.
@@ -63,14 +65,14 @@ def main(folder, request, answers, problem=None):
         spent, left, status = 0.0, request["repeats"] if problem else 0, "optimal"
         while left and spent < request["repeat_seconds"] and status == "optimal":
             say(event="search")
-            start = time.perf_counter()
+            start, processor = time.perf_counter(), time.process_time()
             model = peer.search(X, y, request)
-            call = time.perf_counter() - start
+            call, processor = time.perf_counter() - start, time.process_time() - processor
             found = peer.answer(model, request)
             if found["status"] not in STATUSES:
                 raise ValueError(f"status {found['status']!r} is not one of {', '.join(STATUSES)}")
             del model  # or the next search would have less memory
-            say(**{"event": "answer", "seconds": call, **found, "call": call})
+            say(**{"event": "answer", "seconds": call, **found, "call": call, "processor": processor})
             spent, left, status = spent + call, left - 1, found["status"]
 
 

@@ -35,7 +35,7 @@ def checked():
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_all(PEERS_FOLDER)
-        forest_tables, fit_records = forests.planned(config, datasets), fits.plan(config, datasets)
+        forest_tables, fit_records = forests.planned(config, datasets), fits.plan(config, datasets, peers)
         return datasets, peers, plan(config, datasets, peers), forest_tables, fit_records
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -114,7 +114,11 @@ def orders(batch):
 
 def peers_of(batch):
     """The files of the peers that a job runs."""
-    used = sorted({run.solver for run in batch if run.solver in PEERS})
+    return peer_files(sorted({run.solver for run in batch if run.solver in PEERS}))
+
+
+def peer_files(used):
+    """What runs of these peers depend on."""
     files = [path for peer in used for path in multiext(f"{PEERS_FOLDER}/{peer}/", "run.py", "peer.yaml")]
     return [*(f".peers/{peer}.json" for peer in used), *files, *([f"{PEERS_FOLDER}/runner.py"] if used else [])]
 

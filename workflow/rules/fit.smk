@@ -6,9 +6,16 @@ FIT_OF = {(fit.dataset, fit.model, fit.split): fit for fit in FITS}
 FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
 
 
+def peer_of(wildcards):
+    """The files of the peer that is fitted, if it is one."""
+    fit = FIT_OF[tuple(wildcards)]
+    return peer_files([fit.parameters["peer"]] if fit.estimator == "Peer" else [])
+
+
 rule fit:
     input:
-        rules.data.output.table,
+        table=rules.data.output.table,
+        peer=peer_of,
     output:
         f"{RESULTS}/fits/{{dataset}}/{{model}}/{{seed}}.json",
     log:
@@ -21,8 +28,10 @@ rule fit:
     params:
         fit=lambda wildcards: FIT_OF[tuple(wildcards)].to_json(),
         row=lambda wildcards: json.dumps(vars(TABLE[wildcards.dataset])),
+        peers=PEERS_FOLDER,
         code=CODE,
     message:
         "{wildcards.model} on {wildcards.dataset}, split {wildcards.seed}"
     shell:
-        "python -m optree.bench.fit {input} {output} --fit {params.fit:q} --dataset {params.row:q} --log {log}"
+        "python -m optree.bench.fit {input.table} {output} --fit {params.fit:q} --dataset {params.row:q}"
+        " --peers {params.peers:q} --log {log}"

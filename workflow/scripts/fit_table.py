@@ -5,4 +5,4 @@ from optree.bench.cli import reporting
 
 with reporting(snakemake.log[0]):
     table = fits.read(snakemake.input)["fits"]
-    table.drop(columns=["staged", "trials", "surface"]).to_csv(snakemake.output[0], index=False)
+    table.drop(columns=["staged", "trials", "surface", "tree"]).to_csv(snakemake.output[0], index=False)

@@ -14,6 +14,7 @@ from optree.errors import OptreeError, choice
 # Name of a paper -> the module that defines it as PAPER.
 _MODULES = {
     "branches": "optree.bench.papers.branches",
+    "continuous": "optree.bench.papers.continuous",
     "dpdt": "optree.bench.papers.dpdt",
     "gosdt": "optree.bench.papers.gosdt",
     "murtree": "optree.bench.papers.murtree",

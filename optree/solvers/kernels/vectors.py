@@ -28,7 +28,7 @@ TILE = 4  # columns counted at once against a vector of others
 _WORD = ir.IntType(64)
 
 
-class _Code:
+class Code:
     """A builder of vector code: what the functions below have in common.
 
     ``bits``, ``width``, ``runs``, ``digits`` and ``step`` (classes) are as in the module's text; ``kind`` is the type
@@ -123,7 +123,7 @@ def _counter(tile):
     def counts(typing_context, kind, bits, width, columns, runs, digits, step, k, out):
         def codegen(context, builder, signature, args):
             _, bits, width, columns, runs, digits, step, k, out = args
-            code = _Code(builder, kind, bits, width, runs, digits, step)
+            code = Code(builder, kind, bits, width, runs, digits, step)
             out = code.pointer(out)
             with code.range(columns, tile) as (i, _), code.range(width, code.lanes) as (block, _):
                 for n, count in enumerate(code.count(i, block, [(k, builder.add)], tile)):
@@ -142,7 +142,7 @@ _pair_counts, _single_counts = _counter(TILE), _counter(1)
 def _two_class(typing_context, kind, bits, width, columns, runs, digits, single, above, out):
     def codegen(context, builder, signature, args):
         _, bits, width, columns, runs, digits, single, above, out = args
-        code = _Code(builder, kind, bits, width, runs, digits, ir.Constant(_WORD, 2))
+        code = Code(builder, kind, bits, width, runs, digits, ir.Constant(_WORD, 2))
         single, above, out = (code.pointer(address) for address in (single, above, out))
         signs = [(code.number(0), builder.add), (code.number(1), builder.sub)]
         extreme = (1 << (code.kind.width - 1)) - 1
@@ -168,7 +168,7 @@ def _two_class(typing_context, kind, bits, width, columns, runs, digits, single,
 def _many_class(typing_context, kind, bits, width, columns, runs, digits, classes, single, above, stride, out):
     def codegen(context, builder, signature, args):
         _, bits, width, columns, runs, digits, classes, single, above, stride, out = args
-        code = _Code(builder, kind, bits, width, runs, digits, classes)
+        code = Code(builder, kind, bits, width, runs, digits, classes)
         single, above, out = (code.pointer(address) for address in (single, above, out))
         with code.range(width, code.lanes) as (block, _):
             best, most = [code.variable() for _ in range(4)], [code.variable() for _ in range(8 * TILE)]
@@ -207,7 +207,7 @@ def _move(typing_context, kind, source, width, moves, target, up, down, first, s
 
     def codegen(context, builder, signature, args):
         _, source, width, moves, target, up, down, first, spill = args
-        code = _Code(builder, kind, source, width)
+        code = Code(builder, kind, source, width)
         target, moves = code.pointer(target), code.pointer(moves, _WORD)
         steps = code.kind.width.bit_length() - 1
         masks = [
