@@ -1,0 +1,229 @@
+"""The exact best split of rows into intervals, and the exact best tree of two levels of such splits.
+
+*Stump*: neighbouring intervals with the same label would be one, which saves a leaf; so the best split of a feature is
+the best sequence of labels of its bins, mistakes plus the penalty for each run of equal labels. Viterbi's program over
+bins, runs and labels finds it: O(bins * ways * classes). *Two levels*: for features f above and g below, the joint
+counts of their bins give the stump over g of every interval of f, with all starts of intervals side by side; then an
+interval program over f chooses the best partition. Exact for the bins given: every tree with f above is a partition of
+f's bins, and each part is a leaf or has one best stump, which its counts determine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.kernels.bits import lowest_bit
+from optree.solvers.kernels.borrowed import INNER, apart
+from optree.solvers.kernels.cuts import count_class
+from optree.solvers.kernels.partitions import coarsen, find_bins
+
+INFINITE = np.int64(2**62)
+
+
+@njit(**INNER)
+def leaf_of(rules, above, beyond):
+    """What a leaf costs with the rows counted in ``above`` without those in ``beyond``."""
+    n = most = np.int64(0)
+    for k in range(len(above)):
+        n += above[k] - beyond[k]
+        most = max(most, above[k] - beyond[k])
+    return rules.error * (n - most) + rules.penalty
+
+
+@njit(**INNER)
+def best_stump(rules, counts, cols, bins, ways, run, back, out):
+    """The best split of a feature into 2 .. ways intervals: (cost, intervals); its columns in ``out``.
+
+    run : int64[ways + 1, K], back : int64[bins, ways + 1, K], scratch.
+    """
+    classes = counts.shape[1]
+    for w in range(1, ways + 1):
+        for k in range(classes):
+            run[w, k] = INFINITE
+    for j in range(bins):
+        above, beyond, n = counts[cols[j]], counts[cols[j + 1]], np.int64(0)
+        for k in range(classes):
+            n += above[k] - beyond[k]
+        for w in range(min(ways, j + 1), 0, -1):
+            least, label = INFINITE, -1
+            for k in range(classes if w > 1 else 0):
+                if run[w - 1, k] < least:
+                    least, label = run[w - 1, k], k
+            if w == 1 and j == 0:
+                least = np.int64(0)
+            for k in range(classes):
+                back[j, w, k] = -1
+                if least + rules.penalty < run[w, k]:
+                    run[w, k], back[j, w, k] = least + rules.penalty, label
+                if run[w, k] < INFINITE:
+                    run[w, k] += rules.error * (n - above[k] + beyond[k])
+    best, used, label = INFINITE, 1, 0
+    for w in range(2, ways + 1):
+        for k in range(classes):
+            if run[w, k] < best:
+                best, used, label = run[w, k], w, k
+    w = used
+    for j in range(bins - 1, 0, -1):
+        if w > 1 and back[j, w, label] >= 0:
+            out[w - 2] = cols[j]
+            label = back[j, w, label]
+            w -= 1
+    return best, used
+
+
+@njit(**INNER)
+def list_rows(data, rows, items):
+    """Write the positions of the rows of a set to ``items``; how many."""
+    n = 0
+    for w in range(len(rows)):
+        word = rows[w]
+        while word != 0:
+            items[n] = 64 * w + lowest_bit(word)
+            word &= word - np.uint64(1)
+            n += 1
+    return n
+
+
+@njit(**INNER)
+def place_rows(data, pairs, n):
+    """Write to ``pairs.place[f, i]`` the bin of row ``pairs.items[i]``, by the bins of this node."""
+    apart()
+    for f in range(data.bins.shape[1]):
+        bins, cols, at, parts = pairs.bins[f], pairs.cols[f], 0, data.first[f + 1] - data.first[f] + 1
+        for part in range(parts):
+            while at + 1 < bins and cols[at + 1] < data.first[f] + part:
+                at += 1
+            pairs.of_part[part] = at
+        for i in range(n):
+            pairs.place[f, i] = pairs.of_part[data.bins[pairs.items[i], f]]
+
+
+@njit(**INNER)
+def joint_rows(data, pairs, f, g, n):
+    """Joint counts from the list of rows: ``table[x, k, a]``, those of class k in bin x of g and a bin of f below a."""
+    table, top = pairs.table, pairs.bins[f]
+    for x in range(pairs.bins[g]):
+        table[x, :, : top + 1] = 0
+    for i in range(n):
+        w = pairs.items[i] >> 6
+        table[pairs.place[g, i], data.label[w], pairs.place[f, i] + 1] += data.weight[w]
+    for x in range(pairs.bins[g]):
+        for k in range(data.classes):
+            for a in range(1, top + 1):
+                table[x, k, a] += table[x, k, a - 1]
+
+
+@njit(**INNER)
+def joint_bits(data, pairs, f, g, rows, piece):
+    """Joint counts from the bits, for features of few bins."""
+    table, top, below = pairs.table, pairs.bins[f], pairs.bins[g]
+    for a in range(top + 1):
+        if a < top:
+            column = data.rows[pairs.cols[f, a]]
+            for w in range(len(piece)):
+                piece[w] = rows[w] & column[w]
+        else:
+            piece[:] = 0
+        for k in range(data.classes):
+            for x in range(below):  # above the lower boundary of x; then the differences
+                table[x, k, a] = count_class(data, piece, data.rows[pairs.cols[g, x]], k)
+            for x in range(below - 1):
+                table[x, k, a] -= table[x + 1, k, a]
+    for x in range(below):
+        for k in range(data.classes):
+            whole = table[x, k, 0]
+            for a in range(top + 1):
+                table[x, k, a] = whole - table[x, k, a]
+
+
+@njit(**INNER)
+def lower_values(rules, pairs, f, g, ways, classes):
+    """Lower ``value[a, b]`` to the best stump over g of the rows in bins a to b - 1 of f, for all a and b."""
+    apart()
+    table, run, least, size = pairs.table, pairs.run, pairs.least, pairs.size
+    for b in range(1, pairs.bins[f] + 1):
+        for w in range(1, ways + 1):
+            for k in range(classes):
+                for a in range(b):
+                    run[w, k, a] = INFINITE
+        for x in range(pairs.bins[g]):
+            for a in range(b):
+                size[a] = 0
+            for k in range(classes):
+                for a in range(b):
+                    size[a] += table[x, k, b] - table[x, k, a]
+            for w in range(min(ways, x + 1), 0, -1):
+                for a in range(b):
+                    least[a] = INFINITE if w > 1 or x > 0 else np.int64(0)
+                for k in range(classes if w > 1 else 0):
+                    for a in range(b):
+                        least[a] = min(least[a], run[w - 1, k, a])
+                for k in range(classes):
+                    for a in range(b):
+                        missed = rules.error * (size[a] - table[x, k, b] + table[x, k, a])
+                        run[w, k, a] = min(INFINITE, min(run[w, k, a], least[a] + rules.penalty) + missed)
+        for w in range(1, ways + 1):
+            for k in range(classes):
+                for a in range(b):
+                    pairs.value[a, b] = min(pairs.value[a, b], run[w, k, a])
+
+
+@njit(**INNER)
+def join_values(pairs, f, ways, out):
+    """The best partition of f into 2 .. ways intervals by their values: (cost, intervals); its columns in ``out``."""
+    best, source, bins = pairs.best, pairs.source, pairs.bins[f]
+    for j in range(1, bins + 1):
+        best[1, j] = pairs.value[0, j]
+        for w in range(2, min(ways, j) + 1):
+            best[w, j] = INFINITE
+            for i in range(w - 1, j):
+                total = best[w - 1, i] + pairs.value[i, j]
+                if total < best[w, j]:
+                    best[w, j], source[w, j] = total, i
+    used = 2
+    for w in range(3, min(ways, bins) + 1):
+        if best[w, bins] < best[used, bins]:
+            used = w
+    cost, j = best[used, bins], bins
+    for w in range(used, 1, -1):
+        j = source[w, j]
+        out[w - 2] = pairs.cols[f, j]
+    return cost, used
+
+
+@njit(**INNER)
+def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
+    """The best tree of two levels with a split at its root: (cost, intervals of the root), or ``limit`` and 1.
+
+    ways, below : the most intervals of the root, and of the splits below. used : features that may not be split.
+    """
+    apart()
+    features, n = len(data.first) - 1, np.int64(0)
+    for f in range(features):
+        bins = find_bins(data, counts, f, pairs.cols[f])
+        pairs.bins[f] = 1 if used[f] else coarsen(pairs.cols[f], bins, rules.pair_bins)
+    if len(data.bins):
+        n = list_rows(data, rows, pairs.items)
+        place_rows(data, pairs, n)
+    cost, intervals = limit, 1
+    for f in range(features):
+        bins = pairs.bins[f]
+        if bins == 1:
+            continue
+        for b in range(1, bins + 1):
+            for a in range(b):
+                pairs.value[a, b] = leaf_of(rules, counts[pairs.cols[f, a]], counts[pairs.cols[f, b]])
+        for g in range(features):
+            if pairs.bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
+                continue
+            if n == 0 or bins * pairs.bins[g] * len(rows) < n:
+                joint_bits(data, pairs, f, g, rows, pairs.piece)
+            else:
+                joint_rows(data, pairs, f, g, n)
+            lower_values(rules, pairs, f, g, min(below, pairs.bins[g]), data.classes)
+        found, number = join_values(pairs, f, ways, pairs.found)
+        if found < cost:
+            cost, intervals = found, number
+            out[: number - 1] = pairs.found[: number - 1]
+    return cost, intervals

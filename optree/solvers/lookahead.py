@@ -1,0 +1,297 @@
+"""SPLIT and LicketySPLIT, for threshold and interval splits, driven from Python: memory, slices, limits, the tree.
+
+Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025. What a
+search finds, and its bounds, are in ``kernels/lookahead.py``. A tree is made of several searches: SPLIT searches the
+root with some lookahead, which fixes so many levels; the subtrees below are the greedy ones that the search valued them
+by, or with ``polish`` the best of their depth. LicketySPLIT searches each of them again, with the same lookahead. The
+paper scales lambda up with the share of the rows that are left; here costs are rows, so the penalty stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.errors import OptreeError, choice
+from optree.result import Outcome
+from optree.solvers import cut_offers
+from optree.solvers.kernels import lookahead as kernel
+from optree.solvers.kernels import lookahead_state as tables
+from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
+from optree.solvers.kernels.stumps import INFINITE
+from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
+from optree.solvers.plans import Plan, collapse, grow_tree
+from optree.solvers.spec import Parameter, Task
+
+CRITERIA = {"gini": GINI, "entropy": ENTROPY}
+GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
+TWO_LEVELS = ("never", "lookahead", "frontier")
+_CANDIDATES = 200_000  # of a node, at most
+_PAIR_BINS = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a search looks at, as users say it: see PARAMETERS and MULTIWAY."""
+
+    lookahead: int
+    recursive: bool  # LicketySPLIT
+    criterion: str
+    two_levels: str
+    most_candidates: int
+    cuts: str
+    reference: bool
+    collapse: bool
+    polish: bool = False
+    ways: int = 2
+    two_way_from: int = 255
+    generator: str = "all"
+    bins: int = 500
+    beam: tuple[int, ...] = ()
+    repeat: bool = True
+    cart_leaf: int = 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether with as much lookahead as levels the tree is the optimum."""
+        return self.cuts == "all" and not self.reference and not self.most_candidates and self.generator == "all"
+
+    def check(self, solver: str) -> None:
+        """Refuse values that are not accepted."""
+        for name, accepted in (
+            ("criterion", CRITERIA),
+            ("two_levels", TWO_LEVELS),
+            ("generator", GENERATORS),
+            ("cuts", cut_offers.OFFERS),
+        ):
+            if getattr(self, name) not in accepted:
+                raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
+        least = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
+        for name, value in {**least, "most_candidates": 0, "two_way_from": 0}.items():
+            if getattr(self, name) < value:
+                shown = "max_ways" if name == "ways" else name
+                raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
+        if not all(isinstance(places, int) and not isinstance(places, bool) and places >= 1 for places in self.beam):
+            raise OptreeError(f"solver {solver}: beam = {list(self.beam)!r} is not accepted; give whole numbers >= 1")
+
+
+PARAMETERS = {
+    "criterion": Parameter(str, "entropy", "impurity that the greedy splits lessen: gini or entropy"),
+    "two_levels": Parameter(
+        str, "lookahead", "where the last two levels are solved exactly: never, lookahead (if both have it) or frontier"
+    ),
+    "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
+    "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
+    "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
+    "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
+}
+MULTIWAY = {
+    **PARAMETERS,
+    "criterion": Parameter(str, "gini", PARAMETERS["criterion"].doc),
+    "max_ways": Parameter(int, 5, "the most intervals of a split"),
+    "two_way_from": Parameter(int, 255, "the level from which splits have two parts, the root being 0"),
+    "generator": Parameter(str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"),
+    "bins": Parameter(int, 500, "midpoints: the most bins of a feature in a set of rows"),
+    "cart_leaf": Parameter(int, 1, "cart: the least weight of a bin"),
+    "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
+    "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
+}
+LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
+POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
+LEVELS = Parameter(int, 1, "levels searched in full at a time")
+
+
+def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
+    """The options of a solver's parameters."""
+    values = dict(parameters)
+    if "max_ways" in values:
+        values["ways"] = values.pop("max_ways")
+        values["beam"] = tuple(values["beam"])
+    options = Options(recursive=recursive, **values)
+    options.check(solver)
+    return options
+
+
+def rules_of(task: Task, options: Options, depth: int) -> tables.Rules:
+    """The rules of a search."""
+    beam = (*options.beam, *[1] * options.ways)[: options.ways - 1]
+    return tables.Rules(
+        error=task.scale.error,
+        penalty=task.scale.penalty,
+        depth=depth,
+        ways=options.ways,
+        two_way_from=options.two_way_from,
+        generator=GENERATORS[options.generator],
+        criterion=CRITERIA[options.criterion],
+        most_bins=options.bins,
+        least=options.cart_leaf,
+        solved=2 if options.two_levels == "frontier" else 1,
+        pairs=options.two_levels != "never",
+        pair_bins=_PAIR_BINS,
+        most=options.most_candidates,
+        repeat=options.repeat,
+        fine=float(1 << max(0, 20 - max(0, task.problem.total_weight.bit_length() - 36))),
+        beam=np.array([0, 0, *beam], np.int64),
+    )
+
+
+class Search:
+    """Searches for values of sets of rows, which share what they find.
+
+    Parameters
+    ----------
+    data : Cuts
+    rules : Rules
+    clock : Clock
+        At a limit every search ends with the best tree in hand.
+    """
+
+    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
+        most = max(1, candidates(data, rules))
+        if most > _CANDIDATES:
+            raise OptreeError(
+                f"generator: 'all' makes {most} splits of a node; give 'midpoints' or 'cart', or fewer bins"
+            )
+        self.data, self.rules, self.clock = data, rules, clock
+        self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
+        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock), None
+
+    @property
+    def iterations(self) -> int:
+        return int(self.work.state[tables.ITERATIONS])
+
+    def _call(self, iterations: int) -> int:
+        return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
+
+    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> int | None:
+        """Search a node; its entry, or None if nothing is known of it."""
+        work = self.work
+        work.rows[0], work.used[0], work.state[tables.LEVEL] = rows, used, -1
+        work.frame[0]["depth"], work.frame[0]["look"], work.frame[0]["budget"] = depth, min(look, depth), INFINITE
+        try:
+            while self.status is None:
+                code = self._call(self.pace.next(self.iterations))
+                if code == kernel.COMPLETE:
+                    break
+                if code == kernel.NO_ROOM:
+                    self.memo = grow(self.memo)
+                self.status = self.clock.limit(self.iterations, self.memo.entry.nbytes / 2**19)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        if self.status is not None:
+            self._call(kernel.CLOSE)
+        found = int(work.state[tables.FOUND])
+        return found if found >= 0 else None
+
+    def value(self, at: int | None) -> int:
+        """The cost of the best tree in hand."""
+        return int(INFINITE) if at is None else int(self.memo.entry[at]["upper"])
+
+    @property
+    def floor(self) -> int:
+        """A bound of the value of the node that was asked for last."""
+        found = int(self.work.state[tables.FOUND])
+        return 0 if found < 0 else int(self.memo.entry[found]["lower"])
+
+    def parts(self, rows: np.ndarray, at: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The columns of the split of an entry, each with the rows of the part that it ends."""
+        number, end = int(self.memo.entry[at]["ways"]), len(self.data.rows) - 1
+        cuts = [*self.memo.split[at, : number - 1].tolist(), end] if number > 1 else []
+        low = 0
+        for high in cuts:
+            yield high, rows & self.data.rows[low] & ~self.data.rows[high]
+            low = high
+
+
+class Builder:
+    """Makes a tree by searches: what is left of the lookahead says what is asked of each subtree.
+
+    Attributes
+    ----------
+    lower : int
+        What the first search proved of the least cost.
+    """
+
+    def __init__(self, search: Search, options: Options, cut: np.ndarray):
+        self.search, self.options, self.cut, self.lower = search, options, cut, None
+
+    def _looks(self, look: int, depth: int) -> list[int]:
+        """What to search a subtree with, which begins with ``look`` left; the best tree found is taken."""
+        if look > 0:
+            return [look]
+        if self.options.recursive:
+            return [self.options.lookahead]
+        return [0, depth] if self.options.polish else [0]
+
+    def plan(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> Plan:
+        """The tree of some rows."""
+        if depth == 0:
+            return Plan()
+        tried = []
+        for asked in self._looks(look, depth):
+            tried.append((asked, self.search.ask(rows, used, depth, asked)))
+            if self.lower is None:
+                self.lower = self.search.floor
+        look, at = min(tried, key=lambda pair: self.search.value(pair[1]))
+        parts = [] if at is None else list(self.search.parts(rows, at))
+        if not parts:
+            return Plan()
+        data, columns = self.search.data, [high for high, _ in parts[:-1]]
+        feature = int(data.feature[columns[0]])
+        if not self.search.rules.repeat:
+            used = used.copy()
+            used[feature] = 1
+        below = tuple(self.plan(part, used, depth - 1, max(0, look - 1)) for _, part in parts)
+        return Plan(feature, tuple(int(self.cut[column - 1]) + 1 for column in columns), below)
+
+
+def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int) -> tuple[cut_offers.Layout, Cuts]:
+    """The cuts that the search may use, and these with the rows that a reference misclassifies."""
+    if options.cuts == "boosting":
+        columns = cut_offers.Reference(layout.data, seed).columns()
+        layout = cut_offers.restrict(layout, task.problem, columns)
+    elif options.cuts == "near_optimal":
+        stumps = Search(layout.data, rules_of(task, replace(options, ways=2, generator="all"), 1), task.clock)
+        used = np.zeros(len(layout.data.first) - 1, np.uint8)
+
+        def stump(rows: np.ndarray) -> tuple[int, list[int]]:
+            at = stumps.ask(rows, used, 1, 1)
+            return stumps.value(at), [high for high, _ in stumps.parts(rows, at)][:-1] if at is not None else []
+
+        layout = cut_offers.restrict(layout, task.problem, cut_offers.near_optimal(layout.data, stump))
+    data = layout.data
+    if data is not None and options.reference:
+        data = data._replace(wrong=cut_offers.Reference(data, seed).wrong())
+    return layout, data
+
+
+def run(task: Task, seed: int, options: Options) -> Outcome:
+    """Search, and make the tree."""
+    depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
+    layout = cut_offers.lay_out(problem)
+    clock.prepared()
+    if layout.data is None or depth == 0:
+        leaf = grow_tree(problem, Plan())
+        return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
+    layout, data = _offered(task, options, layout, seed)
+    counters = {"iterations": 0, "supports": 0, "cuts": len(layout.cut)}
+    if data is None:
+        return Outcome(grow_tree(problem, Plan()), None, "heuristic", counters)
+    search = Search(data, rules_of(task, options, depth), clock)
+    look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
+    builder = Builder(search, replace(options, lookahead=look), layout.cut)
+    plan = builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look)
+    if options.collapse:
+        plan = collapse(problem, plan, options.ways)
+    clock.searched()
+    tree = grow_tree(problem, plan)
+    counters |= {"iterations": search.iterations, "supports": int(search.memo.used[0])}
+    lower = None
+    if look == depth and options.exact and (problem.n_parts == 2).all():
+        least = builder.lower + task.scale.error * layout.certain
+        lower = least - (task.scale.penalty if task.objective.penalty == "split" else 0)
+    return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
