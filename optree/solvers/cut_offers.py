@@ -16,39 +16,35 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.problem import Problem
-from optree.solvers.guesses import ensemble, narrow
+from optree.solvers.guesses import ensemble
 from optree.solvers.kernels.bits import pack
-from optree.solvers.kernels.cuts import Cuts, cuts_of, thresholds
+from optree.solvers.kernels.cuts import Cuts, cuts_of
 
 OFFERS = ("all", "boosting", "near_optimal")
 NEAR = 1.02
 
 
 class Layout(NamedTuple):
-    """Rows above cuts, and which cut of its feature each column is (of 0: column 1)."""
+    """Rows above cuts, and what each column but the first and the last is: the feature, and its part below the cut."""
 
     data: Cuts | None
+    feature: np.ndarray
     cut: np.ndarray
-    certain: int
-    binary: Problem
 
 
 def lay_out(problem: Problem) -> Layout:
     """All cuts of a problem."""
-    binary, feature, cut = thresholds(problem)
-    return Layout(*_cuts(binary, feature, cut, problem), binary)
-
-
-def _cuts(binary, feature, cut, problem):
-    data, certain = cuts_of(binary, feature, len(problem.features))
-    return data, cut, certain
+    parts = problem.n_parts
+    feature = np.repeat(np.arange(len(parts)), parts - 1)
+    cut = np.concatenate([np.arange(count - 1) for count in parts])
+    return Layout(cuts_of(problem, feature, cut), feature, cut)
 
 
 def restrict(layout: Layout, problem: Problem, columns: np.ndarray) -> Layout:
     """Some of the cuts, by their columns."""
     kept = np.unique(columns) - 1
-    binary, feature = narrow(layout.binary, kept), layout.data.feature[1:-1][kept]
-    return Layout(*_cuts(binary, feature, layout.cut[kept], problem), binary)
+    feature, cut = layout.feature[kept], layout.cut[kept]
+    return Layout(cuts_of(problem, feature, cut), feature, cut)
 
 
 class Reference:

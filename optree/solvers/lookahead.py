@@ -20,7 +20,7 @@ from optree.result import Outcome
 from optree.solvers import cut_offers
 from optree.solvers.kernels import lookahead as kernel
 from optree.solvers.kernels import lookahead_state as tables
-from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.cuts import Cuts, unit_of
 from optree.solvers.kernels.partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
@@ -134,7 +134,7 @@ def rules_of(task: Task, options: Options, depth: int) -> tables.Rules:
         pair_bins=_PAIR_BINS,
         most=options.most_candidates,
         repeat=options.repeat,
-        fine=float(1 << max(0, 20 - max(0, task.problem.total_weight.bit_length() - 36))),
+        fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),
     )
 
@@ -292,6 +292,5 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     counters |= {"iterations": search.iterations, "supports": int(search.memo.used[0])}
     lower = None
     if look == depth and options.exact and (problem.n_parts == 2).all():
-        least = builder.lower + task.scale.error * layout.certain
-        lower = least - (task.scale.penalty if task.objective.penalty == "split" else 0)
+        lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)

@@ -8,6 +8,7 @@ import numpy as np
 
 from optree.solvers.kernels import lookahead_state as tables
 from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.partitions import ALL
 
 
@@ -29,6 +30,7 @@ def new_work(data: Cuts, rules: tables.Rules, most: int) -> tables.Work:
         rows=np.zeros((levels + 1, words), np.uint64),
         used=np.zeros((levels + 1, features), np.uint8),
         counts=np.zeros((levels, columns, data.classes), np.int64),
+        row=np.zeros(columns + LANES, np.int64),
         split=np.zeros((levels, rules.ways - 1), np.int32),
         candidate=np.zeros((levels, most, rules.ways - 1), np.int32),
         number=np.zeros((levels, most), np.int64),
@@ -71,6 +73,9 @@ def new_pairs(data: Cuts, rules: tables.Rules) -> tables.Pairs:
         best=np.zeros((rules.ways + 1, bins + 1), np.int64),
         source=np.zeros((rules.ways + 1, bins + 1), np.int64),
         piece=np.zeros(words, np.uint64),
+        inside=np.zeros((len(data.rows), data.classes), np.int64),
+        outside=np.zeros((len(data.rows), data.classes), np.int64),
+        row=np.zeros(len(data.rows) + LANES, np.int64),
         found=np.zeros(rules.ways - 1, np.int32),
     )
 

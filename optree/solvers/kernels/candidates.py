@@ -39,7 +39,7 @@ def propose(data, work, rules, v, cuts, number):
     at, total, bound = frame["candidates"], np.int64(0), np.int64(0)
     for part in range(number):
         low, high = part_ends(data, work, v, cuts, number, part)
-        total += impurity(rules, counts[low], counts[high])
+        total += impurity(data, rules, counts[low], counts[high])
         bound += min(leaf_of(rules, counts[low], counts[high]), 2 * rules.penalty)
         if part < number - 1:
             work.candidate[v, at, part] = cuts[part]
@@ -69,10 +69,10 @@ def propose_beam(data, work, rules, v, f, bins, ways):
     counts, cols, best = work.counts[v], work.cols, work.best
     bins = merge_ratios(counts, cols, bins)
     if rules.generator == CART:
-        bins = cart_bins(rules, counts, cols, bins, work.stack, work.marked)
+        bins = cart_bins(data, rules, counts, cols, bins, work.stack, work.marked)
     else:
         bins = coarsen(cols, bins, rules.most_bins)
-    fill_program(rules, counts, cols, bins, min(ways, bins), best, work.source, work.last)
+    fill_program(data, rules, counts, cols, bins, min(ways, bins), best, work.source, work.last)
     for number in range(2, min(ways, bins) + 1):
         work.marked[: bins + 1] = 0
         for _ in range(min(rules.beam[number], bins - number + 1)):

@@ -7,17 +7,18 @@ and one into k intervals are the same thing: increasing cuts of one feature.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from optree.problem import Feature, Problem
-from optree.solvers.kernels.bits import hash_words
+from optree.problem import Problem
+from optree.solvers.kernels.bits import hash_words, pack
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.columns import columns
+from optree.solvers.kernels.lanes import LANES, load, popcount, splat, store
 from optree.solvers.kernels.vectors import count_bits
+
+_TABLE = 1 << 22
 
 
 class Cuts(NamedTuple):
@@ -27,6 +28,7 @@ class Cuts(NamedTuple):
     """
 
     rows: np.ndarray  # uint64[cuts + 2, words]
+    blocks: np.ndarray  # uint64[...], the same: LANES columns side by side, word after word
     runs: np.ndarray  # int64[digits * classes + 1]
     salt: np.ndarray  # uint64[2, words], odd random numbers
     mark: np.ndarray  # int64[2, features], random numbers
@@ -35,60 +37,68 @@ class Cuts(NamedTuple):
     bins: np.ndarray  # uint16[64 * words, features], the part of each row; empty if all features are binary
     label: np.ndarray  # int64[words], class
     weight: np.ndarray  # int64[words]
+    logs: np.ndarray  # int64[...], m * log2(m) / 2 in units of impurity, if the weight of all rows is not too great
     wrong: np.ndarray  # uint64[words], rows that a reference misclassifies; empty without one
     digits: int
     classes: int
 
 
-def thresholds(problem: Problem) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """The problem with a binary feature for each cut, 1 above it; the feature of each, and its number there."""
-    parts = problem.n_parts
-    feature = np.repeat(np.arange(len(parts)), parts - 1)
-    cut = np.concatenate([np.arange(count - 1) for count in parts])
-    if (parts == 2).all():
-        return problem, feature, cut
-    codes = (problem.codes[:, feature] > cut).astype(np.int32)
-    names = tuple(Feature(f"{f}/{b}", ("below", "above")) for f, b in zip(feature, cut, strict=True))
-    return replace(problem, codes=codes, features=names), feature, cut
+def unit_of(problem: Problem) -> float:
+    """How many units of impurity a row has: a power of two for which sums stay below 2^62."""
+    return float(1 << max(0, 20 - max(0, problem.total_weight.bit_length() - 36)))
 
 
-def cuts_of(binary: Problem, feature: np.ndarray, count: int) -> tuple[Cuts | None, int]:
-    """Lay out what :func:`thresholds` gave, of ``count`` features; None if a leaf is as good as any tree.
+def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | None:
+    """Lay out a problem with a column for each of some cuts: of a feature, above its part ``cut``.
 
-    Also the loss that no tree avoids, because merging equal rows leaves it out (`columns.columns`).
+    None if the rows are of one class, so that a leaf errs on none.
     """
-    simple = len(feature) == len(np.unique(feature))
-    data, certain = columns(binary, merge=simple, kind=np.uint64)
-    if data is None:
-        return None, certain
-    words = data.rows.shape[1]
-    held = np.flatnonzero(np.diff(data.runs))
-    label, weight = np.zeros(words, np.int64), np.zeros(words, np.int64)
-    for run in held:
-        at = slice(data.runs[run], data.runs[run + 1])
-        label[at], weight[at] = run % data.classes, 1 << (data.digits - 1 - run // data.classes)
-    bins = np.zeros((0, count), np.uint16)
-    if not simple:
-        bins = np.zeros((64 * words, count), np.uint16)
-        for column, f in enumerate(feature, 1):
-            bins[:, f] += np.unpackbits(data.rows[column].view(np.uint8), bitorder="little")
+    by_class = np.bincount(problem.y, problem.weights, len(problem.classes))
+    present = np.flatnonzero(by_class)
+    if len(present) < 2:
+        return None
+    heaviest, count = int(problem.weights.max()).bit_length(), len(problem.features)
+    pieces, bins, label, weight, runs = [], [], [], [], [0]
+    first = np.searchsorted(feature, np.arange(count + 1))
+    simple = np.array_equal(feature, np.arange(count))
+    for digit in range(heaviest - 1, -1, -1):
+        for number, k in enumerate(present):
+            held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
+            codes = np.ascontiguousarray(problem.codes.take(held, axis=0).T)
+            every = np.ones((1, len(held)), bool)
+            above = (codes if simple else codes[feature]) > cut[:, None]
+            pieces.append(pack(np.concatenate([every, above, ~every])))
+            words = pieces[-1].shape[1]
+            runs.append(runs[-1] + words)
+            label += [number] * words
+            weight += [1 << digit] * words
+            if not simple:
+                bins.append(np.zeros((64 * words, count), np.uint16))
+                for f in range(count):
+                    bins[-1][: len(held), f] = np.searchsorted(cut[first[f] : first[f + 1]], codes[f])
+    rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
+    columns, words = rows.shape
+    padded = np.zeros((-(-columns // LANES) * LANES, words), np.uint64)
+    padded[:columns] = rows
     random = np.random.RandomState(1).randint(0, 2**63 - 1, (2, words + count), np.int64)
-    odd = random[:, :words].astype(np.uint64) * np.uint64(2) + np.uint64(1)
-    cuts = Cuts(
-        rows=np.concatenate([data.rows, np.zeros((1, words), np.uint64)]),
-        runs=data.runs,
-        salt=odd,
+    total, unit = problem.total_weight, unit_of(problem)
+    numbers = np.arange(1, total + 1 if total < _TABLE else 1, dtype=float)
+    return Cuts(
+        rows=rows,
+        blocks=padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel(),
+        runs=np.array(runs, np.int64),
+        salt=random[:, :words].astype(np.uint64) * np.uint64(2) + np.uint64(1),
         mark=np.ascontiguousarray(random[:, words:]),
-        first=1 + np.searchsorted(feature, np.arange(count + 1)),
+        first=1 + first,
         feature=np.concatenate([[-1], feature, [-1]]),
-        bins=bins,
-        label=label,
-        weight=weight,
+        bins=np.concatenate(bins) if bins else np.zeros((0, count), np.uint16),
+        label=np.array(label, np.int64),
+        weight=np.array(weight, np.int64),
+        logs=np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit)).astype(np.int64),
         wrong=np.zeros(0, np.uint64),
-        digits=data.digits,
-        classes=data.classes,
+        digits=heaviest,
+        classes=len(present),
     )
-    return cuts, certain
 
 
 @njit(**INNER)
@@ -103,12 +113,23 @@ def count_class(data, one, other, k):
 
 
 @njit(**INNER)
-def count_cuts(data, rows, out):
-    """Write to ``out[c, k]`` the weight of class k in each column, among some rows."""
+def count_cuts(data, rows, row, out):
+    """Write to ``out[c, k]`` the weight of class k in each column, among some rows.
+
+    row : int64[>= columns, in whole LANES], scratch.
+    """
     apart()
-    for c in range(len(data.rows)):
-        for k in range(data.classes):
-            out[c, k] = count_class(data, data.rows[c], rows, k)
+    columns, words = len(data.rows), len(rows)
+    for k in range(data.classes):
+        for block in range(0, columns, LANES):
+            total = splat(np.int64(0))
+            for digit in range(data.digits):
+                total = total + total
+                for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
+                    total = total + popcount(load(data.blocks, block * words + LANES * w) & splat(rows[w]))
+            store(row, block, total)
+        for c in range(columns):
+            out[c, k] = row[c]
 
 
 @njit(**INNER)

@@ -26,7 +26,7 @@ from optree.solvers.kernels.candidates import list_candidates, part_ends, ways_o
 from optree.solvers.kernels.cuts import count_class, count_cuts, digest, take_part
 from optree.solvers.kernels.lookahead_state import FOUND, ITERATIONS, LEVEL, find, key_of
 from optree.solvers.kernels.partitions import find_bins
-from optree.solvers.kernels.stumps import INFINITE, best_pair, best_stump, leaf_of
+from optree.solvers.kernels.stumps import INFINITE, best_binary_pair, best_pair, best_stump, leaf_of
 
 COMPLETE, PAUSED, NO_ROOM = range(3)  # what `search` returns
 CLOSE = -1  # in place of so many iterations
@@ -47,7 +47,7 @@ def open_node(data, work, pairs, rules, v):
     """Count level ``v``; solve it if one level is left, or two that are to be solved; else find its candidates."""
     apart()
     frame, counts = work.frame[v], work.counts[v]
-    count_cuts(data, work.rows[v], counts)
+    count_cuts(data, work.rows[v], work.row, counts)
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
     frame["candidates"], frame["at"], frame["current"] = 0, 0, -1
@@ -70,10 +70,11 @@ def open_node(data, work, pairs, rules, v):
                 )
                 keep(work, v, cost, work.found, number)
     elif depth == 2 and (rules.solved == 2 or (rules.pairs and frame["look"] >= 2)):
-        below = ways_of(rules, 1)
-        cost, number = best_pair(
-            data, pairs, rules, work.rows[v], counts, work.used[v], ways, below, work.found, frame["leaf"]
-        )
+        below, rows, found = ways_of(rules, 1), work.rows[v], work.found
+        if len(data.bins):
+            cost, number = best_pair(data, pairs, rules, rows, counts, work.used[v], ways, below, found, frame["leaf"])
+        else:
+            cost, number = best_binary_pair(data, pairs, rules, rows, counts, found, frame["leaf"])
         keep(work, v, cost, work.found, number)
     else:
         list_candidates(data, work, rules, v)

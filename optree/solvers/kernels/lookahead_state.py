@@ -70,6 +70,9 @@ class Pairs(NamedTuple):
     best: np.ndarray  # int64[ways + 1, bins + 1]
     source: np.ndarray  # int64[ways + 1, bins + 1]
     piece: np.ndarray  # uint64[words]
+    inside: np.ndarray  # int64[columns, K]
+    outside: np.ndarray  # int64[columns, K]
+    row: np.ndarray  # int64[>= columns]
     found: np.ndarray  # int32[ways - 1]
 
 
@@ -80,6 +83,7 @@ class Work(NamedTuple):
     rows: np.ndarray  # uint64[levels + 1, words]
     used: np.ndarray  # uint8[levels + 1, features], features that may not be split
     counts: np.ndarray  # int64[levels, columns, K]
+    row: np.ndarray  # int64[>= columns]
     split: np.ndarray  # int32[levels, ways - 1], of the best tree in hand
     candidate: np.ndarray  # int32[levels, candidates, ways - 1]
     number: np.ndarray  # int64[levels, candidates], intervals of each

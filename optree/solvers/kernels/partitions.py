@@ -29,7 +29,7 @@ ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quant
 
 
 @njit(**INNER)
-def _spread(rules, n, c):
+def _part(rules, n, c):
     """A class's part of the weighted impurity, in units of ``1 / rules.fine`` rows, rounded: alike on all machines."""
     if rules.criterion == GINI:
         return np.int64(np.rint(np.float64(c) * (n - c) / n * rules.fine))
@@ -37,15 +37,19 @@ def _spread(rules, n, c):
 
 
 @njit(**INNER)
-def impurity(rules, above, beyond):
+def impurity(data, rules, above, beyond):
     """The weighted impurity of the rows counted in ``above`` (int64[K]) without those in ``beyond``, in rows * fine."""
     n = total = np.int64(0)
     for k in range(len(above)):
         n += above[k] - beyond[k]
+    if rules.criterion == ENTROPY and n < len(data.logs):
+        total = data.logs[n]
+        for k in range(len(above)):
+            total -= data.logs[above[k] - beyond[k]]
+        return total
     for k in range(len(above)):
-        c = above[k] - beyond[k]
-        if 0 < c < n:
-            total += _spread(rules, n, c)
+        if above[k] > beyond[k]:
+            total += _part(rules, n, above[k] - beyond[k])
     return total
 
 
@@ -98,10 +102,10 @@ def coarsen(cols, bins, most):
 
 
 @njit(**INNER)
-def _best_cut(rules, counts, cols, low, high):
+def _best_cut(data, rules, counts, cols, low, high):
     """The boundary between two others that leaves the least impurity, -1 if none lessens it with enough rows beside."""
     first, last = counts[cols[low]], counts[cols[high]]
-    best, chosen = impurity(rules, first, last), -1
+    best, chosen = impurity(data, rules, first, last), -1
     for i in range(low + 1, high):
         here = counts[cols[i]]
         n = m = np.int64(0)
@@ -109,21 +113,21 @@ def _best_cut(rules, counts, cols, low, high):
             n += first[k] - here[k]
             m += here[k] - last[k]
         if min(n, m) >= rules.least:
-            value = impurity(rules, first, here) + impurity(rules, here, last)
+            value = impurity(data, rules, first, here) + impurity(data, rules, here, last)
             if value < best:
                 best, chosen = value, i
     return chosen
 
 
 @njit(**INNER)
-def cart_bins(rules, counts, cols, bins, stack, marked):
+def cart_bins(data, rules, counts, cols, bins, stack, marked):
     """Keep the boundaries of a CART on this feature alone, grown until no split lessens the impurity; bins left."""
     marked[: bins + 1] = 0
     top, stack[0, 0], stack[0, 1] = 1, 0, bins
     while top:
         top -= 1
         low, high = stack[top, 0], stack[top, 1]
-        cut = _best_cut(rules, counts, cols, low, high)
+        cut = _best_cut(data, rules, counts, cols, low, high)
         if cut > 0:
             marked[cut] = 1
             stack[top, 0], stack[top, 1] = low, cut
@@ -139,15 +143,15 @@ def cart_bins(rules, counts, cols, bins, stack, marked):
 
 
 @njit(**INNER)
-def fill_program(rules, counts, cols, bins, ways, best, source, last):
+def fill_program(data, rules, counts, cols, bins, ways, best, source, last):
     """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end)."""
     apart()
     for j in range(1, bins + 1):
-        best[1, j] = impurity(rules, counts[0], counts[cols[j]])
+        best[1, j] = impurity(data, rules, counts[0], counts[cols[j]])
         for w in range(2, min(ways, j) + 1):
             best[w, j] = np.int64(2**62)
         for i in range(1, j):
-            cost = impurity(rules, counts[cols[i]], counts[cols[j]])
+            cost = impurity(data, rules, counts[cols[i]], counts[cols[j]])
             if j == bins:
                 last[i] = cost
             for w in range(2, min(ways, i + 1) + 1):

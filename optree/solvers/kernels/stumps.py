@@ -15,7 +15,7 @@ from numba import njit
 
 from optree.solvers.kernels.bits import lowest_bit
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.cuts import count_class
+from optree.solvers.kernels.cuts import count_cuts
 from optree.solvers.kernels.partitions import coarsen, find_bins
 
 INFINITE = np.int64(2**62)
@@ -37,6 +37,10 @@ def best_stump(rules, counts, cols, bins, ways, run, back, out):
 
     run : int64[ways + 1, K], back : int64[bins, ways + 1, K], scratch.
     """
+    if bins == 2:
+        out[0] = cols[1]
+        middle = counts[cols[1]]
+        return leaf_of(rules, counts[0], middle) + leaf_of(rules, middle, counts[cols[2]]), 2
     classes = counts.shape[1]
     for w in range(1, ways + 1):
         for k in range(classes):
@@ -115,26 +119,33 @@ def joint_rows(data, pairs, f, g, n):
 
 
 @njit(**INNER)
-def joint_bits(data, pairs, f, g, rows, piece):
-    """Joint counts from the bits, for features of few bins."""
-    table, top, below = pairs.table, pairs.bins[f], pairs.bins[g]
-    for a in range(top + 1):
-        if a < top:
-            column = data.rows[pairs.cols[f, a]]
-            for w in range(len(piece)):
-                piece[w] = rows[w] & column[w]
-        else:
-            piece[:] = 0
-        for k in range(data.classes):
-            for x in range(below):  # above the lower boundary of x; then the differences
-                table[x, k, a] = count_class(data, piece, data.rows[pairs.cols[g, x]], k)
-            for x in range(below - 1):
-                table[x, k, a] -= table[x + 1, k, a]
-    for x in range(below):
-        for k in range(data.classes):
-            whole = table[x, k, 0]
-            for a in range(top + 1):
-                table[x, k, a] = whole - table[x, k, a]
+def best_question(rules, counts):
+    """The cost of a leaf, or of the best split at one cut."""
+    end = len(counts) - 1
+    best = leaf_of(rules, counts[0], counts[end])
+    for c in range(1, end):
+        best = min(best, leaf_of(rules, counts[0], counts[c]) + leaf_of(rules, counts[c], counts[end]))
+    return best
+
+
+@njit(**INNER)
+def best_binary_pair(data, pairs, rules, rows, counts, out, limit):
+    """As `best_pair` where each feature has one cut: joint counts are those of the rows above each."""
+    apart()
+    piece, inside, outside = pairs.piece, pairs.inside, pairs.outside
+    cost, intervals = limit, 1
+    for c in range(1, len(counts) - 1):
+        for w in range(len(piece)):
+            piece[w] = rows[w] & data.rows[c, w]
+        count_cuts(data, piece, pairs.row, inside)
+        for g in range(len(counts)):
+            for k in range(data.classes):
+                outside[g, k] = counts[g, k] - inside[g, k]
+        total = best_question(rules, inside) + best_question(rules, outside)
+        if total < cost:
+            cost, intervals = total, 2
+            out[0] = c
+    return cost, intervals
 
 
 @njit(**INNER)
@@ -199,13 +210,12 @@ def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
     ways, below : the most intervals of the root, and of the splits below. used : features that may not be split.
     """
     apart()
-    features, n = len(data.first) - 1, np.int64(0)
+    features = len(data.first) - 1
     for f in range(features):
         bins = find_bins(data, counts, f, pairs.cols[f])
         pairs.bins[f] = 1 if used[f] else coarsen(pairs.cols[f], bins, rules.pair_bins)
-    if len(data.bins):
-        n = list_rows(data, rows, pairs.items)
-        place_rows(data, pairs, n)
+    n = list_rows(data, rows, pairs.items)
+    place_rows(data, pairs, n)
     cost, intervals = limit, 1
     for f in range(features):
         bins = pairs.bins[f]
@@ -217,10 +227,7 @@ def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
         for g in range(features):
             if pairs.bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
                 continue
-            if n == 0 or bins * pairs.bins[g] * len(rows) < n:
-                joint_bits(data, pairs, f, g, rows, pairs.piece)
-            else:
-                joint_rows(data, pairs, f, g, n)
+            joint_rows(data, pairs, f, g, n)
             lower_values(rules, pairs, f, g, min(below, pairs.bins[g]), data.classes)
         found, number = join_values(pairs, f, ways, pairs.found)
         if found < cost:
