@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,6 +130,26 @@ class Tree:
         for node in np.flatnonzero(self.feature != LEAF):
             depth[self.children(node)] = depth[node] + 1
         return int(depth.max())
+
+    def decisions(self, sources: Sequence[int] | None = None) -> tuple[float, float]:
+        """How many splits a training row meets, and how many different features, on average.
+
+        Parameters
+        ----------
+        sources : sequence of int, optional
+            For each feature the column it was made of: thresholds of one column then count as one.
+        """
+        met: list[tuple[int, frozenset]] = [(0, frozenset())] * self.n_nodes
+        for node in np.flatnonzero(self.feature != LEAF):
+            source = int(self.feature[node])
+            number, seen = met[node]
+            for child in self.children(node):
+                met[child] = number + 1, seen | {source if sources is None else sources[source]}
+        weight = self.counts.sum(axis=1) * (self.feature == LEAF)
+        total = weight.sum()
+        return tuple(
+            float((weight * values).sum() / total) for values in ([n for n, _ in met], [len(seen) for _, seen in met])
+        )
 
     def children(self, node: int) -> range:
         """The children of a node, in the order of the parts of its feature; none for a leaf."""
