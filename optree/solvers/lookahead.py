@@ -31,7 +31,6 @@ CRITERIA = {"gini": GINI, "entropy": ENTROPY}
 GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
 TWO_LEVELS = ("never", "lookahead", "frontier")
 _CANDIDATES = 200_000  # of a node, at most
-_PAIR_BINS = 64
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class Options:
     beam: tuple[int, ...] = ()
     repeat: bool = True
     cart_leaf: int = 1
+    pair_bins: int = 0
 
     @property
     def exact(self) -> bool:
@@ -71,7 +71,7 @@ class Options:
             if getattr(self, name) not in accepted:
                 raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
         least = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
-        for name, value in {**least, "most_candidates": 0, "two_way_from": 0}.items():
+        for name, value in {**least, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
             if getattr(self, name) < value:
                 shown = "max_ways" if name == "ways" else name
                 raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
@@ -98,6 +98,7 @@ MULTIWAY = {
     "bins": Parameter(int, 500, "midpoints: the most bins of a feature in a set of rows"),
     "cart_leaf": Parameter(int, 1, "cart: the least weight of a bin"),
     "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
+    "pair_bins": Parameter(int, 32, "where two levels are solved exactly: the most bins of a feature there; 0: all"),
     "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
 }
 LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
@@ -131,7 +132,7 @@ def rules_of(task: Task, options: Options, depth: int) -> tables.Rules:
         least=options.cart_leaf,
         solved=2 if options.two_levels == "frontier" else 1,
         pairs=options.two_levels != "never",
-        pair_bins=_PAIR_BINS,
+        pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
         most=options.most_candidates,
         repeat=options.repeat,
         fine=unit_of(task.problem),
@@ -264,7 +265,7 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
 
         layout = cut_offers.restrict(layout, task.problem, cut_offers.near_optimal(layout.data, stump))
     data = layout.data
-    if data is not None and options.reference:
+    if options.reference:
         data = data._replace(wrong=cut_offers.Reference(data, seed).wrong())
     return layout, data
 
@@ -278,9 +279,7 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     layout, data = _offered(task, options, layout, seed)
-    counters = {"iterations": 0, "supports": 0, "cuts": len(layout.cut)}
-    if data is None:
-        return Outcome(grow_tree(problem, Plan()), None, "heuristic", counters)
+    counters = {"cuts": len(layout.cut)}
     search = Search(data, rules_of(task, options, depth), clock)
     look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
     builder = Builder(search, replace(options, lookahead=look), layout.cut)
@@ -289,7 +288,9 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         plan = collapse(problem, plan, options.ways)
     clock.searched()
     tree = grow_tree(problem, plan)
-    counters |= {"iterations": search.iterations, "supports": int(search.memo.used[0])}
+    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])} | counters
+    if not options.recursive:
+        counters |= {"candidates_bound": builder.lower}
     lower = None
     if look == depth and options.exact and (problem.n_parts == 2).all():
         lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)

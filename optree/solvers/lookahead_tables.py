@@ -59,17 +59,16 @@ def new_pairs(data: Cuts, rules: tables.Rules) -> tables.Pairs:
     features, words = len(data.first) - 1, data.rows.shape[1]
     parts = int(np.diff(data.first).max()) + 2
     bins, rows = min(parts, max(2, rules.pair_bins)), len(data.bins)
+    stride = bins + 1 + LANES
     return tables.Pairs(
         cols=np.zeros((features, parts + 1), np.int64),
         bins=np.zeros(features, np.int64),
         items=np.zeros(rows, np.int64),
         place=np.zeros((features, rows), np.uint16),
         of_part=np.zeros(parts, np.int64),
-        table=np.zeros((bins, data.classes, bins + 1), np.int64),
-        run=np.zeros((rules.ways + 1, data.classes, bins + 1), np.int64),
-        least=np.zeros(bins + 1, np.int64),
-        size=np.zeros(bins + 1, np.int64),
-        value=np.zeros((bins + 1, bins + 1), np.int64),
+        table=np.zeros(bins * data.classes * stride, np.int64),
+        run=np.zeros((rules.ways + 1) * data.classes * LANES, np.int64),
+        value=np.zeros((bins + 1) * stride, np.int64),
         best=np.zeros((rules.ways + 1, bins + 1), np.int64),
         source=np.zeros((rules.ways + 1, bins + 1), np.int64),
         piece=np.zeros(words, np.uint64),
@@ -77,6 +76,7 @@ def new_pairs(data: Cuts, rules: tables.Rules) -> tables.Pairs:
         outside=np.zeros((len(data.rows), data.classes), np.int64),
         row=np.zeros(len(data.rows) + LANES, np.int64),
         found=np.zeros(rules.ways - 1, np.int32),
+        stride=stride,
     )
 
 

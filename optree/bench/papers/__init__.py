@@ -15,6 +15,7 @@ _MODULES = {
     "branches": "optree.bench.papers.branches",
     "dpdt": "optree.bench.papers.dpdt",
     "gosdt": "optree.bench.papers.gosdt",
+    "multisplit": "optree.bench.papers.multisplit",
     "murtree": "optree.bench.papers.murtree",
 }
 

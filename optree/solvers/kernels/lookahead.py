@@ -7,10 +7,11 @@ least score, and the two-way one of least score. (So, by induction, more ways ne
 of any node include those of the same node with two ways.) One level is solved exactly (`stumps`), two are where the
 rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
 
-Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
-min(leaf(S), 2 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree
-of its node leaves beside the others; values and bounds are kept by rows, depth and lookahead. A score is the weighted
-impurity in rows plus the penalty of the leaves in rows, which orders candidates, too.
+A node's value is at most that of its best stump, too. Bounds, which change no value: a tree is a leaf, or has two
+leaves or more, so the value of rows S is at least min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or
+more leaves, so it is at least min(leaf(S), stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a
+part gets the budget that the best tree of its node leaves beside the others; values and bounds are kept by rows, depth
+and lookahead. A score is the weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Kept values are found by two hashes of 63 bits: with M sets of rows some two are taken for one with a chance below
 M^2 / 2^127: for a million, 1e-26.
@@ -61,23 +62,31 @@ def open_node(data, work, pairs, rules, v):
     if depth == 0 or frame["leaf"] <= lower:
         return
     ways = ways_of(rules, depth)
+    for f in range(len(data.first) - 1):
+        bins = 1 if work.used[v, f] else find_bins(data, counts, f, work.cols)
+        if bins > 1:
+            cost, number = best_stump(rules, counts, work.cols, bins, min(ways, bins), work.run, work.back, work.found)
+            keep(work, v, cost, work.found, number)
     if depth == 1:
-        for f in range(len(data.first) - 1):
-            bins = 1 if work.used[v, f] else find_bins(data, counts, f, work.cols)
-            if bins > 1:
-                cost, number = best_stump(
-                    rules, counts, work.cols, bins, min(ways, bins), work.run, work.back, work.found
-                )
-                keep(work, v, cost, work.found, number)
-    elif depth == 2 and (rules.solved == 2 or (rules.pairs and frame["look"] >= 2)):
-        below, rows, found = ways_of(rules, 1), work.rows[v], work.found
+        return
+    frame["lower"] = lower = max(lower, min(frame["upper"], 3 * rules.penalty))
+    if lower >= min(frame["upper"], frame["budget"]):
+        frame["floor"] = lower
+    elif solves_two(rules, depth, frame["look"]):
+        below, rows, found, leaf = ways_of(rules, 1), work.rows[v], work.found, frame["leaf"]
         if len(data.bins):
-            cost, number = best_pair(data, pairs, rules, rows, counts, work.used[v], ways, below, found, frame["leaf"])
+            cost, number = best_pair(data, pairs, rules, rows, counts, work.used[v], ways, below, found, leaf)
         else:
-            cost, number = best_binary_pair(data, pairs, rules, rows, counts, found, frame["leaf"])
-        keep(work, v, cost, work.found, number)
+            cost, number = best_binary_pair(data, pairs, rules, rows, counts, found, leaf)
+        keep(work, v, cost, found, number)
     else:
         list_candidates(data, work, rules, v)
+
+
+@njit(**INNER)
+def solves_two(rules, depth, look):
+    """Whether a node is solved exactly because two levels are left."""
+    return depth == 2 and (rules.solved == 2 or (rules.pairs and look >= 2))
 
 
 @njit(**INNER)
@@ -138,7 +147,9 @@ def advance(data, work, memo, rules, v):
             lower += work.lower[v, part]
             upper += work.upper[v, part]
             if work.lower[v, part] < work.upper[v, part] and (
-                chosen < 0 or work.upper[v, part] > work.upper[v, chosen]
+                chosen < 0
+                or work.known[v, part] < work.known[v, chosen]
+                or (work.known[v, part] == work.known[v, chosen] and work.upper[v, part] > work.upper[v, chosen])
             ):
                 chosen = part
         keep(work, v, upper, work.candidate[v, c], number)
@@ -153,7 +164,11 @@ def advance(data, work, memo, rules, v):
         if not work.known[v, chosen]:
             work.known[v, chosen] = 1
             continue
-        work.frame[v + 1]["budget"] = target - (lower - work.lower[v, chosen])
+        budget = target - (lower - work.lower[v, chosen])
+        if work.known[v, chosen] == 1 and len(data.bins) and solves_two(rules, frame["depth"] - 1, frame["look"] - 1):
+            budget = min(budget, work.lower[v, chosen] + 1)  # for a start, the bound from one level
+        work.known[v, chosen] = 2
+        work.frame[v + 1]["budget"] = budget
         frame["part"] = chosen
         return True
 

@@ -62,11 +62,9 @@ class Pairs(NamedTuple):
     items: np.ndarray  # int64[rows]
     place: np.ndarray  # uint16[features, rows]
     of_part: np.ndarray  # int64[parts]
-    table: np.ndarray  # int64[bins, K, bins + 1]
-    run: np.ndarray  # int64[ways + 1, K, bins + 1]
-    least: np.ndarray  # int64[bins + 1]
-    size: np.ndarray  # int64[bins + 1]
-    value: np.ndarray  # int64[bins + 1, bins + 1]
+    table: np.ndarray  # int64[bins * K * stride]
+    run: np.ndarray  # int64[(ways + 1) * K * LANES]
+    value: np.ndarray  # int64[(bins + 1) * stride]
     best: np.ndarray  # int64[ways + 1, bins + 1]
     source: np.ndarray  # int64[ways + 1, bins + 1]
     piece: np.ndarray  # uint64[words]
@@ -74,6 +72,7 @@ class Pairs(NamedTuple):
     outside: np.ndarray  # int64[columns, K]
     row: np.ndarray  # int64[>= columns]
     found: np.ndarray  # int32[ways - 1]
+    stride: int  # bins + 1 and more, so that vectors fit
 
 
 class Work(NamedTuple):

@@ -29,27 +29,29 @@ ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quant
 
 
 @njit(**INNER)
-def _part(rules, n, c):
-    """A class's part of the weighted impurity, in units of ``1 / rules.fine`` rows, rounded: alike on all machines."""
-    if rules.criterion == GINI:
-        return np.int64(np.rint(np.float64(c) * (n - c) / n * rules.fine))
-    return np.int64(np.rint(c * math.log2(n / c) / 2 * rules.fine))
-
-
-@njit(**INNER)
 def impurity(data, rules, above, beyond):
-    """The weighted impurity of the rows counted in ``above`` (int64[K]) without those in ``beyond``, in rows * fine."""
-    n = total = np.int64(0)
+    """The weighted impurity of the rows counted in ``above`` (int64[K]) without those in ``beyond``, in rows * fine.
+
+    Rounded to whole units, so that sums, and what is least, are the same on every machine.
+    """
+    n = np.int64(0)
     for k in range(len(above)):
         n += above[k] - beyond[k]
-    if rules.criterion == ENTROPY and n < len(data.logs):
+    if rules.criterion == GINI:
+        squares = np.float64(n) * n
+        for k in range(len(above)):
+            squares -= np.float64(above[k] - beyond[k]) * (above[k] - beyond[k])
+        return np.int64(np.rint(squares / n * rules.fine)) if n else np.int64(0)
+    total = np.int64(0)
+    if n < len(data.logs):
         total = data.logs[n]
         for k in range(len(above)):
             total -= data.logs[above[k] - beyond[k]]
         return total
     for k in range(len(above)):
-        if above[k] > beyond[k]:
-            total += _part(rules, n, above[k] - beyond[k])
+        c = above[k] - beyond[k]
+        if c:
+            total += np.int64(np.rint(c * math.log2(n / c) / 2 * rules.fine))
     return total
 
 

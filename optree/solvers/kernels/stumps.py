@@ -16,6 +16,7 @@ from numba import njit
 from optree.solvers.kernels.bits import lowest_bit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.cuts import count_cuts
+from optree.solvers.kernels.lanes import LANES, least, load, splat, store
 from optree.solvers.kernels.partitions import coarsen, find_bins
 
 INFINITE = np.int64(2**62)
@@ -50,16 +51,16 @@ def best_stump(rules, counts, cols, bins, ways, run, back, out):
         for k in range(classes):
             n += above[k] - beyond[k]
         for w in range(min(ways, j + 1), 0, -1):
-            least, label = INFINITE, -1
+            before, label = INFINITE, -1
             for k in range(classes if w > 1 else 0):
-                if run[w - 1, k] < least:
-                    least, label = run[w - 1, k], k
+                if run[w - 1, k] < before:
+                    before, label = run[w - 1, k], k
             if w == 1 and j == 0:
-                least = np.int64(0)
+                before = np.int64(0)
             for k in range(classes):
                 back[j, w, k] = -1
-                if least + rules.penalty < run[w, k]:
-                    run[w, k], back[j, w, k] = least + rules.penalty, label
+                if before + rules.penalty < run[w, k]:
+                    run[w, k], back[j, w, k] = before + rules.penalty, label
                 if run[w, k] < INFINITE:
                     run[w, k] += rules.error * (n - above[k] + beyond[k])
     best, used, label = INFINITE, 1, 0
@@ -104,18 +105,23 @@ def place_rows(data, pairs, n):
 
 
 @njit(**INNER)
-def joint_rows(data, pairs, f, g, n):
-    """Joint counts from the list of rows: ``table[x, k, a]``, those of class k in bin x of g and a bin of f below a."""
-    table, top = pairs.table, pairs.bins[f]
-    for x in range(pairs.bins[g]):
-        table[x, :, : top + 1] = 0
+def joint_counts(data, pairs, rules, f, g, n):
+    """Joint counts of bins, times the cost of an error: class k in bin x of g and a bin of f below a.
+
+    At ``(x * classes + k) * stride + a`` of ``pairs.table``.
+    """
+    table, top, stride, classes = pairs.table, pairs.bins[f], pairs.stride, data.classes
+    for at in range(pairs.bins[g] * classes * stride):
+        table[at] = 0
     for i in range(n):
         w = pairs.items[i] >> 6
-        table[pairs.place[g, i], data.label[w], pairs.place[f, i] + 1] += data.weight[w]
-    for x in range(pairs.bins[g]):
-        for k in range(data.classes):
-            for a in range(1, top + 1):
-                table[x, k, a] += table[x, k, a - 1]
+        x = np.int64(pairs.place[g, i])
+        table[(x * classes + data.label[w]) * stride + pairs.place[f, i] + 1] += data.weight[w]
+    for line in range(pairs.bins[g] * classes):
+        total = np.int64(0)
+        for a in range(line * stride, line * stride + top + 1):
+            total += rules.error * table[a]
+            table[a] = total
 
 
 @njit(**INNER)
@@ -150,34 +156,32 @@ def best_binary_pair(data, pairs, rules, rows, counts, out, limit):
 
 @njit(**INNER)
 def lower_values(rules, pairs, f, g, ways, classes):
-    """Lower ``value[a, b]`` to the best stump over g of the rows in bins a to b - 1 of f, for all a and b."""
+    """Lower ``value[b * stride + a]`` to the best stump over g of the rows in bins a to b - 1 of f, for all a < b."""
     apart()
-    table, run, least, size = pairs.table, pairs.run, pairs.least, pairs.size
+    table, run, value, stride = pairs.table, pairs.run, pairs.value, pairs.stride
+    penalty, never = splat(rules.penalty), splat(INFINITE)
     for b in range(1, pairs.bins[f] + 1):
-        for w in range(1, ways + 1):
-            for k in range(classes):
-                for a in range(b):
-                    run[w, k, a] = INFINITE
-        for x in range(pairs.bins[g]):
-            for a in range(b):
-                size[a] = 0
-            for k in range(classes):
-                for a in range(b):
-                    size[a] += table[x, k, b] - table[x, k, a]
-            for w in range(min(ways, x + 1), 0, -1):
-                for a in range(b):
-                    least[a] = INFINITE if w > 1 or x > 0 else np.int64(0)
-                for k in range(classes if w > 1 else 0):
-                    for a in range(b):
-                        least[a] = min(least[a], run[w - 1, k, a])
+        for first in range(0, b, LANES):  # LANES starts a side by side
+            for at in range(0, (ways + 1) * classes * LANES, LANES):
+                store(run, at, never)
+            for x in range(pairs.bins[g]):
+                line = x * classes * stride
+                size = splat(np.int64(0))
                 for k in range(classes):
-                    for a in range(b):
-                        missed = rules.error * (size[a] - table[x, k, b] + table[x, k, a])
-                        run[w, k, a] = min(INFINITE, min(run[w, k, a], least[a] + rules.penalty) + missed)
-        for w in range(1, ways + 1):
-            for k in range(classes):
-                for a in range(b):
-                    pairs.value[a, b] = min(pairs.value[a, b], run[w, k, a])
+                    size = size + (splat(table[line + k * stride + b]) - load(table, line + k * stride + first))
+                for w in range(min(ways, x + 1), 0, -1):
+                    before = never if w > 1 or x > 0 else splat(np.int64(0))
+                    for k in range(classes if w > 1 else 0):
+                        before = least(before, load(run, ((w - 1) * classes + k) * LANES))
+                    before = before + penalty
+                    for k in range(classes):
+                        right = splat(table[line + k * stride + b]) - load(table, line + k * stride + first)
+                        at = (w * classes + k) * LANES
+                        store(run, at, least(load(run, at), before) + (size - right))
+            best = load(value, b * stride + first)
+            for at in range(classes * LANES, (ways + 1) * classes * LANES, LANES):
+                best = least(best, load(run, at))
+            store(value, b * stride + first, best)
 
 
 @njit(**INNER)
@@ -185,11 +189,11 @@ def join_values(pairs, f, ways, out):
     """The best partition of f into 2 .. ways intervals by their values: (cost, intervals); its columns in ``out``."""
     best, source, bins = pairs.best, pairs.source, pairs.bins[f]
     for j in range(1, bins + 1):
-        best[1, j] = pairs.value[0, j]
+        best[1, j] = pairs.value[j * pairs.stride]
         for w in range(2, min(ways, j) + 1):
             best[w, j] = INFINITE
             for i in range(w - 1, j):
-                total = best[w - 1, i] + pairs.value[i, j]
+                total = best[w - 1, i] + pairs.value[j * pairs.stride + i]
                 if total < best[w, j]:
                     best[w, j], source[w, j] = total, i
     used = 2
@@ -223,11 +227,11 @@ def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
             continue
         for b in range(1, bins + 1):
             for a in range(b):
-                pairs.value[a, b] = leaf_of(rules, counts[pairs.cols[f, a]], counts[pairs.cols[f, b]])
+                pairs.value[b * pairs.stride + a] = leaf_of(rules, counts[pairs.cols[f, a]], counts[pairs.cols[f, b]])
         for g in range(features):
             if pairs.bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
                 continue
-            joint_rows(data, pairs, f, g, n)
+            joint_counts(data, pairs, rules, f, g, n)
             lower_values(rules, pairs, f, g, min(below, pairs.bins[g]), data.classes)
         found, number = join_values(pairs, f, ways, pairs.found)
         if found < cost:
