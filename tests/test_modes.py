@@ -9,7 +9,9 @@ import sys
 import pytest
 from checkout import ROOT
 
-BOTH = [f"test_{name}.py" for name in ("exact", "murtree", "grid", "regression", "front", "dpdt", "gosdt", "roc")]
+BOTH = [
+    f"test_{name}.py" for name in ("exact", "murtree", "grid", "regression", "front", "dpdt", "gosdt", "roc", "split")
+]
 MODES = {
     "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*BOTH, "test_branches.py", "test_engine.py"]),
     "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, BOTH),

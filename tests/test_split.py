@@ -15,8 +15,10 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import cut_offers
 from optree.solvers.kernels import lookahead as kernel
-from optree.solvers.lookahead import CRITERIA, options_of
+from optree.solvers.lookahead import Search
+from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
 from optree.solvers.plans import Plan, collapse, grow_tree
+from optree.solvers.spec import Task
 from optree.tree import LEAF
 
 LAMBDAS = ("0.01", "0.05", "0.125", "0", "0.001", "0.333333333333")
@@ -81,6 +83,8 @@ def test_as_much_lookahead_as_levels_is_the_optimum(two_levels):
         result = solve("split", problem, objective, lookahead=depth, two_levels=two_levels)
         assert result.cost == result.lower_bound == optimum.cost
         assert result.status == "optimal"
+        again = solve("split", problem, objective, lookahead=depth, two_levels=two_levels, greedy_bound=True)
+        assert again.cost == again.lower_bound == optimum.cost
         polished = solve("split", problem, objective, lookahead=1, two_levels=two_levels, polish=True)
         assert optimum.cost <= polished.cost <= solve("split", problem, objective, lookahead=1).cost
         lickety = solve("licketysplit", problem, objective, lookahead=depth, two_levels=two_levels)
@@ -146,9 +150,7 @@ def impurity(counts, criterion):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_program_over_bins_finds_the_least_impurity(criterion):
     """A greedy split of one feature, with leaves for free: the beam's first partition is the best of all."""
-    from optree.solvers.lookahead import Search, rules_of
-    from optree.solvers.spec import Task
-
+    tested = 0
     for seed in seeds(200, 10):
         random = np.random.RandomState(seed)
         n, parts, classes = random.randint(4, 60), random.randint(3, 8), random.randint(2, 4)
@@ -191,7 +193,8 @@ def test_the_program_over_bins_finds_the_least_impurity(criterion):
             found[w] = min(found.get(w, np.inf), work.score[0, c])
         for w, score in found.items():
             assert score == pytest.approx(least[w], abs=1e-4)
-        assert set(found) >= {2}
+        tested += bool(found)
+    assert tested > len(seeds(200, 10)) // 2  # the others are solved with one level
 
 
 def draw_plan(problem, random, depth):

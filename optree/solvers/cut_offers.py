@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.guesses import ensemble
 from optree.solvers.kernels.bits import pack
@@ -22,6 +23,7 @@ from optree.solvers.kernels.cuts import Cuts, cuts_of
 
 OFFERS = ("all", "boosting", "near_optimal")
 NEAR = 1.02
+_PARTS = 1 << 16
 
 
 class Layout(NamedTuple):
@@ -35,6 +37,9 @@ class Layout(NamedTuple):
 def lay_out(problem: Problem) -> Layout:
     """All cuts of a problem."""
     parts = problem.n_parts
+    if parts.max() > _PARTS:
+        name = problem.features[int(parts.argmax())].name
+        raise OptreeError(f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_PARTS}, as bins")
     feature = np.repeat(np.arange(len(parts)), parts - 1)
     cut = np.concatenate([np.arange(count - 1) for count in parts])
     return Layout(cuts_of(problem, feature, cut), feature, cut)

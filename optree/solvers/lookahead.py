@@ -10,134 +10,24 @@ paper scales lambda up with the share of the rows that are left; here costs are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from optree.budget import Clock, Pace
-from optree.errors import OptreeError, choice
+from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers import cut_offers
 from optree.solvers.kernels import lookahead as kernel
 from optree.solvers.kernels import lookahead_state as tables
-from optree.solvers.kernels.cuts import Cuts, unit_of
-from optree.solvers.kernels.partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
+from optree.solvers.kernels.cuts import Cuts
 from optree.solvers.kernels.stumps import INFINITE
+from optree.solvers.lookahead_options import Options, rules_of
 from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
 from optree.solvers.plans import Plan, collapse, grow_tree
-from optree.solvers.spec import Parameter, Task
+from optree.solvers.spec import Task
 
-CRITERIA = {"gini": GINI, "entropy": ENTROPY}
-GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
-TWO_LEVELS = ("never", "lookahead", "frontier")
 _CANDIDATES = 200_000  # of a node, at most
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a search looks at, as users say it: see PARAMETERS and MULTIWAY."""
-
-    lookahead: int
-    recursive: bool  # LicketySPLIT
-    criterion: str
-    two_levels: str
-    most_candidates: int
-    cuts: str
-    reference: bool
-    collapse: bool
-    polish: bool = False
-    ways: int = 2
-    two_way_from: int = 255
-    generator: str = "all"
-    bins: int = 500
-    beam: tuple[int, ...] = ()
-    repeat: bool = True
-    cart_leaf: int = 1
-    pair_bins: int = 0
-
-    @property
-    def exact(self) -> bool:
-        """Whether with as much lookahead as levels the tree is the optimum."""
-        return self.cuts == "all" and not self.reference and not self.most_candidates and self.generator == "all"
-
-    def check(self, solver: str) -> None:
-        """Refuse values that are not accepted."""
-        for name, accepted in (
-            ("criterion", CRITERIA),
-            ("two_levels", TWO_LEVELS),
-            ("generator", GENERATORS),
-            ("cuts", cut_offers.OFFERS),
-        ):
-            if getattr(self, name) not in accepted:
-                raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
-        least = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
-        for name, value in {**least, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
-            if getattr(self, name) < value:
-                shown = "max_ways" if name == "ways" else name
-                raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
-        if not all(isinstance(places, int) and not isinstance(places, bool) and places >= 1 for places in self.beam):
-            raise OptreeError(f"solver {solver}: beam = {list(self.beam)!r} is not accepted; give whole numbers >= 1")
-
-
-PARAMETERS = {
-    "criterion": Parameter(str, "entropy", "impurity that the greedy splits lessen: gini or entropy"),
-    "two_levels": Parameter(
-        str, "lookahead", "where the last two levels are solved exactly: never, lookahead (if both have it) or frontier"
-    ),
-    "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
-    "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
-    "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
-    "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
-}
-MULTIWAY = {
-    **PARAMETERS,
-    "criterion": Parameter(str, "gini", PARAMETERS["criterion"].doc),
-    "max_ways": Parameter(int, 5, "the most intervals of a split"),
-    "two_way_from": Parameter(int, 255, "the level from which splits have two parts, the root being 0"),
-    "generator": Parameter(str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"),
-    "bins": Parameter(int, 500, "midpoints: the most bins of a feature in a set of rows"),
-    "cart_leaf": Parameter(int, 1, "cart: the least weight of a bin"),
-    "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
-    "pair_bins": Parameter(int, 32, "where two levels are solved exactly: the most bins of a feature there; 0: all"),
-    "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
-}
-LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
-POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
-LEVELS = Parameter(int, 1, "levels searched in full at a time")
-
-
-def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
-    """The options of a solver's parameters."""
-    values = dict(parameters)
-    if "max_ways" in values:
-        values["ways"] = values.pop("max_ways")
-        values["beam"] = tuple(values["beam"])
-    options = Options(recursive=recursive, **values)
-    options.check(solver)
-    return options
-
-
-def rules_of(task: Task, options: Options, depth: int) -> tables.Rules:
-    """The rules of a search."""
-    beam = (*options.beam, *[1] * options.ways)[: options.ways - 1]
-    return tables.Rules(
-        error=task.scale.error,
-        penalty=task.scale.penalty,
-        depth=depth,
-        ways=options.ways,
-        two_way_from=options.two_way_from,
-        generator=GENERATORS[options.generator],
-        criterion=CRITERIA[options.criterion],
-        most_bins=options.bins,
-        least=options.cart_leaf,
-        solved=2 if options.two_levels == "frontier" else 1,
-        pairs=options.two_levels != "never",
-        pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
-        most=options.most_candidates,
-        repeat=options.repeat,
-        fine=unit_of(task.problem),
-        beam=np.array([0, 0, *beam], np.int64),
-    )
 
 
 class Search:
@@ -168,19 +58,20 @@ class Search:
     def _call(self, iterations: int) -> int:
         return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
 
-    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> int | None:
-        """Search a node; its entry, or None if nothing is known of it."""
+    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int, budget: int = int(INFINITE)) -> int | None:
+        """Search a node for a tree that costs less than ``budget``; its entry, or None if nothing is known of it."""
         work = self.work
         work.rows[0], work.used[0], work.state[tables.LEVEL] = rows, used, -1
-        work.frame[0]["depth"], work.frame[0]["look"], work.frame[0]["budget"] = depth, min(look, depth), INFINITE
+        work.frame[0]["depth"], work.frame[0]["look"], work.frame[0]["budget"] = depth, min(look, depth), budget
         try:
             while self.status is None:
                 code = self._call(self.pace.next(self.iterations))
                 if code == kernel.COMPLETE:
                     break
-                if code == kernel.NO_ROOM:
+                full, held = code == kernel.NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes
+                self.status = self.clock.limit(self.iterations, 2 * held / 2**20 if full else 0.0)
+                if full and self.status is None:
                     self.memo = grow(self.memo)
-                self.status = self.clock.limit(self.iterations, self.memo.entry.nbytes / 2**19)
         except KeyboardInterrupt:
             self.status = "interrupted"
         if self.status is not None:
@@ -232,18 +123,24 @@ class Builder:
         """The tree of some rows."""
         if depth == 0:
             return Plan()
-        tried = []
-        for asked in self._looks(look, depth):
-            tried.append((asked, self.search.ask(rows, used, depth, asked)))
-            if self.lower is None:
-                self.lower = self.search.floor
-        look, at = min(tried, key=lambda pair: self.search.value(pair[1]))
-        parts = [] if at is None else list(self.search.parts(rows, at))
+        search, looks = self.search, self._looks(look, depth)
+        looks = [0, *looks] if self.options.greedy_bound and looks[0] > 0 else looks
+        tried, budget = [], int(INFINITE)
+        for asked in looks:
+            tried.append((asked, search.ask(rows, used, depth, asked, budget)))
+            if self.options.greedy_bound:
+                budget = min(budget, search.value(tried[-1][1]))
+            floor = min(search.floor, budget)
+        if search.status:  # what the greedy tree of these rows is may be known all the same
+            tried.append((0, search.ask(rows, used, depth, 0)))
+        self.lower = floor if self.lower is None else self.lower
+        look, at = min(tried, key=lambda pair: search.value(pair[1]))
+        parts = [] if at is None else list(search.parts(rows, at))
         if not parts:
             return Plan()
-        data, columns = self.search.data, [high for high, _ in parts[:-1]]
+        data, columns = search.data, [high for high, _ in parts[:-1]]
         feature = int(data.feature[columns[0]])
-        if not self.search.rules.repeat:
+        if not search.rules.repeat:
             used = used.copy()
             used[feature] = 1
         below = tuple(self.plan(part, used, depth - 1, max(0, look - 1)) for _, part in parts)

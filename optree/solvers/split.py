@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from optree.result import Outcome
 from optree.solvers import lookahead
+from optree.solvers import lookahead_options as options
 from optree.solvers.spec import Solver, Task
 
 
 def run(task: Task, seed: int, **parameters) -> Outcome:
     """Search; ``seed`` is that of the boosted ensemble, if there is one."""
-    return lookahead.run(task, seed, lookahead.options_of("split", False, parameters))
+    return lookahead.run(task, seed, options.options_of("split", False, parameters))
 
 
 SOLVER = Solver(
@@ -29,5 +30,5 @@ SOLVER = Solver(
     anytime=True,
     iteration="one set of rows counted",
     run=run,
-    parameters={"lookahead": lookahead.LOOKAHEAD, "polish": lookahead.POLISH, **lookahead.PARAMETERS},
+    parameters={"lookahead": options.LOOKAHEAD, "polish": options.POLISH, **options.PARAMETERS},
 )

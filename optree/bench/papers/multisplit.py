@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from optree.bench.formats import Table
 from optree.bench.panels import STYLE, looks
-from optree.bench.papers.spec import Paper
+from optree.bench.papers.spec import Paper, read
 from optree.bench.tables import provenance
 
 _CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
@@ -59,6 +59,11 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     notes = (
         "Means over splits. objective = accuracy - lambda * leaves on the training rows; decisions = splits that a "
         "training row meets, path_features = different columns among them; limited = share of runs that a limit ended.",
+        *(
+            f"Its authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
+            f"{row['leaves']} leaves, accuracy {row['accuracy']}."
+            for row in read(folder / "printed.csv")
+        ),
         *(provenance(runs) if len(runs) else ()),
     )
     return Table("Multiway SPLIT: all methods", data, shown.astype(str), notes)

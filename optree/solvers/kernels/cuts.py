@@ -48,57 +48,70 @@ def unit_of(problem: Problem) -> float:
     return float(1 << max(0, 20 - max(0, problem.total_weight.bit_length() - 36)))
 
 
+def _positions(codes: np.ndarray, cut: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """How many of the cuts each row lies above, feature by feature, padded to whole words: uint16[64 * words, q]."""
+    q, rows = codes.shape
+    above = np.zeros((-(-rows // 64) * 64, q), np.uint16)
+    for f in range(q):
+        above[:rows, f] = np.searchsorted(cut[first[f] : first[f + 1]], codes[f])
+    return above
+
+
 def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | None:
     """Lay out a problem with a column for each of some cuts: of a feature, above its part ``cut``.
 
     None if the rows are of one class, so that a leaf errs on none.
     """
-    by_class = np.bincount(problem.y, problem.weights, len(problem.classes))
-    present = np.flatnonzero(by_class)
+    present = np.flatnonzero(np.bincount(problem.y, problem.weights, len(problem.classes)))
     if len(present) < 2:
         return None
-    heaviest, count = int(problem.weights.max()).bit_length(), len(problem.features)
-    pieces, bins, label, weight, runs = [], [], [], [], [0]
+    digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
+    pieces, bins = [], [np.zeros((0, count), np.uint16)]
     first = np.searchsorted(feature, np.arange(count + 1))
     simple = np.array_equal(feature, np.arange(count))
-    for digit in range(heaviest - 1, -1, -1):
-        for number, k in enumerate(present):
+    for digit in range(digits - 1, -1, -1):
+        for k in present:
             held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
             codes = np.ascontiguousarray(problem.codes.take(held, axis=0).T)
             every = np.ones((1, len(held)), bool)
-            above = (codes if simple else codes[feature]) > cut[:, None]
-            pieces.append(pack(np.concatenate([every, above, ~every])))
-            words = pieces[-1].shape[1]
-            runs.append(runs[-1] + words)
-            label += [number] * words
-            weight += [1 << digit] * words
+            pieces.append(pack(np.concatenate([every, (codes if simple else codes[feature]) > cut[:, None], ~every])))
             if not simple:
-                bins.append(np.zeros((64 * words, count), np.uint16))
-                for f in range(count):
-                    bins[-1][: len(held), f] = np.searchsorted(cut[first[f] : first[f + 1]], codes[f])
+                bins.append(_positions(codes, cut, first))
+    words = np.array([piece.shape[1] for piece in pieces])
+    run = np.repeat(np.arange(len(words)), words)
     rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
+    random = np.random.RandomState(1).randint(0, 2**63 - 1, (2, len(run) + count), np.int64)
+    return Cuts(
+        rows=rows,
+        blocks=_side_by_side(rows),
+        runs=np.append(0, words.cumsum()),
+        salt=random[:, : len(run)].astype(np.uint64) * np.uint64(2) + np.uint64(1),
+        mark=np.ascontiguousarray(random[:, len(run) :]),
+        first=1 + first,
+        feature=np.concatenate([[-1], feature, [-1]]),
+        bins=np.concatenate(bins),
+        label=run % len(present),
+        weight=np.left_shift(1, digits - 1 - run // len(present)),
+        logs=_logs(problem),
+        wrong=np.zeros(0, np.uint64),
+        digits=digits,
+        classes=len(present),
+    )
+
+
+def _side_by_side(rows: np.ndarray) -> np.ndarray:
+    """Columns in blocks of LANES, word after word."""
     columns, words = rows.shape
     padded = np.zeros((-(-columns // LANES) * LANES, words), np.uint64)
     padded[:columns] = rows
-    random = np.random.RandomState(1).randint(0, 2**63 - 1, (2, words + count), np.int64)
-    total, unit = problem.total_weight, unit_of(problem)
+    return padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel()
+
+
+def _logs(problem: Problem) -> np.ndarray:
+    """m * log2(m) / 2 in units of impurity, up to the weight of all rows; one number if that is too great."""
+    total = problem.total_weight
     numbers = np.arange(1, total + 1 if total < _TABLE else 1, dtype=float)
-    return Cuts(
-        rows=rows,
-        blocks=padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel(),
-        runs=np.array(runs, np.int64),
-        salt=random[:, :words].astype(np.uint64) * np.uint64(2) + np.uint64(1),
-        mark=np.ascontiguousarray(random[:, words:]),
-        first=1 + first,
-        feature=np.concatenate([[-1], feature, [-1]]),
-        bins=np.concatenate(bins) if bins else np.zeros((0, count), np.uint16),
-        label=np.array(label, np.int64),
-        weight=np.array(weight, np.int64),
-        logs=np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit)).astype(np.int64),
-        wrong=np.zeros(0, np.uint64),
-        digits=heaviest,
-        classes=len(present),
-    )
+    return np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit_of(problem))).astype(np.int64)
 
 
 @njit(**INNER)

@@ -232,7 +232,7 @@ def search(data, work, pairs, memo, rules, iterations):
         frame["fresh"], state[LEVEL] = 1, 0
     while state[LEVEL] >= 0:
         v = state[LEVEL]
-        if memo.used[0] + len(work.frame) >= len(memo.entry):
+        if iterations != CLOSE and memo.used[0] + len(work.frame) >= len(memo.entry):
             return NO_ROOM
         if iterations == CLOSE:
             if not work.frame[v]["fresh"]:
