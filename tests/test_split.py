@@ -226,8 +226,8 @@ def test_fewer_cuts_and_guessed_bounds_give_feasible_trees(name):
         for options in ({"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"most_candidates": 2}):
             result = solve(name, problem, objective, **options)
             assert result.cost >= best.cost
-            assert result.status == ("heuristic" if result.counters["cuts"] else "optimal")
-            assert result.lower_bound is None or not result.counters["cuts"]
+            if best.counters["cuts"]:  # else a leaf is as good as any tree, and proven to be
+                assert (result.status, result.lower_bound) == ("heuristic", None)
 
 
 def test_a_limit_leaves_a_tree():
