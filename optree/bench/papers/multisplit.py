@@ -72,7 +72,7 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
 def _pairs(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
     """The runs of two algorithms on the same problem, side by side."""
     sides = [runs[runs["algorithm"].eq(name)].set_index(_CELL)[_MEANS].astype(float) for name in (one, other)]
-    return sides[0].join(sides[1], lsuffix="", rsuffix="_other", how="inner")
+    return sides[0].join(sides[1].add_suffix("_other"), how="inner")
 
 
 def _answer(pairs: pd.DataFrame) -> dict:
@@ -95,14 +95,14 @@ def _answer(pairs: pd.DataFrame) -> dict:
 
 def _saved(runs: pd.DataFrame) -> str:
     """Whether depth is saved at equal accuracy: the least depth at which each reaches the best of two ways."""
-    saved = []
+    by = ["dataset", "lambda", "split"]
     several, two = (runs[runs["algorithm"].eq(name)] for name in ("multi-repeats", "multi-two-ways"))
-    for cell, group in two.groupby(["dataset", "lambda", "split"]):
-        best = group["accuracy_train"].max()
-        same = several[(several[["dataset", "lambda", "split"]] == cell).all(axis=1)]
-        reached = same[same["accuracy_train"] >= best - 1e-9]["max_depth"].min()
-        needed = group[group["accuracy_train"] >= best - 1e-9]["max_depth"].min()
-        saved.append(np.nan if pd.isna(reached) else needed - reached)
+    most = two.groupby(by)["accuracy_train"].max().rename("most").reset_index()
+    needed, reached = (
+        side.merge(most, on=by).query("accuracy_train >= most - 1e-9").groupby(by)["max_depth"].min()
+        for side in (two, several)
+    )
+    saved = (needed - reached.reindex(needed.index)).astype(float).tolist()
     known = [value for value in saved if not np.isnan(value)]
     if not saved:
         return ""
