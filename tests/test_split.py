@@ -83,7 +83,7 @@ def test_as_much_lookahead_as_levels_is_the_optimum(two_levels):
         result = solve("split", problem, objective, lookahead=depth, two_levels=two_levels)
         assert result.cost == result.lower_bound == optimum.cost
         assert result.status == "optimal"
-        again = solve("split", problem, objective, lookahead=depth, two_levels=two_levels, greedy_bound=True)
+        again = solve("split", problem, objective, lookahead=depth, two_levels=two_levels, deepening=False)
         assert again.cost == again.lower_bound == optimum.cost
         polished = solve("split", problem, objective, lookahead=1, two_levels=two_levels, polish=True)
         assert optimum.cost <= polished.cost <= solve("split", problem, objective, lookahead=1).cost

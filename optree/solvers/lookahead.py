@@ -3,7 +3,8 @@
 Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025. What a
 search finds, and its bounds, are in ``kernels/lookahead.py``. A tree is made of several searches: SPLIT searches the
 root with some lookahead, which fixes so many levels; the subtrees below are the greedy ones that the search valued them
-by, or with ``polish`` the best of their depth. LicketySPLIT searches each of them again, with the same lookahead. The
+by, or with ``polish`` the best of their depth. LicketySPLIT searches each of them again, with the same lookahead.
+Before the root is searched it is with less lookahead, which bounds the search and is there when a limit ends it. The
 paper scales lambda up with the share of the rows that are left; here costs are rows, so the penalty stays as it is.
 """
 
@@ -124,17 +125,18 @@ class Builder:
         if depth == 0:
             return Plan()
         search, looks = self.search, self._looks(look, depth)
-        looks = [0, *looks] if self.options.greedy_bound and looks[0] > 0 else looks
-        tried, budget = [], int(INFINITE)
+        if self.options.deepening and self.lower is None:
+            looks = list(range(look + 1))
+        tried, best = [], int(INFINITE)
         for asked in looks:
+            budget = min(best + 1, int(INFINITE)) if self.options.deepening else int(INFINITE)
             tried.append((asked, search.ask(rows, used, depth, asked, budget)))
-            if self.options.greedy_bound:
-                budget = min(budget, search.value(tried[-1][1]))
-            floor = min(search.floor, budget)
+            best = min(best, search.value(tried[-1][1]))
+            floor = min(search.floor, best)
         if search.status:  # what the greedy tree of these rows is may be known all the same
             tried.append((0, search.ask(rows, used, depth, 0)))
         self.lower = floor if self.lower is None else self.lower
-        look, at = min(tried, key=lambda pair: search.value(pair[1]))
+        look, at = min(tried, key=lambda pair: (search.value(pair[1]), -pair[0]))
         parts = [] if at is None else list(search.parts(rows, at))
         if not parts:
             return Plan()

@@ -30,7 +30,7 @@ class Options:
     cuts: str
     reference: bool
     collapse: bool
-    greedy_bound: bool = False
+    deepening: bool = True
     polish: bool = False
     ways: int = 2
     two_way_from: int = 255
@@ -73,7 +73,7 @@ PARAMETERS = {
     "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
     "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
     "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
-    "greedy_bound": Parameter(bool, False, "look only for trees that cost less than the greedy one"),
+    "deepening": Parameter(bool, True, "begin with the greedy tree and less lookahead, then look for less cost only"),
     "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
 }
 MULTIWAY = {
