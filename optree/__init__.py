@@ -15,9 +15,11 @@ _ESTIMATORS = (
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "GOSDTClassifier",
+    "LicketySPLITClassifier",
     "MurTreeClassifier",
     "MurTreeRegressor",
     "OptimalTreeClassifier",
+    "SPLITClassifier",
 )
 __all__ = [*_ESTIMATORS, "__version__"]
 

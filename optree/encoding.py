@@ -237,6 +237,11 @@ class Encoder:
         return tuple(feature for column in self.columns_ for feature in column.features(self.spec.drop))
 
     @property
+    def sources_(self) -> list[int]:
+        """The column, a position in ``columns_``, that each feature was made of."""
+        return [i for i, column in enumerate(self.columns_) for _ in column.features(self.spec.drop)]
+
+    @property
     def constant_(self) -> list[str]:
         used = {column.name for column in self.columns_}
         return [name for name in self.names_ if name not in used]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +19,8 @@ class Tree:
     """A decision tree over coded rows.
 
     Node 0 is the root; the children of a node stand next to each other, one per part of its feature: a row with code
-    ``c`` goes from node ``v`` to node ``first_child[v] + c``. Children come after their parents.
+    ``c`` goes from node ``v`` to node ``first_child[v] + c``. An interval split has one child for several parts that
+    follow one another: ``starts``. Children come after their parents.
 
     Attributes
     ----------
@@ -38,6 +40,9 @@ class Tree:
     values : float64[v], optional
         Of a regression: what the predictions are indices into, where a classification has its classes. ``counts`` then
         has one column, the weight of the rows.
+    starts : tuple of tuple of int, optional
+        For each node the parts at which its children begin, but for the first: an interval split. Empty where each part
+        is a child, and None if that is so of all nodes.
     """
 
     feature: np.ndarray
@@ -47,6 +52,7 @@ class Tree:
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     values: np.ndarray | None = None
+    starts: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
     def grow(cls, problem: Problem, choose: Callable[[np.ndarray, object], tuple[int, list]], root=None) -> Tree:
@@ -57,12 +63,12 @@ class Tree:
         problem : Problem
         choose : callable
             ``choose(rows, state) -> (feature, child_states)`` for a node that holds these rows (indices), or
-            ``(LEAF, [])``.
+            ``(LEAF, [])``; for an interval split also its ``starts``.
         root : object
             The state of the root.
         """
         class_count, each_weighs_one = len(problem.classes), bool((problem.weights == 1).all())
-        feature, first_child, counts, prediction = [], [], [], []
+        feature, first_child, counts, prediction, starts = [], [], [], [], []
         queue = [(np.arange(len(problem.y)), root, 0)]
         made = 1
         while len(feature) < made:
@@ -72,13 +78,16 @@ class Tree:
             count = np.bincount(problem.y.take(rows), weights, class_count).astype(np.int64)
             value = count if problem.costs is None else -(count @ problem.costs)
             label = int(value.argmax()) if count.any() else inherited
-            chosen, states = choose(rows, state) if len(rows) else (LEAF, [])
+            chosen, states, *first = choose(rows, state) if len(rows) else (LEAF, [])
             feature.append(chosen)
+            starts.append(tuple(first[0]) if first and len(first[0]) + 1 < len(problem.features[chosen].labels) else ())
             first_child.append(made if chosen != LEAF else LEAF)
             counts.append(count)
             prediction.append(label)
             if chosen != LEAF:
                 codes = problem.codes[:, chosen].take(rows)
+                if starts[-1]:
+                    codes = np.searchsorted(starts[-1], codes, "right")
                 queue += [(rows.compress(codes == part), child, label) for part, child in enumerate(states)]
                 made += len(states)
         return cls(
@@ -88,13 +97,18 @@ class Tree:
             np.array(prediction, np.int32),
             problem.features,
             problem.classes,
+            starts=tuple(starts) if any(starts) else None,
         )
 
     def refit(self, problem: Problem) -> Tree:
         """The same splits with the counts and predictions of another problem over the same features."""
         if len(problem.features) != len(self.features):
             raise OptreeError(f"tree: over {len(self.features)} features; the problem has {len(problem.features)}")
-        return Tree.grow(problem, lambda rows, node: (int(self.feature[node]), list(self.children(node))), 0)
+
+        def choose(rows, node):
+            return int(self.feature[node]), list(self.children(node)), self.starts_of(node)
+
+        return Tree.grow(problem, choose, 0)
 
     @property
     def n_nodes(self) -> int:
@@ -117,12 +131,54 @@ class Tree:
             depth[self.children(node)] = depth[node] + 1
         return int(depth.max())
 
+    def decisions(self, sources: Sequence[int] | None = None) -> tuple[float, float]:
+        """How many splits a training row meets, and how many different features, on average.
+
+        Parameters
+        ----------
+        sources : sequence of int, optional
+            For each feature the column it was made of: thresholds of one column then count as one.
+        """
+        met: list[tuple[int, frozenset]] = [(0, frozenset())] * self.n_nodes
+        for node in np.flatnonzero(self.feature != LEAF):
+            source = int(self.feature[node])
+            number, seen = met[node]
+            for child in self.children(node):
+                met[child] = number + 1, seen | {source if sources is None else sources[source]}
+        weight = self.counts.sum(axis=1) * (self.feature == LEAF)
+        total = weight.sum()
+        return tuple(
+            float((weight * values).sum() / total) for values in ([n for n, _ in met], [len(seen) for _, seen in met])
+        )
+
     def children(self, node: int) -> range:
         """The children of a node, in the order of the parts of its feature; none for a leaf."""
         if self.feature[node] == LEAF:
             return range(0)
-        first = int(self.first_child[node])
-        return range(first, first + len(self.features[self.feature[node]].labels))
+        first, starts = int(self.first_child[node]), self.starts_of(node)
+        return range(first, first + (len(starts) + 1 if starts else len(self.features[self.feature[node]].labels)))
+
+    def starts_of(self, node: int) -> tuple[int, ...]:
+        """The parts at which the children of an interval split begin, but for the first; empty for other nodes."""
+        return self.starts[node] if self.starts else ()
+
+    def parts_of(self, node: int, child: int) -> range:
+        """The parts of the split at a node that go to one of its children."""
+        place = child - int(self.first_child[node])
+        if starts := self.starts_of(node):
+            ends = (0, *starts, len(self.features[self.feature[node]].labels))
+            return range(ends[place], ends[place + 1])
+        return range(place, place + 1)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Which child each part goes to, int32[m, most parts]; only where there are interval splits."""
+        most = max(len(self.features[j].labels) for j in self.feature[self.feature != LEAF])
+        places = np.tile(np.arange(most, dtype=np.int32), (self.n_nodes, 1))
+        for node, starts in enumerate(self.starts):
+            if starts:
+                places[node] = np.searchsorted(starts, np.arange(most), "right")
+        return places
 
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """The node where each row ends: int32[n] for codes int32[n, q]."""
@@ -133,7 +189,8 @@ class Tree:
             code = codes[moving, self.feature[node[moving]]]
             on = code >= 0
             moving = moving[on]
-            node[moving] = self.first_child[node[moving]] + code[on]
+            moved = code[on] if self.starts is None else self._places[node[moving], code[on]]
+            node[moving] = self.first_child[node[moving]] + moved
         return node
 
     def predict(self, codes: np.ndarray) -> np.ndarray:
@@ -198,6 +255,7 @@ class Tree:
             self.features,
             self.classes,
             self.values,
+            None if self.starts is None else tuple(self.starts[n] if feature[n] != LEAF else () for n in kept),
         )
 
     def to_dict(self) -> dict:
@@ -213,7 +271,9 @@ class Tree:
             },
             "n_features": len(self.features),
             "classes": list(self.classes),
-        } | ({} if self.values is None else {"values": self.values.tolist()})
+            **({} if self.values is None else {"values": self.values.tolist()}),
+            **({} if self.starts is None else {"starts": [list(starts) for starts in self.starts]}),
+        }
 
     @classmethod
     def from_dict(cls, data: dict) -> Tree:
@@ -231,6 +291,7 @@ class Tree:
                 tuple(features),
                 tuple(data["classes"]),
                 np.array(data["values"], np.float64) if "values" in data else None,
+                tuple(map(tuple, data["starts"])) if "starts" in data else None,
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise OptreeError(f"tree: not what Tree.to_dict writes ({type(error).__name__}: {error})") from error

@@ -27,6 +27,22 @@ def _mass(tree: Tree, nodes: Sequence[int]) -> str:
     return f"{label} ({total})" if right == total else f"{label} ({right} of {total})"
 
 
+def conditions(tree: Tree, node: int) -> list[str]:
+    """The condition on each edge below a split: one part's own, or that of an interval of parts."""
+    feature = tree.features[tree.feature[node]]
+    if not tree.starts_of(node):
+        return list(feature.labels)
+    below = [list(tree.parts_of(node, child)) for child in tree.children(node)]
+    cuts = _cuts(feature)
+    return [f"{feature.name} {_interval(cuts, p[0], p[-1])}" if cuts else _listed(feature, p) for p in below]
+
+
+def _listed(feature: Feature, parts: list[int]) -> str:
+    """Parts one after another, the feature's name once."""
+    first, *others = (feature.labels[part] for part in parts)
+    return ", ".join([first, *(label.removeprefix(f"{feature.name} = ") for label in others)])
+
+
 def to_text(tree: Tree) -> str:
     """One line per edge, indented by depth, with the class, and its share of the rows, at each leaf.
 
@@ -41,7 +57,7 @@ def to_text(tree: Tree) -> str:
     lines = [] if tree.feature[0] != LEAF else [_mass(tree, [0])]
 
     def walk(node: int, indent: str) -> None:
-        for label, child in zip(tree.features[tree.feature[node]].labels, tree.children(node), strict=True):
+        for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
             if tree.feature[child] == LEAF:
                 lines.append(f"{indent}{label}: {_mass(tree, [child])}")
             else:
@@ -65,7 +81,7 @@ def to_dot(tree: Tree) -> str:
         text = _mass(tree, [node]) if feature == LEAF else tree.features[feature].name
         lines.append(f"  {node} [label={quoted(text)}];")
         if feature != LEAF:
-            for label, child in zip(tree.features[feature].labels, tree.children(node), strict=True):
+            for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
                 lines.append(f"  {node} -> {child} [label={quoted(label)}];")
     return "\n".join([*lines, "}"])
 
@@ -146,7 +162,10 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
         if tree.counts[child].any():
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
-    return [(group, _wrap(_union(tree, node, [child - below.start for child in group]))) for group in groups.values()]
+    return [
+        (group, _wrap(_union(tree, node, [part for child in group for part in tree.parts_of(node, child)])))
+        for group in groups.values()
+    ]
 
 
 def _union(tree: Tree, node: int, parts: list[int]) -> str:

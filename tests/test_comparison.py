@@ -23,7 +23,7 @@ def record(dataset: str, algorithm: str, seconds: float, status="optimal", lam="
     entry["seconds"] = {**entry["seconds"], "search": seconds, "searches": [seconds], "calls": [2 * seconds]}
     entry |= {"status": status, "counters": {"iterations": 100}}
     if status in ("skipped", "memory_limit", "error"):
-        nothing = {"splits": None, "leaves": None, "depth": None}
+        nothing = dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
         entry |= {"tree": None, "objective": None, "objective_bound": None, "gap": None, "size": nothing, "trace": []}
         entry |= {"train": {**entry["train"], "errors": None, "accuracy": None}, "reason": "because"}
         entry["cost"] = {**entry["cost"], "value": None, "lower_bound": None}

@@ -21,9 +21,11 @@ import optree
 from optree import (
     BranchesClassifier,
     DL85Classifier,
+    LicketySPLITClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
     OptimalTreeClassifier,
+    SPLITClassifier,
     estimators,
 )
 
@@ -38,6 +40,8 @@ FRUIT = ["apple", "chili", "apple", "bean"] * 5
         MurTreeClassifier(max_depth=3),
         DL85Classifier(max_depth=2),
         MurTreeRegressor(max_depth=2),
+        SPLITClassifier(max_depth=3, max_thresholds=10),
+        LicketySPLITClassifier(max_depth=3, max_ways=3, max_thresholds=10),
     ]
 )
 def test_scikit_learn_accepts_it(estimator, check):

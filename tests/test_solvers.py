@@ -29,8 +29,8 @@ def test_every_solver_declares_itself():
     [
         (
             lambda: solvers.get("brnaches"),
-            "algorithm: 'brnaches' is not known; accepted: allthresholds, branches, cart, dl85, dpdt, exhaustive, "
-            "gosdt, murtree, optree, osdt, pygosdt, roc",
+            "algorithm: 'brnaches' is not known; accepted: allthresholds, branches, cart, dl85, dpdt, exhaustive, gosdt, "
+            "licketymultisplit, licketysplit, multisplit, murtree, optree, osdt, pygosdt, roc, split",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),
@@ -50,7 +50,8 @@ def test_training_rows_of_an_unknown_category_are_refused():
     problem = make([[0], [-1]], [0, 1], [2], 2)
     for solver in map(solvers.get, solvers.names()):
         depth = 2 if "max_depth" in solver.constraints and "accuracy" in solver.measures else None
-        objective = Objective.of("0", max_depth=depth, measure=solver.measures[0].replace("f-beta", "f1"))
+        penalty, measure = (solver.penalties or ("split",))[0], solver.measures[0].replace("f-beta", "f1")
+        objective = Objective.of("0", penalty, max_depth=depth, measure=measure)
         with pytest.raises(OptreeError, match=f"solver {solver.name}: training rows have code -1"):
             solver.solve(problem, objective)
 

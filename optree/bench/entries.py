@@ -11,6 +11,7 @@ import numpy as np
 from optree.bench import environment
 from optree.bench.record import Run
 from optree.bench.splits import test_rows
+from optree.encoding import Encoder
 from optree.measure import Measure
 from optree.objective import Objective
 from optree.problem import Problem
@@ -147,8 +148,7 @@ def entry(
         "claim": found.claim,
         "train": score,
         "test": _score(tree, test, objective.measure),
-        "size": {name: None if tree is None else getattr(tree, f"n_{name}") for name in ("splits", "leaves")}
-        | {"depth": None if tree is None else tree.depth},
+        "size": _size(tree, notes),
         "counters": found.counters,
         "iteration": solver.iteration,
         "exact": solver.exact,
@@ -164,6 +164,16 @@ def entry(
         "tree": None if tree is None else tree.to_dict(),
         "environment": environment.describe(sys.argv, code) | found.machine,
     }
+
+
+def _size(tree: Tree | None, notes: dict) -> dict:
+    """Splits, leaves and depth of a tree, and its decision sparsity: what a row meets on its path."""
+    if tree is None:
+        return dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
+    sources = Encoder.from_dict(notes["encoder"]).sources_ if "encoder" in notes else None
+    decisions, features = tree.decisions(sources)
+    size = {"splits": tree.n_splits, "leaves": tree.n_leaves, "depth": tree.depth}
+    return size | {"decisions": decisions, "path_features": features}
 
 
 def summary(entry: dict) -> str:

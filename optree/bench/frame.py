@@ -74,6 +74,8 @@ def _row(entry: dict) -> dict:
         "splits": size["splits"],
         "leaves": size["leaves"],
         "depth": size["depth"],
+        "decisions": size["decisions"],
+        "path_features": size["path_features"],
         "iterations": entry["counters"]["iterations"],
         "subproblems": entry["counters"].get("subproblems"),
         "encode_seconds": seconds["encode"],
@@ -113,7 +115,7 @@ _WHOLE = (
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
-    *("loss_train", "loss_test"),
+    *("loss_train", "loss_test", "decisions", "path_features"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
 _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]

@@ -8,6 +8,7 @@ from optree.estimators.gosdt import GOSDTClassifier
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.murtree_regressor import MurTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
+from optree.estimators.split import LicketySPLITClassifier, SPLITClassifier
 
 __all__ = [
     "BranchesClassifier",
@@ -17,8 +18,10 @@ __all__ = [
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "GOSDTClassifier",
+    "LicketySPLITClassifier",
     "MurTreeClassifier",
     "MurTreeRegressor",
     "OptimalTreeClassifier",
+    "SPLITClassifier",
     "TreeClassifier",
 ]

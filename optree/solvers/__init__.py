@@ -16,11 +16,15 @@ _MODULES = {
     "dpdt": "optree.solvers.dpdt",
     "exhaustive": "optree.solvers.exhaustive",
     "gosdt": "optree.solvers.gosdt",
+    "licketymultisplit": "optree.solvers.licketymultisplit",
+    "licketysplit": "optree.solvers.licketysplit",
+    "multisplit": "optree.solvers.multisplit",
     "murtree": "optree.solvers.murtree",
     "optree": "optree.solvers.engine",
     "osdt": "optree.solvers.osdt",
     "pygosdt": "optree.solvers.pygosdt",
     "roc": "optree.solvers.roc",
+    "split": "optree.solvers.split",
 }
 
 __all__ = ["Parameter", "Solver", "get", "names"]

@@ -22,12 +22,17 @@ from optree.tree import LEAF, Tree
 _TREES, _DEPTH = 40, 2
 
 
-def _fit(problem: Problem, features: np.ndarray, seed: int):
-    """The ensemble on some features, and the weight that it misclassifies; None if there is one class."""
+def ensemble(seed: int):
+    """The ensemble, not fitted."""
     from sklearn.ensemble import GradientBoostingClassifier
 
+    return GradientBoostingClassifier(n_estimators=_TREES, max_depth=_DEPTH, random_state=seed)
+
+
+def _fit(problem: Problem, features: np.ndarray, seed: int):
+    """The ensemble on some features, and the weight that it misclassifies; None if there is one class."""
     codes = problem.codes[:, features]
-    model = GradientBoostingClassifier(n_estimators=_TREES, max_depth=_DEPTH, random_state=seed)
+    model = ensemble(seed)
     model.fit(codes, problem.y, sample_weight=problem.weights)
     return model, int(problem.weights[model.predict(codes) != problem.y].sum())
 

@@ -6,10 +6,10 @@ Its ``run.py`` has
 - ``PACKAGES``, the distributions whose versions are worth a record;
 - ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones (of peers that split columns of
   numbers, also float64) and y int32[n] in 0 .. K - 1;
-- ``answer(model, request)``, what came of it: ``status`` ("optimal" or "time_limit"), ``tree`` (nested: a split is
-  ``{"feature": j, "children": [of part 0, of part 1]}``, of numbers with a ``threshold``, above which is part 1; a leaf
-  ``{}``, no tree None), and what the peer tells of
-  ``objective`` and ``bound`` (accuracy - lambda * splits), ``iterations`` and ``seconds`` (its own clock).
+- ``answer(model, request)``, what came of it: ``status`` ("optimal", "heuristic" or "time_limit"), ``tree`` (nested: a
+  split is ``{"feature": j, "children": [of part 0, of part 1]}``, of numbers with a ``threshold``, above which is part
+  1; a leaf ``{}``, no tree None), and what the peer tells of ``objective`` and ``bound`` (accuracy - lambda * splits),
+  ``iterations`` and ``seconds`` (its own clock).
 
 ANSWERS gets a line of JSON per event, at once, so that whoever ends this process early knows how far it came.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-STATUSES = ("optimal", "time_limit")
+STATUSES = ("optimal", "heuristic", "time_limit")
 
 
 def load(folder):
@@ -63,7 +63,7 @@ def main(folder, request, answers, problem=None):
         say(event="ready", warm_up=time.perf_counter() - start, python=platform.python_version(), versions=versions)
         X, y = (None, None) if problem is None else read(problem)
         spent, left, status = 0.0, request["repeats"] if problem else 0, "optimal"
-        while left and spent < request["repeat_seconds"] and status == "optimal":
+        while left and spent < request["repeat_seconds"] and status != "time_limit":
             say(event="search")
             start, processor = time.perf_counter(), time.process_time()
             model = peer.search(X, y, request)

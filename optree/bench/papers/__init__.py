@@ -17,6 +17,7 @@ _MODULES = {
     "continuous": "optree.bench.papers.continuous",
     "dpdt": "optree.bench.papers.dpdt",
     "gosdt": "optree.bench.papers.gosdt",
+    "multisplit": "optree.bench.papers.multisplit",
     "murtree": "optree.bench.papers.murtree",
 }
 

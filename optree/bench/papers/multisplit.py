@@ -1,0 +1,199 @@
+"""Multiway SPLIT: what its slides leave open, answered from the runs, and their figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from optree.bench.formats import Table
+from optree.bench.panels import STYLE, looks
+from optree.bench.papers.spec import Paper, read
+from optree.bench.tables import provenance
+
+_CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
+_MEANS = [
+    "objective",
+    "accuracy_train",
+    "accuracy_test",
+    "leaves",
+    "depth",
+    "decisions",
+    "path_features",
+    "search_seconds",
+]
+# question -> (the algorithm, what it is compared with)
+_QUESTIONS = {
+    "Do beams help?": ("multi-repeats", "multi-midpoints"),
+    "Do repeats of a feature on a path help?": ("multi-repeats", "multi-beam"),
+    "CART's bins or midpoints?": ("multi-cart", "multi-midpoints"),
+    "Many ways or two, same bins?": ("multi-repeats", "multi-two-ways"),
+    "Many ways first, two later?": ("multi-then-two", "multi-repeats"),
+    "Two levels exactly below one?": ("multi-pairs", "multi-repeats"),
+    "Cuts of a boosted ensemble?": ("multi-boosting", "multi-repeats"),
+    "Cuts of near-optimal trees?": ("multi-near-optimal", "multi-repeats"),
+    "Level by level (Lickety)?": ("lickety-multi", "multi-repeats"),
+    "Against SPLIT of two ways?": ("multi-repeats", "split"),
+    "SPLIT against CART?": ("split", "cart"),
+    "LicketySPLIT against the authors'?": ("licketysplit", "licketysplit-cpp"),
+}
+
+
+def methods(folder: Path, runs: pd.DataFrame) -> Table:
+    """Means over splits, by dataset, lambda, depth and algorithm."""
+    runs = runs[runs["leaves"].notna()]
+    by = ["dataset", "lambda", "max_depth", "algorithm"]
+    numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
+    data = numbers.groupby(by, as_index=False)[[*_MEANS, "limited"]].mean()
+    shown = data.copy()
+    for name in ("objective", "accuracy_train", "accuracy_test"):
+        shown[name] = data[name].map("{:.4f}".format)
+    for name in ("leaves", "depth", "decisions", "path_features"):
+        shown[name] = data[name].map("{:.1f}".format)
+    shown["search_seconds"] = data["search_seconds"].map("{:.3f}".format)
+    shown["limited"] = data["limited"].map("{:.0%}".format)
+    notes = (
+        "Means over splits. objective = accuracy - lambda * leaves on the training rows; decisions = splits that a "
+        "training row meets, path_features = different columns among them; limited = share of runs that a limit ended.",
+        *(
+            f"Its authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
+            f"{row['leaves']} leaves, accuracy {row['accuracy']}."
+            for row in read(folder / "printed.csv")
+        ),
+        *(provenance(runs) if len(runs) else ()),
+    )
+    return Table("Multiway SPLIT: all methods", data, shown.astype(str), notes)
+
+
+def _pairs(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
+    """The runs of two algorithms on the same problem, side by side."""
+    sides = [runs[runs["algorithm"].eq(name)].set_index(_CELL)[_MEANS].astype(float) for name in (one, other)]
+    return sides[0].join(sides[1].add_suffix("_other"), how="inner")
+
+
+def _answer(pairs: pd.DataFrame) -> dict:
+    """What a comparison comes to."""
+    gain = pairs["objective"] - pairs["objective_other"]
+    test = pairs["accuracy_test"] - pairs["accuracy_test_other"]
+    spread = 1.96 * test.std(ddof=1) / np.sqrt(len(test)) if len(test) > 1 else np.nan
+    return {
+        "problems": len(pairs),
+        "better": int((gain > 1e-9).sum()),
+        "worse": int((gain < -1e-9).sum()),
+        "objective": gain.mean(),
+        "test accuracy": test.mean(),
+        "+-": spread,
+        "leaves": (pairs["leaves"] - pairs["leaves_other"]).mean(),
+        "decisions": (pairs["decisions"] - pairs["decisions_other"]).mean(),
+        "time ratio": np.exp(np.log((pairs["search_seconds"] / pairs["search_seconds_other"]).clip(1e-6)).mean()),
+    }
+
+
+def _saved(runs: pd.DataFrame) -> str:
+    """Whether depth is saved at equal accuracy: the least depth at which each reaches the best of two ways."""
+    by = ["dataset", "lambda", "split"]
+    several, two = (runs[runs["algorithm"].eq(name)] for name in ("multi-repeats", "multi-two-ways"))
+    most = two.groupby(by)["accuracy_train"].max().rename("most").reset_index()
+    needed, reached = (
+        side.merge(most, on=by).query("accuracy_train >= most - 1e-9").groupby(by)["max_depth"].min()
+        for side in (two, several)
+    )
+    saved = (needed - reached.reindex(needed.index)).astype(float).tolist()
+    known = [value for value in saved if not np.isnan(value)]
+    if not saved:
+        return ""
+    if not known:
+        return f"Depth: with many ways, none of {len(saved)} problems reaches the best training accuracy of two ways."
+    return (
+        f"Depth: {len(known)} of {len(saved)} problems (dataset, lambda, split) reach the best training accuracy of "
+        f"two ways with many, at a depth that is {np.mean(known):.2f} less on average."
+    )
+
+
+def _losses(runs: pd.DataFrame) -> str:
+    """Where many ways lose to SPLIT of two ways, and by how much."""
+    pairs = _pairs(runs, "multi-repeats", "split")
+    lost = pairs[pairs["objective"] < pairs["objective_other"] - 1e-9]
+    if lost.empty:
+        return "Many ways lose to SPLIT of two ways nowhere." if len(pairs) else ""
+    where = lost.groupby("dataset").size().sort_values(ascending=False)
+    gap = (lost["objective_other"] - lost["objective"]).mean()
+    more = (lost["leaves"] - lost["leaves_other"]).mean()
+    text = ", ".join(f"{name} ({count})" for name, count in where.items())
+    return (
+        f"Many ways lose to SPLIT of two ways in {len(lost)} of {len(pairs)} problems: {text}; by {gap:.4f} of the "
+        f"objective, with {more:+.1f} leaves. Cut points differ: bins for many ways, fewer thresholds for two."
+    )
+
+
+def answers(folder: Path, runs: pd.DataFrame) -> Table:
+    """The slides' questions, each a comparison of two algorithms on the same problems."""
+    runs = runs[runs["leaves"].notna()]
+    rows = []
+    for question, (one, other) in _QUESTIONS.items():
+        pairs = _pairs(runs, one, other)
+        if len(pairs):
+            rows.append({"question": question, "what": one, "than": other, **_answer(pairs)})
+    columns = ["question", "what", "than", *_answer_columns()]
+    data = pd.DataFrame(rows, columns=columns)
+    shown = data.copy()
+    for name, form in (("objective", "{:+.4f}"), ("test accuracy", "{:+.4f}"), ("+-", "{:.4f}"), ("leaves", "{:+.1f}"),
+                       ("decisions", "{:+.2f}"), ("time ratio", "{:.2f}")):  # fmt: skip
+        shown[name] = data[name].map(form.format)
+    notes = (
+        "A problem is a dataset, lambda, depth and split. better, worse: problems in which the training objective is; "
+        "objective, test accuracy, leaves, decisions: mean differences; +-: 95 % of the mean of the differences in "
+        "test accuracy, as if problems were independent; time ratio: geometric mean.",
+        *filter(None, (_saved(runs), _losses(runs))),
+    )
+    return Table("Multiway SPLIT: the open questions", data, shown.astype(str), notes)
+
+
+def _answer_columns() -> list[str]:
+    return ["problems", "better", "worse", "objective", "test accuracy", "+-", "leaves", "decisions", "time ratio"]
+
+
+def figure(dataset: str):
+    """A figure of one dataset: test accuracy against leaves, depth and decisions, a line per method over depths."""
+
+    @rc_context(STYLE)
+    def draw(folder: Path, runs: pd.DataFrame) -> Figure:
+        found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
+        lambdas = sorted(found["lambda"].unique(), reverse=True)
+        page = Figure(figsize=(8.0, 0.9 + 2.0 * max(1, len(lambdas))))
+        if found.empty:
+            page.text(0.5, 0.5, f"no runs on {dataset}", ha="center", va="center")
+            return page
+        styles = looks(found["algorithm"])
+        axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
+        columns = {"leaves": "leaves", "max_depth": "greatest depth", "decisions": "decisions of a row"}
+        for line, value in zip(axes, lambdas, strict=True):
+            some = found[found["lambda"].eq(value)].astype({"leaves": float, "max_depth": float})
+            means = some.groupby(["algorithm", "max_depth"], as_index=False)[
+                ["leaves", "decisions", "accuracy_test"]
+            ].mean()
+            for ax, (column, text) in zip(line, columns.items(), strict=True):
+                for name, group in means.groupby("algorithm"):
+                    colour, marker = styles[name]
+                    ax.plot(group[column], group["accuracy_test"], color=colour, marker=marker, alpha=0.8, ms=3.5)
+                ax.set_xlabel(text)
+            line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
+        height = page.get_figheight()
+        handles = [Line2D([], [], color=c, marker=m, label=name) for name, (c, m) in styles.items()]
+        page.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
+        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - 0.75 / height, 0.12, 0.42)
+        return page
+
+    return draw
+
+
+PAPER = Paper(
+    name="multisplit",
+    title="Multiway SPLIT: splits into several intervals, with lookahead",
+    tables={"methods": methods, "answers": answers},
+    figures={name: figure(name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
+)

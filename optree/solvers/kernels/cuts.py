@@ -1,0 +1,163 @@
+"""A problem as rows above cuts: what a search over threshold and interval splits counts.
+
+The parts of a feature are taken in order. A column holds the rows whose part lies above a cut; the rows between two
+cuts of a feature are those of one column without those of the next. A binary feature has one cut, so a split into two
+and one into k intervals are the same thing: increasing cuts of one feature.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from optree.problem import Problem
+from optree.solvers.kernels.bits import hash_words, pack
+from optree.solvers.kernels.borrowed import INNER, apart
+from optree.solvers.kernels.lanes import LANES, load, popcount, splat, store
+from optree.solvers.kernels.vectors import count_bits
+
+_TABLE = 1 << 22
+
+
+class Cuts(NamedTuple):
+    """Columns of bits, in words by digit of the weight and by class (`vectors`).
+
+    Column 0 holds all rows, the last one none.
+    """
+
+    rows: np.ndarray  # uint64[cuts + 2, words]
+    blocks: np.ndarray  # uint64[...], the same: LANES columns side by side, word after word
+    runs: np.ndarray  # int64[digits * classes + 1]
+    salt: np.ndarray  # uint64[2, words], odd random numbers
+    mark: np.ndarray  # int64[2, features], random numbers
+    first: np.ndarray  # int64[features + 1], the columns of each feature, by increasing cut
+    feature: np.ndarray  # int64[cuts + 2], -1 for the columns of all and of none
+    bins: np.ndarray  # uint16[64 * words, features], the part of each row; empty if all features are binary
+    label: np.ndarray  # int64[words], class
+    weight: np.ndarray  # int64[words]
+    logs: np.ndarray  # int64[...], m * log2(m) / 2 in units of impurity, if the weight of all rows is not too great
+    wrong: np.ndarray  # uint64[words], rows that a reference misclassifies; empty without one
+    digits: int
+    classes: int
+
+
+def unit_of(problem: Problem) -> float:
+    """How many units of impurity a row has: a power of two for which sums stay below 2^62."""
+    return float(1 << max(0, 20 - max(0, problem.total_weight.bit_length() - 36)))
+
+
+def _positions(codes: np.ndarray, cut: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """How many of the cuts each row lies above, feature by feature, padded to whole words: uint16[64 * words, q]."""
+    q, rows = codes.shape
+    above = np.zeros((-(-rows // 64) * 64, q), np.uint16)
+    for f in range(q):
+        above[:rows, f] = np.searchsorted(cut[first[f] : first[f + 1]], codes[f])
+    return above
+
+
+def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | None:
+    """Lay out a problem with a column for each of some cuts: of a feature, above its part ``cut``.
+
+    None if the rows are of one class, so that a leaf errs on none.
+    """
+    present = np.flatnonzero(np.bincount(problem.y, problem.weights, len(problem.classes)))
+    if len(present) < 2:
+        return None
+    digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
+    pieces, bins = [], [np.zeros((0, count), np.uint16)]
+    first = np.searchsorted(feature, np.arange(count + 1))
+    simple = np.array_equal(feature, np.arange(count))
+    for digit in range(digits - 1, -1, -1):
+        for k in present:
+            held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
+            codes = np.ascontiguousarray(problem.codes.take(held, axis=0).T)
+            every = np.ones((1, len(held)), bool)
+            pieces.append(pack(np.concatenate([every, (codes if simple else codes[feature]) > cut[:, None], ~every])))
+            if not simple:
+                bins.append(_positions(codes, cut, first))
+    words = np.array([piece.shape[1] for piece in pieces])
+    run = np.repeat(np.arange(len(words)), words)
+    rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
+    random = np.random.RandomState(1).randint(0, 2**63 - 1, (2, len(run) + count), np.int64)
+    return Cuts(
+        rows=rows,
+        blocks=_side_by_side(rows),
+        runs=np.append(0, words.cumsum()),
+        salt=random[:, : len(run)].astype(np.uint64) * np.uint64(2) + np.uint64(1),
+        mark=np.ascontiguousarray(random[:, len(run) :]),
+        first=1 + first,
+        feature=np.concatenate([[-1], feature, [-1]]),
+        bins=np.concatenate(bins),
+        label=run % len(present),
+        weight=np.left_shift(1, digits - 1 - run // len(present)),
+        logs=_logs(problem),
+        wrong=np.zeros(0, np.uint64),
+        digits=digits,
+        classes=len(present),
+    )
+
+
+def _side_by_side(rows: np.ndarray) -> np.ndarray:
+    """Columns in blocks of LANES, word after word."""
+    columns, words = rows.shape
+    padded = np.zeros((-(-columns // LANES) * LANES, words), np.uint64)
+    padded[:columns] = rows
+    return padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel()
+
+
+def _logs(problem: Problem) -> np.ndarray:
+    """m * log2(m) / 2 in units of impurity, up to the weight of all rows; one number if that is too great."""
+    total = problem.total_weight
+    numbers = np.arange(1, total + 1 if total < _TABLE else 1, dtype=float)
+    return np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit_of(problem))).astype(np.int64)
+
+
+@njit(**INNER)
+def count_class(data, one, other, k):
+    """The weight of class ``k`` among rows in both of two sets."""
+    total = np.int64(0)
+    for digit in range(data.digits):
+        total *= 2
+        for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
+            total += count_bits(one[w] & other[w])
+    return total
+
+
+@njit(**INNER)
+def count_cuts(data, rows, row, out):
+    """Write to ``out[c, k]`` the weight of class k in each column, among some rows.
+
+    row : int64[>= columns, in whole LANES], scratch.
+    """
+    apart()
+    columns, words = len(data.rows), len(rows)
+    for k in range(data.classes):
+        for block in range(0, columns, LANES):
+            total = splat(np.int64(0))
+            for digit in range(data.digits):
+                total = total + total
+                for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
+                    total = total + popcount(load(data.blocks, block * words + LANES * w) & splat(rows[w]))
+            store(row, block, total)
+        for c in range(columns):
+            out[c, k] = row[c]
+
+
+@njit(**INNER)
+def take_part(data, rows, low, high, out):
+    """Write to ``out`` the rows above the cut ``low`` and not above ``high``."""
+    above, beyond = data.rows[low], data.rows[high]
+    for w in range(len(out)):
+        out[w] = rows[w] & above[w] & ~beyond[w]
+
+
+@njit(**INNER)
+def digest(data, rows, used, which):
+    """A hash of a set of rows and of the features that may not be split again, a non-negative int64."""
+    hashed = hash_words(rows, data.salt[which])
+    for f in range(len(used)):
+        if used[f]:
+            hashed ^= data.mark[which, f]
+    return hashed

@@ -1,0 +1,196 @@
+"""SPLIT and LicketySPLIT, for threshold and interval splits, driven from Python: memory, slices, limits, the tree.
+
+Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025. What a
+search finds, and its bounds, are in ``kernels/lookahead.py``. A tree is made of several searches: SPLIT searches the
+root with some lookahead, which fixes so many levels; the subtrees below are the greedy ones that the search valued them
+by, or with ``polish`` the best of their depth. LicketySPLIT searches each of them again, with the same lookahead.
+Before the root is searched it is with less lookahead, which bounds the search and is there when a limit ends it. The
+paper scales lambda up with the share of the rows that are left; here costs are rows, so the penalty stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.errors import OptreeError
+from optree.result import Outcome
+from optree.solvers import cut_offers
+from optree.solvers.kernels import lookahead as kernel
+from optree.solvers.kernels import lookahead_state as tables
+from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.stumps import INFINITE
+from optree.solvers.lookahead_options import Options, rules_of
+from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
+from optree.solvers.plans import Plan, collapse, grow_tree
+from optree.solvers.spec import Task
+
+_CANDIDATES = 200_000  # of a node, at most
+
+
+class Search:
+    """Searches for values of sets of rows, which share what they find.
+
+    Parameters
+    ----------
+    data : Cuts
+    rules : Rules
+    clock : Clock
+        At a limit every search ends with the best tree in hand.
+    """
+
+    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
+        most = max(1, candidates(data, rules))
+        if most > _CANDIDATES:
+            raise OptreeError(
+                f"generator: 'all' makes {most} splits of a node; give 'midpoints' or 'cart', or fewer bins"
+            )
+        self.data, self.rules, self.clock = data, rules, clock
+        self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
+        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock), None
+
+    @property
+    def iterations(self) -> int:
+        return int(self.work.state[tables.ITERATIONS])
+
+    def _call(self, iterations: int) -> int:
+        return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
+
+    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int, budget: int = int(INFINITE)) -> int | None:
+        """Search a node for a tree that costs less than ``budget``; its entry, or None if nothing is known of it."""
+        work = self.work
+        work.rows[0], work.used[0], work.state[tables.LEVEL] = rows, used, -1
+        work.frame[0]["depth"], work.frame[0]["look"], work.frame[0]["budget"] = depth, min(look, depth), budget
+        try:
+            while self.status is None:
+                code = self._call(self.pace.next(self.iterations))
+                if code == kernel.COMPLETE:
+                    break
+                full, held = code == kernel.NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes
+                self.status = self.clock.limit(self.iterations, 2 * held / 2**20 if full else 0.0)
+                if full and self.status is None:
+                    self.memo = grow(self.memo)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        if self.status is not None:
+            self._call(kernel.CLOSE)
+        found = int(work.state[tables.FOUND])
+        return found if found >= 0 else None
+
+    def value(self, at: int | None) -> int:
+        """The cost of the best tree in hand."""
+        return int(INFINITE) if at is None else int(self.memo.entry[at]["upper"])
+
+    @property
+    def floor(self) -> int:
+        """A bound of the value of the node that was asked for last."""
+        found = int(self.work.state[tables.FOUND])
+        return 0 if found < 0 else int(self.memo.entry[found]["lower"])
+
+    def parts(self, rows: np.ndarray, at: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The columns of the split of an entry, each with the rows of the part that it ends."""
+        number, end = int(self.memo.entry[at]["ways"]), len(self.data.rows) - 1
+        cuts = [*self.memo.split[at, : number - 1].tolist(), end] if number > 1 else []
+        low = 0
+        for high in cuts:
+            yield high, rows & self.data.rows[low] & ~self.data.rows[high]
+            low = high
+
+
+class Builder:
+    """Makes a tree by searches: what is left of the lookahead says what is asked of each subtree.
+
+    Attributes
+    ----------
+    lower : int
+        What the first search proved of the least cost.
+    """
+
+    def __init__(self, search: Search, options: Options, cut: np.ndarray):
+        self.search, self.options, self.cut, self.lower = search, options, cut, None
+
+    def _looks(self, look: int, depth: int) -> list[int]:
+        """What to search a subtree with, which begins with ``look`` left; the best tree found is taken."""
+        if look > 0:
+            return [look]
+        if self.options.recursive:
+            return [self.options.lookahead]
+        return [0, depth] if self.options.polish else [0]
+
+    def plan(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> Plan:
+        """The tree of some rows."""
+        if depth == 0:
+            return Plan()
+        search, looks = self.search, self._looks(look, depth)
+        if self.options.deepening and self.lower is None:
+            looks = list(range(look + 1))
+        tried, best = [], int(INFINITE)
+        for asked in looks:
+            budget = min(best + 1, int(INFINITE)) if self.options.deepening else int(INFINITE)
+            tried.append((asked, search.ask(rows, used, depth, asked, budget)))
+            best = min(best, search.value(tried[-1][1]))
+            floor = min(search.floor, best)
+        if search.status:  # what the greedy tree of these rows is may be known all the same
+            tried.append((0, search.ask(rows, used, depth, 0)))
+        self.lower = floor if self.lower is None else self.lower
+        look, at = min(tried, key=lambda pair: (search.value(pair[1]), -pair[0]))
+        parts = [] if at is None else list(search.parts(rows, at))
+        if not parts:
+            return Plan()
+        data, columns = search.data, [high for high, _ in parts[:-1]]
+        feature = int(data.feature[columns[0]])
+        if not search.rules.repeat:
+            used = used.copy()
+            used[feature] = 1
+        below = tuple(self.plan(part, used, depth - 1, max(0, look - 1)) for _, part in parts)
+        return Plan(feature, tuple(int(self.cut[column - 1]) + 1 for column in columns), below)
+
+
+def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int) -> tuple[cut_offers.Layout, Cuts]:
+    """The cuts that the search may use, and these with the rows that a reference misclassifies."""
+    if options.cuts == "boosting":
+        columns = cut_offers.Reference(layout.data, seed).columns()
+        layout = cut_offers.restrict(layout, task.problem, columns)
+    elif options.cuts == "near_optimal":
+        stumps = Search(layout.data, rules_of(task, replace(options, ways=2, generator="all"), 1), task.clock)
+        used = np.zeros(len(layout.data.first) - 1, np.uint8)
+
+        def stump(rows: np.ndarray) -> tuple[int, list[int]]:
+            at = stumps.ask(rows, used, 1, 1)
+            return stumps.value(at), [high for high, _ in stumps.parts(rows, at)][:-1] if at is not None else []
+
+        layout = cut_offers.restrict(layout, task.problem, cut_offers.near_optimal(layout.data, stump))
+    data = layout.data
+    if options.reference:
+        data = data._replace(wrong=cut_offers.Reference(data, seed).wrong())
+    return layout, data
+
+
+def run(task: Task, seed: int, options: Options) -> Outcome:
+    """Search, and make the tree."""
+    depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
+    layout = cut_offers.lay_out(problem)
+    clock.prepared()
+    if layout.data is None or depth == 0:
+        leaf = grow_tree(problem, Plan())
+        return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
+    layout, data = _offered(task, options, layout, seed)
+    counters = {"cuts": len(layout.cut)}
+    search = Search(data, rules_of(task, options, depth), clock)
+    look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
+    builder = Builder(search, replace(options, lookahead=look), layout.cut)
+    plan = builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look)
+    if options.collapse:
+        plan = collapse(problem, plan, options.ways)
+    clock.searched()
+    tree = grow_tree(problem, plan)
+    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])} | counters
+    if not options.recursive:
+        counters |= {"candidates_bound": builder.lower}
+    lower = None
+    if look == depth and options.exact and (problem.n_parts == 2).all():
+        lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+    return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)

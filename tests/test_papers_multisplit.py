@@ -1,0 +1,78 @@
+"""The questions about multiway SPLIT, answered from runs, and its figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import yaml
+from checkout import ROOT
+from runs import run
+
+from optree.bench import papers, plots
+from optree.bench.frame import frame
+from optree.bench.peers import read_all
+from optree.bench.plan import plan
+from optree.datasets import read_table
+
+FOLDER = ROOT / "resources" / "papers" / "multisplit"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """One run under several names: two ways are better than many at depth 2, and worse at depth 3."""
+    one = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
+    record = frame([one])
+    rows = [
+        record.assign(algorithm=name, max_depth=depth, objective=objective, accuracy_train=objective + 0.05)
+        for name, depth, objective in (
+            ("multi-repeats", 2, 0.80),
+            ("multi-repeats", 3, 0.90),
+            ("multi-two-ways", 2, 0.80),
+            ("multi-two-ways", 3, 0.85),
+            ("split", 2, 0.84),
+            ("split", 3, 0.86),
+        )
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_questions_are_answered_by_what_is_better_and_worse(runs):
+    table = papers.get("multisplit").tables["answers"](FOLDER, runs)
+    found = table.data.set_index("question")
+    assert found.loc["Many ways or two, same bins?", ["problems", "better", "worse"]].tolist() == [2, 1, 0]
+    assert found.loc["Against SPLIT of two ways?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
+    assert found.loc["Against SPLIT of two ways?", "objective"] == pytest.approx(0.0)
+    assert "Do beams help?" not in found.index
+    notes = " ".join(table.notes)
+    assert "1 of 1 problems (dataset, lambda, split) reach" in notes
+    assert "at a depth that is 0.00 less" in notes
+    assert "lose to SPLIT of two ways in 1 of 2 problems: iris (1); by 0.0400" in notes
+
+
+def test_means_say_what_a_row_meets(runs):
+    data = papers.get("multisplit").tables["methods"](FOLDER, runs).data
+    assert len(data) == 6
+    assert (data["decisions"] >= data["path_features"]).all()
+    assert (data["path_features"] > 0).all()
+
+
+def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
+    paper = papers.get("multisplit")
+    for make in paper.tables.values():
+        assert make(FOLDER, runs[:0]).data.empty
+    for name, make in paper.figures.items():
+        plots.save(make(FOLDER, runs.assign(dataset="heloc")), tmp_path / f"{name}.svg")
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["multisplit", "multisplit-short"])
+def test_its_configurations_can_be_planned(name):
+    default, own = (yaml.safe_load((ROOT / "config" / f"{file}.yaml").read_text()) for file in ("config", name))
+    datasets = read_table(ROOT / "config" / "datasets.csv")
+    runs = plan(
+        default | own | {"encodings": default["encodings"] | own["encodings"]},
+        datasets,
+        read_all(ROOT / "workflow/peers"),
+    )
+    asked = {run.algorithm for run in runs}
+    assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked
