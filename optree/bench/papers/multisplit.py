@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from optree.bench.formats import Table
 from optree.bench.panels import STYLE, looks
-from optree.bench.papers.spec import Paper, read
+from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.tables import provenance
 
 _CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
@@ -194,6 +194,11 @@ def figure(dataset: str):
 PAPER = Paper(
     name="multisplit",
     title="Multiway SPLIT: splits into several intervals, with lookahead",
+    levels={
+        "smoke": Level(("multisplit-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
+        "short": Level(("multisplit-short.yaml",), "a mirror; a peer is installed", "ten minutes (an estimate)"),
+        "full": Level(("multisplit.yaml",), "a mirror; a peer is installed", "days at most: its limits"),
+    },
     tables={"methods": methods, "answers": answers},
     figures={name: figure(name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
 )
