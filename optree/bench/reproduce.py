@@ -54,12 +54,13 @@ def _hours(seconds: float) -> str:
 def _line(home: Path, level: str, config_name: str, has: Level) -> str:
     """A row of a paper's table of levels."""
     config, table = laid(home, config_name), read_table(home / "config" / "datasets.csv")
-    runs = plan(config, table, peers.read_all(home / "workflow" / "peers"))
+    others = peers.read_all(home / "workflow" / "peers")
+    runs, fitted = plan(config, table, others), fits.plan(config, table, others)
     most = sum(longest(run) or 0 for run in runs)
     memory = max(resources(batch).get("mem_mb", 0) for batch in batches(runs))
     mirror = " --config data_mirror=DIR" if "mirror" in has.needs else ""
     command = f"snakemake --cores 2 --configfile config/{config_name}{mirror}"
-    work = f"{len(runs):,} runs" + (f", {len(made):,} fits" if (made := fits.plan(config, table)) else "")
+    work = f"{len(runs):,} runs" + (f", {len(fitted):,} fits" if fitted else "")
     required = config.get("required_claims") or "none"
     required = required if isinstance(required, str) else ", ".join(required)
     cells = (level, f"`{command}`", has.needs, work, has.time, _hours(most), f"{memory:,} MB", required)
@@ -85,6 +86,7 @@ _COLUMNS = {
         ("dataset", "algorithm", "split", "encoding", "regularization", "penalty", "measure", "status"), "str"
     ),
     **dict.fromkeys(("lambda", "max_depth", "max_splits", "min_samples_leaf", "errors_train", "rows_train"), "float"),
+    **dict.fromkeys(("objective", "depth", "decisions", "path_features"), "float"),
     **dict.fromkeys(("leaves", "encoded_features", "accuracy_train", "accuracy_test", "search_seconds"), "float"),
     **dict.fromkeys(("exact", "tree"), "object"),
 }
