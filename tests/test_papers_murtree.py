@@ -240,7 +240,7 @@ def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
     assert list(found.index) == list(tuning.METHODS)
     assert found.loc["random forest", "test"] == pytest.approx(0.99)
     assert found.loc["random forest", "parameters"] == "1 trees, depth none, features sqrt"
-    table = murtree.tuned(FOLDER, folded, **grown)
+    table = tuning.tuned(FOLDER, folded, **grown)
     assert table.shown.loc[0, "random forest: test"] == "99.00"
     assert "MT-A" in table.result
     figure = murtree.figure_2(FOLDER, folded, **grown)

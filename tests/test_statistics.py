@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from test_comparison import RECORDS, record
 
-from optree.bench import plots, races, ranks, statistics
+from optree.bench import duels, plots, races, ranks, statistics
 from optree.bench.formats import write
 from optree.bench.frame import frame
 
@@ -57,7 +57,7 @@ def test_the_interval_of_a_median_draws_whole_datasets():
 
 
 def test_wins_ties_and_losses(runs):
-    (duel,) = statistics.duels(runs).data.to_dict("records")
+    (duel,) = duels.duels(runs).data.to_dict("records")
     assert (duel["one"], duel["other"], duel["problems"]) == ("ours", "peer", 4)
     assert [duel[f"objective_{what}"] for what in ("wins", "ties", "losses")] == [0, 3, 0]
     assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [3, 0, 1]
@@ -69,13 +69,13 @@ def test_a_millisecond_is_a_tie():
     close = frame(
         [record("a", "ours", 0.001), record("a", "peer", 0.002), record("b", "ours", 1), record("b", "peer", 1.05)]
     )
-    (duel,) = statistics.duels(close).data.to_dict("records")
+    (duel,) = duels.duels(close).data.to_dict("records")
     assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 2, 0]
 
 
 def test_what_proves_nothing_is_not_compared_by_time():
     heuristic = {"status": "heuristic", "exact": False}
-    (duel,) = statistics.duels(frame([record("a", "ours", 1), record("a", "greedy", 0.1, **heuristic)])).data.to_dict(
+    (duel,) = duels.duels(frame([record("a", "ours", 1), record("a", "greedy", 0.1, **heuristic)])).data.to_dict(
         "records"
     )
     assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 0, 0]
@@ -83,9 +83,9 @@ def test_what_proves_nothing_is_not_compared_by_time():
 
 
 def test_holms_correction():
-    assert statistics.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert statistics.holm([0.5, math.nan, 0.9])[0] == 1
-    assert math.isnan(statistics.holm([0.5, math.nan, 0.9])[1])
+    assert duels.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert duels.holm([0.5, math.nan, 0.9])[0] == 1
+    assert math.isnan(duels.holm([0.5, math.nan, 0.9])[1])
 
 
 def test_the_critical_difference_is_the_one_that_demsar_prints():
@@ -151,14 +151,14 @@ def test_no_two_texts_of_a_diagram_meet():
     assert all(figure.bbox.containsx(x) and figure.bbox.containsy(y) for box in boxes for x, y in (box.min, box.max))
 
 
-@pytest.mark.parametrize("make", [statistics.statistics, statistics.duels])
+@pytest.mark.parametrize("make", [statistics.statistics, duels.duels])
 def test_tables_can_be_written_for_one_algorithm(make, runs, tmp_path):
     for ending in ("csv", "md", "tex", "html"):
         write(make(runs[runs["algorithm"].eq("ours")]), tmp_path / f"table.{ending}")
         assert (tmp_path / f"table.{ending}").stat().st_size > 50
 
 
-@pytest.mark.parametrize("make", [statistics.statistics, statistics.duels])
+@pytest.mark.parametrize("make", [statistics.statistics, duels.duels])
 def test_of_what_did_not_run_there_is_nothing_but_the_reason(make, runs, tmp_path):
     skipped = runs[runs["status"].eq("skipped")]
     assert len(make(skipped).data) == 0

@@ -8,8 +8,8 @@ import pandas as pd
 
 from optree.bench import certificates
 from optree.bench.comparison import CERTIFIED, reasons, times
+from optree.bench.duels import duels
 from optree.bench.papers.claims import FAIL, tally
-from optree.bench.statistics import duels
 from optree.bench.tables import STATUS, provenance
 
 _MOST = 8  # of pairs of algorithms, or of failed claims, that a first page has room for

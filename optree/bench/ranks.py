@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optree.bench import panels
-from optree.bench.statistics import by_dataset, scored, wilcoxon
+from optree.bench.duels import by_dataset, wilcoxon
+from optree.bench.statistics import scored
 
 LEVEL = 0.05
 # What is ranked, by column: a title, and whether more is better.

@@ -27,8 +27,7 @@ from optree.bench.tables import provenance
 
 ENCODING = "binary"
 LIMIT, LONG_LIMIT = 600.0, 1800.0  # seconds of the paper's searches; of those for Table 2
-_TOLERANCES = {"ratios": ratios.SIDE, "same errors": "none: exact", "tuned": "more datasets better than worse"}
-_FEW = 8  # datasets of which seven have to be better for that to be no chance (sign test, one-sided, 5 %)
+_TOLERANCES = {"ratios": ratios.SIDE, "same errors": "none: exact", "tuned": tuning.TOLERANCE}
 _SIZES = "Fifteen trees, of at most 1, 2, ... 15 splits and depth 4, are found one after the other with one cache."
 _OURS = (
     "MurTree = the printed search with all its techniques; our search = what murtree does by default, not the paper's."
@@ -157,44 +156,6 @@ def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
     return Table("MurTree: misclassified rows", table, table, notes, result, pd.DataFrame([claim]))
 
 
-def tuned(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Table:
-    """The accuracies behind Figures 2 and 3."""
-    found = tuning.accuracies(runs, forests)
-    shown = pd.DataFrame({"dataset": list(dict.fromkeys(found["dataset"]))})
-    for method in tuning.METHODS:
-        own = found[found["method"].eq(method)].set_index("dataset").reindex(shown["dataset"])
-        for part in ("test", "train"):
-            shown[f"{method}: {part}"] = [f"{100 * value:.2f}" if value == value else "" for value in own[part]]
-        shown[f"{method}: chosen"] = own["parameters"].fillna("").to_list()
-    wide = found.pivot(index="dataset", columns="method", values="test")
-    means = {}
-    for method in tuning.METHODS[1:]:
-        if method in wide and "CART" in wide and len(gain := (100 * (wide[method] - wide["CART"])).dropna()):
-            better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-            means[method] = f"{method} {gain.mean():+.2f} points, better on {better}, worse on {worse}", better, worse
-    notes = (
-        "Percent of the rows, means over stratified folds, for the parameters with the best mean on the test rows: "
-        "chosen on what is tested, as in the paper, so for comparison only.",
-        "MT-F: depth and splits of the CART tree; MT-R: up to them; MT-A: all depths to 4 and all numbers of splits. "
-        "CART: scikit-learn's tree of depth 1 to 4, less the splits that gain nothing. Folds are the same for all.",
-        *(provenance(runs) if len(runs) else ()),
-    )
-    shown = shown.astype(str)
-    said = "; ".join(text for text, *_ in means.values())
-    result = f"Against CART, over {len(shown)} datasets: {said or 'nothing has been run'}."
-    claims = pd.DataFrame([_better(method, *means.get(method, ("", 0, 0))) for method in ("MT-R", "MT-A")])
-    return Table("MurTree, Figures 2 and 3: tuned on folds", found, shown, notes, result, claims)
-
-
-def _better(method: str, text: str, better: int, worse: int) -> dict:
-    """The claim of section 5.4 that a method tests better than CART on most datasets."""
-    verdict = "not run" if not text else "reproduced" if better > worse else "not reproduced"
-    why = f"too few datasets differ: {better + worse}" if text and better + worse < _FEW else ""
-    claim = f"{method} tests better than CART on more datasets than worse"
-    paper = "better for most (section 5.4)"
-    return declare(claim, paper, text, _TOLERANCES["tuned"], "undecided" if why else verdict, why)
-
-
 @rc_context(panels.STYLE)
 def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     """Test and training accuracy of one method less another's, a panel per pair, datasets in the order of the last."""
@@ -284,7 +245,15 @@ PAPER = Paper(
             ("murtree.yaml",), "a mirror; pydl85, pystreed, pytrees-rs are installed", "a day, one core (an estimate)"
         ),
     },
-    tables={"1": table_1, "2": table_2, "3": table_3, "4": table_4, "5": table_5, "errors": errors, "tuned": tuned},
+    tables={
+        "1": table_1,
+        "2": table_2,
+        "3": table_3,
+        "4": table_4,
+        "5": table_5,
+        "errors": errors,
+        "tuned": tuning.tuned,
+    },
     tolerances=_TOLERANCES,
     figures={"2": figure_2, "3": figure_3, "rows": figure_rows},
 )
