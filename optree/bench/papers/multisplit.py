@@ -14,6 +14,7 @@ from optree.bench.formats import Table
 from optree.bench.panels import STYLE, looks
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.tables import provenance
+from optree.views import PALETTE
 
 _CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
 _MEANS = [
@@ -169,6 +170,7 @@ def figure(dataset: str):
             page.text(0.5, 0.5, f"no runs on {dataset}", ha="center", va="center")
             return page
         styles = looks(found["algorithm"])
+        dashes = {name: "--" if at >= len(PALETTE) else "-" for at, name in enumerate(styles)}
         axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
         columns = {"leaves": "leaves", "max_depth": "greatest depth", "decisions": "decisions of a row"}
         for line, value in zip(axes, lambdas, strict=True):
@@ -179,11 +181,19 @@ def figure(dataset: str):
             for ax, (column, text) in zip(line, columns.items(), strict=True):
                 for name, group in means.groupby("algorithm"):
                     colour, marker = styles[name]
-                    ax.plot(group[column], group["accuracy_test"], color=colour, marker=marker, alpha=0.8, ms=3.5)
+                    ax.plot(
+                        group[column],
+                        group["accuracy_test"],
+                        color=colour,
+                        marker=marker,
+                        ls=dashes[name],
+                        alpha=0.8,
+                        ms=3.5,
+                    )
                 ax.set_xlabel(text)
             line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
         height = page.get_figheight()
-        handles = [Line2D([], [], color=c, marker=m, label=name) for name, (c, m) in styles.items()]
+        handles = [Line2D([], [], color=c, marker=m, ls=dashes[n], label=n) for n, (c, m) in styles.items()]
         page.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
         page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - 0.75 / height, 0.12, 0.42)
         return page
