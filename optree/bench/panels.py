@@ -33,8 +33,12 @@ STYLE = {
 
 
 def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each line."""
-    return dict(zip(sorted(set(names)), zip(PALETTE * 2, "os^Dv<>Ph*XdpH8+", strict=True), strict=False))
+    """Colour and marker of each line; where there are many, colours come again with other markers."""
+    colours, markers = len(PALETTE), "os^Dv<>Ph*XdpH8+"
+    return {
+        name: (PALETTE[i % colours], markers[(i + i // len(markers)) % len(markers)])
+        for i, name in enumerate(sorted(set(names)))
+    }
 
 
 def grey(label: str, **style) -> Line2D:
