@@ -191,6 +191,7 @@ def figure(dataset: str):
                         ms=3.5,
                     )
                 ax.set_xlabel(text)
+            line[1].set_xticks(sorted(means["max_depth"].unique()))
             line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
         height = page.get_figheight()
         handles = [Line2D([], [], color=c, marker=m, ls=dashes[n], label=n) for n, (c, m) in styles.items()]
