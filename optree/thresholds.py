@@ -126,7 +126,7 @@ class SparseEncoder(Encoder):
         return np.hstack(blocks).astype(np.float64, copy=False)
 
     def cut(self, cuts: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:
-        """Keep these cuts: a column of :meth:`numbers`, and the neighbouring values. At least one is kept.
+        """Keep these cuts: a column of :meth:`numbers`, and the neighbouring values.
 
         Returns
         -------

@@ -14,7 +14,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 _READERS = (
     "views.py",
     *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds", "cli", "datasheets")),
-    *(f"bench/{name}.py" for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels")),
+    *(
+        f"bench/{name}.py"
+        for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels")
+    ),
     *(f"bench/{name}.py" for name in ("statistics", "duels", "ranks", "findings", "pages")),
     *(f"bench/{name}.py" for name in ("reproduce", "archive", "again")),
 )
