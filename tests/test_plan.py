@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import peers as stubs
 import pytest
-import yaml
 from checkout import ROOT
 from refusal import refused
 
 from optree import solvers
 from optree.bench import peers, schema
 from optree.bench.plan import cell, plan
+from optree.bench.reproduce import laid
 from optree.datasets import read_table
 
 PEERS = ROOT / "workflow" / "peers"
@@ -102,8 +102,7 @@ def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
 
 def shipped(name: str) -> dict:
     """A configuration that ships, as Snakemake lays it over the default one."""
-    files = [yaml.safe_load((ROOT / "config" / file).read_text()) for file in ("config.yaml", name)]
-    return {**files[0], **files[1], "limits": {**files[0]["limits"], **files[1]["limits"]}}
+    return laid(ROOT, name)
 
 
 def everything(name: str) -> list:
