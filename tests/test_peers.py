@@ -109,7 +109,7 @@ def test_what_was_answered_before_a_repeat_failed_is_kept(tmp_path):
         ({"status": "optimal", "tree": {"feature": 0, "children": [{}, {}, {}]}}, "error", "into 3 parts"),
         ({"status": "optimal", "tree": {"feature": 0}}, "error", "cannot be read (KeyError: 'children')"),
         ({"objective": float("nan"), "bound": float("-inf")}, "time_limit", ""),
-        ({"status": "sure"}, "error", "status 'sure' is not one of optimal, time_limit"),
+        ({"status": "sure"}, "error", "status 'sure' is not one of optimal, heuristic, time_limit"),
         ({"status": "optimal", "seconds": 31}, "time_limit", "proven only after its limit of 30 s"),
     ],
 )
@@ -227,7 +227,7 @@ def real(request):
 
 
 def test_every_peer_that_ships_can_be_read():
-    names = {"fast-small-tree", "gosdt-cpp", "pycontree", "pydl85", "pystreed", "pytrees-rs"}
+    names = {"fast-small-tree", "gosdt-cpp", "licketysplit-cpp", "pycontree", "pydl85", "pystreed", "pytrees-rs"}
     assert set(peers.read_all(ROOT / "workflow" / "peers")) == names
 
 

@@ -46,7 +46,7 @@ def test_the_citation_is_about_this_version():
     assert {"message", "title", "authors", "license"} <= set(citation)
     assert str(citation["version"]) == project["version"]
     assert citation["license"] == project["license"]
-    assert len(citation["references"]) == len(papers.names())
+    assert len(citation["references"]) >= len(papers.names())
 
 
 @pytest.fixture
