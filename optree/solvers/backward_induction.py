@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from optree.solvers.kernels.cart_scan import BLOCK
 from optree.solvers.kernels.dpdt_search import ASKS, CART, DONE, FRAME, LAST, NEXT, NO_ROOM, OPEN, search
 from optree.solvers.kernels.presorted import Sample
 from optree.solvers.kernels.split_offers import KEPT, LOOKAHEAD, look_ahead, offer_cuts
+from optree.solvers.threads import together
 
 _ROOM = 1 << 10  # vertices and splits at first; doubled when they are full
 
@@ -201,16 +201,10 @@ class _Search:
                 machine.state[DEPTH], machine.state[TOP] = 0, root["base"] + root["size"]
                 self._advance(number)
 
-        with ThreadPoolExecutor(threads) as pool:
-            futures = [pool.submit(work, number) for number in range(threads)]
-            try:
-                while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
-                    pass
-                for future in futures:
-                    future.result()
-            except BaseException:
-                self.status = "interrupted"  # for the threads, which end with their slice
-                raise
+        together(work, threads, self._interrupt)
+
+    def _interrupt(self) -> None:
+        self.status = "interrupted"  # for the threads, which end with their slice
 
     def _path(self) -> Path:
         """The hull of the root, over all machines."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from optree.solvers.kernels import cut_search as kernel
 from optree.solvers.kernels.cut_nodes import FRAME, ITERATIONS, LEVEL, Machine
 from optree.solvers.kernels.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.kernels.many_cuts import LANES
+from optree.solvers.threads import together
 
 DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals that wait, more than columns
@@ -225,16 +225,10 @@ class Search:
                 ):
                     self.status = self.status or self.clock.limit(self.iterations)
 
-        with ThreadPoolExecutor(threads) as pool_of_threads:
-            futures = [pool_of_threads.submit(work, number) for number in range(threads)]
-            try:
-                while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
-                    pass
-                for future in futures:
-                    future.result()
-            except BaseException:
-                self.status = "interrupted"  # for the threads, which end with their slice
-                raise
+        together(work, threads, self._interrupt)
+
+    def _interrupt(self) -> None:
+        self.status = "interrupted"  # for the threads, which end with their slice
 
     def tree(self) -> Cut | None:
         """The best tree found; None for a leaf."""
