@@ -124,7 +124,7 @@ def test_what_does_not_go_with_it_is_refused():
         EncodingSpec(cuts="mdlp")
     with refused("cuts = 'mdlp'", "numeric = 'values'", "intervals"):
         EncodingSpec(numeric="values", max_cuts=None, cuts="mdlp")
-    with refused("cuts", "'entropy'", "quantiles, mdlp"):
+    with refused("cuts", "'entropy'", "quantiles, distinct, mdlp"):
         EncodingSpec(cuts="entropy")
     with refused("looks at the classes", "give y"):
         Encoder(INTERVALS).fit(X)

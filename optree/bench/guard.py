@@ -140,7 +140,8 @@ def run(
     ----------
     command : list of str
     output : path
-        What the program writes to its standard output and error goes there.
+        What the program writes to its standard output and error goes there; at once, if it is Python, so that an
+        error comes last.
     memory_mib : float, optional
         The most that the process and its children may hold together, in MiB.
     late : callable
@@ -157,7 +158,7 @@ def run(
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env={**(os.environ if environment is None else environment), "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,
                 preexec_fn=partial(_prepare, os.getpid(), memory_mib),
             )
