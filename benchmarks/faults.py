@@ -165,23 +165,26 @@ def full(trial: Trial, name: str, plan: Plan) -> Tally:
 
 def faults(cores: str, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
     """All that can be done to a run on this machine, by name."""
-    kinds = dict(DRIVER) | {"search: SIGKILL": to_search, "job: SIGKILL": to_job, "second driver": second}
-    kinds |= {f"record {how}": partial(cut, how) for how in ("truncated", "of an older schema")}
-    kinds |= {"clock set back": clock}
+    kinds = ANYWHERE | {"job: SIGKILL": to_job}
     for number, (name, fault) in enumerate(kinds.items()):
         yield name, partial(campaign, Trial(checkout, f"c{cores}-{number}", ["--cores", cores]), name, fault, plan)
     name = "disk full while a record is written"
     yield name, partial(full, Trial(checkout, f"c{cores}-full", ["--cores", cores]), name, plan)
 
 
-DRIVER = {f"driver: {one.name}": partial(to_driver, one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)}
+ANYWHERE = {
+    **{f"driver: {one.name}": partial(to_driver, one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)},
+    "search: SIGKILL": to_search,
+    "second driver": second,
+    **{f"record {how}": partial(cut, how) for how in ("truncated", "of an older schema")},
+    "clock set back": clock,
+}
 
 
 def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
     """What can be done to a run on a cluster, by name."""
     arguments = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "2"]
-    kinds = dict(DRIVER) | {"search: SIGKILL": to_search, "scancel": cancelled}
-    kinds |= {"node down and up": partial(power, cluster)}
+    kinds = ANYWHERE | {"scancel": cancelled, "node down and up": partial(power, cluster)}
     for number, (name, fault) in enumerate(kinds.items()):
         yield name, partial(campaign, Trial(checkout, f"s{number}", arguments), name, fault, plan)
     slow = Trial(checkout, "stopped", [*arguments, "--set-resources", "solve:runtime=1"])

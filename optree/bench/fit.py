@@ -25,6 +25,7 @@ from optree.bench.entries import REPEAT_SECONDS
 from optree.bench.splits import test_rows
 from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
+from optree.datasets.files import write_whole
 from optree.errors import OptreeError
 from optree.tree import Tree
 
@@ -230,10 +231,7 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
 def write(record: dict, path: str | Path) -> None:
     """Validate and write atomically."""
     schema.check(record, SCHEMA, str(path))
-    temporary = Path(f"{path}.{os.getpid()}.tmp")
-    temporary.parent.mkdir(parents=True, exist_ok=True)
-    temporary.write_text(json.dumps(record) + "\n")
-    os.replace(temporary, path)
+    write_whole(path, (json.dumps(record) + "\n").encode())
 
 
 def read(path: str | Path) -> dict:

@@ -23,10 +23,19 @@ from optree.solvers.kernels import lookahead as kernel
 from optree.solvers.kernels import lookahead_state as tables
 from optree.solvers.kernels.cuts import Cuts
 from optree.solvers.kernels.stumps import INFINITE
-from optree.solvers.lookahead_options import Options, rules_of
+from optree.solvers.lookahead_options import (
+    LEVELS,
+    LOOKAHEAD,
+    MULTIWAY,
+    PARAMETERS,
+    POLISH,
+    Options,
+    options_of,
+    rules_of,
+)
 from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
 from optree.solvers.plans import Plan, collapse, grow_tree
-from optree.solvers.spec import Task
+from optree.solvers.spec import Solver, Task
 
 _CANDIDATES = 200_000  # of a node, at most
 
@@ -194,3 +203,36 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     if look == depth and options.exact and (problem.n_parts == 2).all():
         lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
+
+
+def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
+    """One of the family.
+
+    Parameters
+    ----------
+    name, title : str
+    recursive : bool
+        LicketySPLIT: subtrees are searched again.
+    multiway : bool
+        Splits have several intervals.
+    """
+
+    def declared(task: Task, seed: int, **parameters) -> Outcome:
+        """``seed`` is that of the boosted ensemble, if there is one."""
+        return run(task, seed, options_of(name, recursive, parameters))
+
+    levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
+    return Solver(
+        name=name,
+        title=title,
+        paper="Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025",
+        features=("binary", "multiway") if multiway else ("binary",),
+        penalties=("leaf",) if multiway else ("split", "leaf"),
+        constraints=("max_depth",),
+        needs=("max_depth",),
+        exact=False,
+        anytime=True,
+        iteration="one set of rows counted",
+        run=declared,
+        parameters={**levels, **(MULTIWAY if multiway else PARAMETERS)},
+    )

@@ -50,7 +50,9 @@ def presort(
     n, p = X.shape
     class_bits, row_bits = max(1, int(max(classes, 1) - 1).bit_length()), max(1, (n - 1).bit_length())
     if class_bits > 16 or n > 2**32 or 2 * row_bits + class_bits > 64:
-        raise OptreeError(f"dpdt: {n} rows with {classes} classes; at most 2^24 rows with 2^16 classes, 2^31 with 4")
+        raise OptreeError(
+            f"{n} rows with {classes} classes; at most 2^24 rows with 2^16 classes, 2^31 with 4, are accepted"
+        )
     shifts = np.uint64(class_bits), np.uint64(class_bits + row_bits)
     labels = y.astype(np.uint16) if classes else np.empty(0, np.uint16)
     packed, level, first_level = np.empty((layers * p, n), np.uint64), [], np.zeros(p + 1, np.int64)
