@@ -187,6 +187,8 @@ def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator
     kinds = ANYWHERE | {"scancel": cancelled, "node down and up": partial(power, cluster)}
     for number, (name, fault) in enumerate(kinds.items()):
         yield name, partial(campaign, Trial(checkout, f"s{number}", arguments), name, fault, plan)
+    name = "disk full while a record is written"
+    yield name, partial(full, Trial(checkout, "s-full", arguments), name, plan)
     slow = Trial(checkout, "stopped", [*arguments, "--set-resources", "solve:runtime=1"])
     yield "job over its time", partial(campaign, slow, "job over its time", stop, replace(plan, moments=1))
     name, small = "job over its memory", ["--set-resources", "solve:mem_mb=100", "--retries", "0"]
@@ -214,7 +216,7 @@ def main() -> None:
     parser.add_argument("--cores", nargs="+", default=["1", "2"], help="of this machine")
     parser.add_argument("--moments", type=int, default=20, help="faults of each kind")
     parser.add_argument("--seconds", type=float, default=12.0, help="after the start, in which a fault comes")
-    parser.add_argument("--only", default="", help="kinds of faults whose names have this in them")
+    parser.add_argument("--only", nargs="+", default=[""], help="kinds of faults whose names have one of these in them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("faults.md"))
     options = parser.parse_args()
@@ -237,7 +239,7 @@ def main() -> None:
             kinds = [(f"{cores} core", faults(cores, plan, checkout)) for cores in options.cores]
         for executor, named in kinds:
             for name, measure in named:
-                if options.only in name:
+                if any(part in name for part in options.only):
                     tally = measure()
                     row = (executor, name, tally.injected, tally.survived, tally.again, tally.left)
                     lines.append("| " + " | ".join(map(str, row)) + " |")

@@ -14,6 +14,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from refusal import refused
@@ -250,6 +251,15 @@ def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_pat
             fcntl.flock(other, fcntl.LOCK_SH)
         driver.start("results/one")
     assert (tmp_path / "cancelled").exists() != others
+
+
+def test_a_full_disk_is_named_where_only_a_job_has_seen_it(tmp_path, monkeypatch, capsys):
+    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
+    assert "stopped: 1 of 1" in (said := capsys.readouterr().err)
+    assert "No space left" not in said
+    monkeypatch.setattr(driver.shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
+    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
+    assert f"No space left on device: {tmp_path}; make room first\nstopped:" in capsys.readouterr().err
 
 
 def test_a_handler_that_waits_for_the_thread_it_interrupts_does_not_stop_it():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 
 JOB_NAME = "optree_"  # how names of our jobs begin: slurm/config.v9+.yaml
 CANCEL_SECONDS = 60.0  # until a cancelled job is given up
+FULL_BYTES = 2**20  # what is left on a disk when it is called full: less than a few records and tables need
 _held = []  # open files with locks, until this process ends
 
 
@@ -104,6 +106,9 @@ def mend_times(paths: Iterable[Path]) -> None:
 def explain(records: list[str], logs: str) -> None:
     """After a failure: how far it came, where the reasons are, and what to type."""
     done = sum(os.path.exists(path) for path in records)
+    results = os.path.dirname(logs)
+    if shutil.disk_usage(results).free < FULL_BYTES:  # on a cluster only the job's own log says so, or nothing does
+        print(f"{os.strerror(errno.ENOSPC)}: {results}; make room first", file=sys.stderr)
     again = shlex.join(["snakemake", *sys.argv[1:]])
     print(
         f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
