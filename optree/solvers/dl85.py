@@ -12,8 +12,8 @@ Complexity: at most sum over k <= d of 2^k binomial(q, k) branches, each with q 
 from __future__ import annotations
 
 from optree.result import Outcome
-from optree.solvers.kernels import subtree_search as kernel
 from optree.solvers.kernels import subtrees as caches
+from optree.solvers.kernels.subtree_calls import IN_ORDER
 from optree.solvers.murtree import leaf_cost, leaf_tree, limits
 from optree.solvers.spec import Solver, Task
 from optree.solvers.subtrees import Answer, Options, Subtrees, items
@@ -29,7 +29,7 @@ def run(task: Task, seed: int) -> Outcome:
         return Outcome(leaf_tree(task), leaf_cost(task), status, {"iterations": 0, "calls": 0})
     least = task.objective.min_samples_leaf
     off = dict.fromkeys(("similarity", "incremental", "depth_two", "dynamic", "refined"), False)
-    search = Subtrees(data, depth, Options(cache=caches.BRANCH, order=kernel.IN_ORDER, least=least, **off), 0)
+    search = Subtrees(data, depth, Options(cache=caches.BRANCH, order=IN_ORDER, least=least, **off), 0)
     search.ask(data.rows[0], [], depth, nodes, best.errors)
 
     def note() -> None:

@@ -25,10 +25,10 @@ import numpy as np
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.depth_limited import Search
-from optree.solvers.kernels import subtree_search as printed
 from optree.solvers.kernels import subtrees as caches
 from optree.solvers.kernels.columns import columns
 from optree.solvers.kernels.nodes import Rules
+from optree.solvers.kernels.subtree_calls import GINI, IN_ORDER, RANDOM
 from optree.solvers.spec import Parameter, Solver, Task
 from optree.solvers.subtrees import Answer, Options, Subtrees, items
 from optree.tree import LEAF, Tree
@@ -36,7 +36,7 @@ from optree.tree import LEAF, Tree
 SEARCHES = ("fast", "paper")
 CACHES = {"dataset": caches.DATASET, "branch": caches.BRANCH, "none": caches.NONE}
 CHILDREN = ("dynamic", "post-order")
-FEATURES = {"in-order": printed.IN_ORDER, "gini": printed.GINI, "random": printed.RANDOM}
+FEATURES = {"in-order": IN_ORDER, "gini": GINI, "random": RANDOM}
 
 _SWITCHES = {
     "cache": Parameter(str, "dataset", "what subproblems are stored by: dataset, branch or none (section 4.6)"),

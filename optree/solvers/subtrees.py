@@ -13,7 +13,7 @@ from optree.solvers.kernels import subtree_search as kernel
 from optree.solvers.kernels import subtrees as caches
 from optree.solvers.kernels.columns import columns
 from optree.solvers.kernels.frequency import COUNTERS, Counters, Items
-from optree.solvers.kernels.subtree_search import Options
+from optree.solvers.kernels.subtree_calls import CALL, CALLS, ERRORS, LEVEL, Options, Stack
 from optree.tree import LEAF, Tree
 
 
@@ -71,8 +71,8 @@ class Subtrees:
             side=np.zeros((2, 2), np.int64),
             found=np.zeros((4, 3), np.int64),
         )
-        self.stack = kernel.Stack(
-            call=np.zeros(levels, kernel.CALL),
+        self.stack = Stack(
+            call=np.zeros(levels, CALL),
             rows=np.zeros((levels, words), np.uint64),
             branch=np.zeros((levels, levels), np.uint64),
             path=np.zeros(levels, np.int64),
@@ -86,7 +86,7 @@ class Subtrees:
 
     @property
     def calls(self) -> int:
-        return int(self.stack.state[kernel.CALLS])
+        return int(self.stack.state[CALLS])
 
     @property
     def subproblems(self) -> int:
@@ -95,18 +95,18 @@ class Subtrees:
     def best(self) -> Answer:
         """The best tree in hand of a call under way, whose parts are known."""
         call = self.stack.call[0]
-        errors = int(call["best"]) if call["at"] >= 0 else kernel.FREE
-        return Answer(None if errors == kernel.FREE else errors, int(call["feature"]), int(call["best_share"]))
+        errors = int(call["best"]) if call["at"] >= 0 else caches.FREE
+        return Answer(None if errors == caches.FREE else errors, int(call["feature"]), int(call["best_share"]))
 
     def ask(self, rows: np.ndarray, path: list[int], depth: int, nodes: int, upper: int) -> None:
         """Begin a call for some rows, reached by literals, with at most ``upper`` errors."""
         nodes = min(nodes, (1 << min(depth, 40)) - 1)
         call, stack = self.stack.call[0], self.stack
         call["depth"], call["nodes"], call["upper"], call["at"] = min(depth, nodes), nodes, upper, -2
-        call["best"] = kernel.FREE
+        call["best"] = caches.FREE
         stack.rows[0], stack.path[0] = rows, len(path)
         stack.branch[0, : len(path)] = sorted(path)
-        stack.state[kernel.LEVEL] = 0
+        stack.state[LEVEL] = 0
 
     def go_on(self, clock: Clock, calls: int) -> bool:
         """Search on for so many calls; whether the call is answered. Raises MemoryError at the memory limit."""
@@ -123,8 +123,8 @@ class Subtrees:
 
     def answer(self) -> Answer:
         """What the last call found."""
-        errors, _, feature, share = self.stack.state[kernel.ERRORS :].tolist()
-        return Answer(None if errors == kernel.FREE else errors, feature, share)
+        errors, _, feature, share = self.stack.state[ERRORS:].tolist()
+        return Answer(None if errors == caches.FREE else errors, feature, share)
 
     def run(self, clock: Clock, iterations: Callable[[], int], note: Callable[[], None]) -> str | None:
         """Answer the call in slices; the limit that stopped it, or None."""
@@ -153,7 +153,7 @@ class Subtrees:
             if answer is None:
                 answer = Answer(None, 0, 0)
                 if depth and nodes:
-                    self.ask(support, path, depth, nodes, kernel.FREE - 1)
+                    self.ask(support, path, depth, nodes, caches.FREE - 1)
                     while not (done := self.go_on(clock, 1 if not complete else 1 << 20)) and complete:
                         pass
                     answer = self.answer() if done else answer

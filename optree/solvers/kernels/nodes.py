@@ -51,6 +51,11 @@ FRAME = np.dtype(
 )
 
 
+# Indices of `Work.state`: the level at work (-1 before the start), whether it is still to be made from the level above
+# and ``mask``, iterations, and what `depth_search` found.
+LEVEL, FRESH, ITERATIONS, FOUND = range(4)
+
+
 class Rules(NamedTuple):
     """What a tree costs, and the limits on it."""
 
@@ -92,7 +97,7 @@ class Work(NamedTuple):
     )  # int64[depth + 1, width], see `squares`: Q of the rows in each column; empty for classes, as ...
     twin: np.ndarray  # kind[2 * stride], ... the counts of the pairs of a part, and ...
     gains: np.ndarray  # float64[2, width], ... what its sides explain with the best split
-    state: np.ndarray  # int64[4], see `depth_search`
+    state: np.ndarray  # int64[4], see LEVEL and those after it
     stride: int  # width * width
 
 
