@@ -1,8 +1,8 @@
 """The search over all cuts as Python sees it: memory, slices, limits, threads, and the tree that comes out.
 
 What it does and why that is right is said in ``kernels/cut_search.py`` and ``kernels/intervals.py``. Depth after depth
-is searched, each for a small part of what the next takes: there is a good tree early, and what a level less costs is a
-bound for cuts near the ends of a column.
+is searched, each for a small part of what the next takes: there is a good tree early, whose root is the first cut that
+the next depth looks at, and what a level less costs is a bound for cuts near the ends of a column.
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ class Search:
         kernel.begin(self.rows.sample, self._rules(level, 0), machine, empty, self.rows.packed, 0, self.general)
 
     def _rules(self, depth: int, base: int) -> Rules:
-        return Rules(depth, self.scale.error, self.scale.penalty, self.least, base)
+        """The rules of a depth. The root of the best tree in hand is looked at first."""
+        feature, low, _ = map(int, self._tree[1][0])
+        place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32)) if feature >= 0 else 0
+        return Rules(depth, self.scale.error, self.scale.penalty, self.least, base, feature, int(place))
 
     def _start(self) -> str | None:
         """Make a machine, if there is memory for it; the limit that is reached."""

@@ -48,7 +48,9 @@ def open_node(sample, rules, machine, level, start, size, side, budget, known, q
     known["limit"], known["lower"] = min(leaf, budget), leaf
     tree[0, 0] = -1
     base = np.int64(rules.base if level == rules.depth else 0)
-    for feature in range(sample.features):
+    first = max(0, rules.feature) if level == rules.depth else 0
+    for place in range(sample.features):
+        feature = (first + place) % sample.features
         n_cuts = machine.cuts[level, side, feature]
         cuts = weights_of(machine, level, feature)
         push(rules, known, queue, cuts, feature, -1, n_cuts, (np.int64(0), base), (base, np.int64(0)))
@@ -80,6 +82,9 @@ def next_cut(sample, rules, machine, level, known, queue, general):
             break
     spread(cuts, low, high, 1, chosen)
     cut = chosen[0]
+    if level == rules.depth and current["feature"] == rules.feature:
+        told = np.searchsorted(places_of(machine, level, rules.feature), rules.place)
+        cut = told if low <= told <= high else cut
     frame["cut"], frame["bound"] = cut, current["bound"]
     frame["half"] = rules.error * ((cuts[high + 1] - cuts[low + 1]) // 2)
     between = rules.error * (cuts[cut + 1] - cuts[current["first"] + 1])

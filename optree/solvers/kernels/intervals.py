@@ -70,6 +70,8 @@ class Rules(NamedTuple):
     penalty: int
     least: int  # rows in a leaf
     base: int  # no tree of a level less costs less, for all rows
+    feature: int  # the cut to look at first, for all rows: its column (-1: none) and the rows before it
+    place: int
 
 
 class Pool(NamedTuple):
