@@ -175,7 +175,11 @@ PAPER = Paper(
     levels={
         "smoke": Level(("continuous-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
         "short": Level(("continuous-short.yaml",), "a mirror; pycontree is installed", "a few minutes, an estimate"),
-        "full": Level(("continuous.yaml",), "a mirror; pycontree is installed", "hours, one core (an estimate)"),
+        "full": Level(
+            ("continuous.yaml",),
+            "a mirror; pycontree is installed",
+            "an hour with limits of 60 s, one core of two; hours with its own (an estimate)",
+        ),
     },
     tables={name: partial(_make, name) for name in _TABLES},
     figures={"trees": trees},
