@@ -4,8 +4,7 @@ numba makes every function a library of its own: it optimises it together with a
 that, and then does both again in each library that calls it, so that nests of calls compile for long. A part is only
 lowered. What LLVM does is done once, in the kernel that Python calls, where it sees everything. That takes a third off
 the first call of a search. (``inline="always"`` saves the same repetition, but makes type inference slow.) What is left
-is numba's own Python; a third of that is saved by options that are quick to compare and by no collection of garbage,
-and an eighth by leaving out steps for what no part has.
+is numba's own Python; a third of that is saved by options that are quick to compare and by no collection of garbage.
 """
 
 from __future__ import annotations
@@ -17,32 +16,7 @@ from contextlib import contextmanager
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
-from numba.core.untyped_passes import (
-    FindLiterallyCalls,
-    InlineClosureLikes,
-    InlineInlinables,
-    LiteralPropagationSubPipelinePass,
-    LiteralUnroll,
-    MakeFunctionToJitFunction,
-    RewriteDynamicRaises,
-    WithLifting,
-)
-
-# Steps for what no part has: closures and comprehensions, blocks with context, inlined functions, literal loops, errors
-# of run time, expressions of whole arrays. Most steps look through the whole function, and what follows does again.
-_NEEDLESS = {
-    FindLiterallyCalls,
-    InlineClosureLikes,
-    InlineInlinables,
-    InlineOverloads,
-    LiteralPropagationSubPipelinePass,
-    LiteralUnroll,
-    MakeFunctionToJitFunction,
-    NopythonRewrites,
-    RewriteDynamicRaises,
-    WithLifting,
-}
+from numba.core.typed_passes import NativeLowering
 
 
 class _Options(Flags):
@@ -114,7 +88,7 @@ class _PartLowering(NativeLowering):
 
 
 class PartCompiler(CompilerBase):
-    """numba's compiler with fewer steps, and another last one."""
+    """numba's compiler with another last step."""
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
         super().__init__(typingctx, targetctx, library, args, return_type, _Options.like(flags), locals)
@@ -125,7 +99,6 @@ class PartCompiler(CompilerBase):
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps = [one for one in passes.passes if one[0] not in _NEEDLESS]
-        passes.passes = [(_PartLowering if step is NativeLowering else step, text) for step, text in steps]
+        passes.passes = [(_PartLowering if step is NativeLowering else step, text) for step, text in passes.passes]
         passes.finalize()
         return [passes]
