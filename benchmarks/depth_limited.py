@@ -119,17 +119,22 @@ def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tup
                 return
 
 
-def ratio(pairs: list[tuple[Run, Run]]) -> float:
-    """How many times longer theirs takes: the median of neighbouring runs."""
+def ratio(pairs: list[tuple[Run, Run]]) -> float | None:
+    """How many times longer theirs takes: the median of neighbouring runs. None if ours did not end."""
+    if not all(ours.complete for _, ours in pairs):
+        return None
     return statistics.median(theirs.cpu_seconds / ours.cpu_seconds for theirs, ours in pairs)
 
 
 def line(pairs: list[tuple[Run, Run]]) -> str:
     """A case as a row of the table."""
     theirs, ours = pairs[0]
-    mark = "" if theirs.complete else ">"
-    seconds = [number(statistics.median(run.cpu_seconds for run in runs)) for runs in zip(*pairs, strict=True)]
-    cells = [ours.dataset, ours.depth, ours.errors, mark + seconds[0], seconds[1], mark + number(ratio(pairs))]
+    mark, times = "" if theirs.complete else ">", ratio(pairs)
+    seconds = [
+        ("" if all(run.complete for run in runs) else ">") + number(statistics.median(run.cpu_seconds for run in runs))
+        for runs in zip(*pairs, strict=True)
+    ]
+    cells = [ours.dataset, ours.depth, ours.errors, *seconds, "" if times is None else mark + number(times)]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -151,8 +156,10 @@ def benchmark(options: argparse.Namespace) -> None:
                     pairs.append(pair)
                     writer.writerows(pair)
                     file.flush()
-                ratios.append(ratio(pairs))
+                ratios += [times] if (times := ratio(pairs)) else []
                 print(line(pairs), flush=True)
+            if not ratios:
+                continue
             mean = math.exp(statistics.fmean(map(math.log, ratios)))
             print(f"| geometric mean of {len(ratios)} | {depth} | | | | {number(mean)} (least {number(min(ratios))}) |")
 
