@@ -53,7 +53,7 @@ def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]
         if X.ndim != 2:
             raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
         names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
-        arrays = [_of_array(column) for column in X.T]
+        arrays = list(np.ascontiguousarray(X.T, np.float64)) if X.dtype.kind in "iuf" else [_of_array(c) for c in X.T]
     if len(names) != len(arrays) or len(set(names)) < len(names):
         raise OptreeError(f"encoding: {len(arrays)} columns and {len(set(names))} names; each needs a name of its own")
     return dict(zip(names, arrays, strict=True))
@@ -69,7 +69,7 @@ def _of_array(column: np.ndarray) -> np.ndarray:
     mixed = column.dtype.kind == "O"  # an array of objects may hold columns of texts and columns of numbers
     if mixed and not all(isinstance(value, Real) and not isinstance(value, bool) for value in column):
         return column
-    return column.astype(np.float64) if mixed or column.dtype.kind in "iuf" else column.astype(object)
+    return column.astype(np.float64) if mixed else column.astype(object)
 
 
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
@@ -106,7 +106,8 @@ def read_numbers(name: str, values) -> np.ndarray:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
         raise OptreeError(f"encoding: column {name!r}: {error}; it was taken to hold numbers") from error
-    bad = int((~np.isfinite(numbers)).sum())
-    if bad:
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        bad = len(numbers) - int(finite.sum())
         raise OptreeError(f"encoding: column {name!r}: {bad} rows are missing or infinite; fill them in, or drop them")
     return numbers

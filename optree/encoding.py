@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from optree.cells import cell_text, number_text, ordered, read_columns, read_numbers, read_texts, which_categorical
-from optree.cuts import cut_points
+from optree.cuts import cut_points, distinct_values
 from optree.errors import OptreeError, choice
 from optree.mdlp import mdlp_cut_points
 from optree.problem import Feature, Problem
@@ -128,6 +128,8 @@ class Column:
 
     def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
         """The codes of rows with these values, int32[n, number of features]."""
+        if self.form == "thresholds":
+            return (np.asarray(values)[:, None] <= np.array(self.parts)).astype(np.int32)
         if self.has_cuts:
             position = np.searchsorted(self.parts, values)
         else:
@@ -136,8 +138,6 @@ class Column:
         if spec.unseen == "error" and (position < 0).any():
             raise self._unseen(values[int((position < 0).argmax())])
         parts = np.arange(len(self.parts) + (self.form == "intervals"))
-        if self.form == "thresholds":
-            return (position[:, None] <= parts).astype(np.int32)
         if self.form in ("onehot", "intervals"):
             kept = _KEPT[spec.drop] if self.form == "onehot" else slice(None)
             return (position[:, None] == parts[kept]).astype(np.int32)
@@ -219,12 +219,12 @@ class Encoder:
             form = "onehot" if name in self.spec.onehot else self.spec.categorical
         else:
             numbers, form = read_numbers(name, values), self.spec.numeric
-            parts = np.unique(numbers).tolist()
-            if form != "values" and len(parts) > 1:
+            if form != "values":
                 cuts = self._cuts(numbers, labels)
                 if form == "intervals" and len(cuts) == 1:
                     form = "thresholds"  # one of two intervals says it all
                 return Column(name, form, cuts) if cuts else None
+            parts = distinct_values(numbers)[0].tolist()
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
 
     def _cuts(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
