@@ -25,8 +25,8 @@ from optree.bench.entries import REPEAT_SECONDS
 from optree.bench.splits import test_rows
 from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
-from optree.datasets.files import write_whole
 from optree.errors import OptreeError
+from optree.files import write_whole
 from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")

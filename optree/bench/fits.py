@@ -12,6 +12,7 @@ import pandas as pd
 from optree.bench import fit, models
 from optree.bench.fit import Fit
 from optree.errors import OptreeError, choice
+from optree.files import write_whole
 
 _COLUMNS = [
     *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
@@ -62,7 +63,7 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
     """Read and validate records, and write them to one file, a line each."""
     records = [fit.read(path) for path in paths]
-    Path(target).write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_whole(target, "".join(json.dumps(record) + "\n" for record in records).encode())
     return records
 
 

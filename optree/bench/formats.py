@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from optree.errors import choice
+from optree.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -151,4 +152,4 @@ def write(table: Table, path: str | Path) -> None:
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise choice(f"{path}: format", path.suffix, _WRITERS)
-    path.write_text(_WRITERS[path.suffix](table), encoding="utf-8")
+    write_whole(path, _WRITERS[path.suffix](table).encode())

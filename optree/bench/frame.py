@@ -12,6 +12,7 @@ import pandas as pd
 
 from optree.bench import record
 from optree.bench.certificates import refute
+from optree.files import write_whole
 
 
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
@@ -23,7 +24,7 @@ def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
         Naming the first file that is not a record. Then nothing is written.
     """
     records = [record.read(path) for path in paths]
-    Path(target).write_text("".join(json.dumps(entry) + "\n" for entry in records))
+    write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
     return records
 
 

@@ -1,13 +1,12 @@
 """Write what the first page of the report says."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from optree.bench import papers
 from optree.bench.cli import reporting
 from optree.bench.findings import findings
 from optree.bench.frame import frame, load
+from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
     paper, path = snakemake.params.paper, snakemake.input.claims
@@ -15,4 +14,4 @@ with reporting(snakemake.log[0]):
     title = papers.get(paper).title if paper else ""
     runs = frame(load(snakemake.input.records))
     text = findings(runs, snakemake.config["name"], snakemake.params.command, title, claims)
-    Path(snakemake.output[0]).write_text(text, encoding="utf-8")
+    write_whole(snakemake.output[0], text.encode())
