@@ -110,7 +110,6 @@ rule paper_figure:
     input:
         records=LINES,
         printed=PRINTED,
-        forests=FOREST_TABLES,
         fits=FIT_LINES,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",

@@ -192,14 +192,14 @@ def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
     ax.set_ylim(-0.7, len(names) - 0.3)
 
 
-def figure_2(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+def figure_2(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Optimal trees, tuned in three ways, against CART."""
     return _gains(tuning.accuracies(runs), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
 
 
-def figure_3(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+def figure_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Optimal trees against random forests."""
-    return _gains(tuning.accuracies(runs, forests), [("MT-A", "random forest")])
+    return _gains(tuning.accuracies(runs, fits), [("MT-A", "random forest")])
 
 
 @rc_context(panels.STYLE)
