@@ -43,8 +43,8 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
     for name, fields in defined.items():
         models.check(name, fields)
         trials.check(name, fields)
-        if (encoding := fields.get("encoding")) not in (None, *config["encodings"]):
-            raise choice(f"config: models.{name}: encoding", encoding, sorted(config["encodings"]))
+        if (encoding := fields.get("encoding")) not in (None, *config.get("encodings", {})):
+            raise choice(f"config: models.{name}: encoding", encoding, sorted(config.get("encodings", {})))
         models.check_peers(name, fields, peers or {})
     planned: dict[tuple, Fit] = {}
     for number, entry in enumerate(config.get("fits", [])):

@@ -33,6 +33,13 @@ def load(path: str | Path) -> list[dict]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
+_PACKAGES = {"sklearn": "scikit-learn"}  # what is imported -> what peers' environments list
+
+
+def _versions(loaded: dict[str, str]) -> list[str]:
+    return [f"{_PACKAGES.get(name, name)} {version}" for name, version in loaded.items()]
+
+
 def _row(entry: dict) -> dict:
     run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
     test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
@@ -100,7 +107,7 @@ def _row(entry: dict) -> dict:
         "iteration": entry["iteration"],
         "cpu": machine["cpu"],
         "system": machine["system"],
-        "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
+        "versions": ", ".join([f"python {machine['python']}", *_versions(machine["versions"])]),
         "code": machine["code"],
         "commit": machine["commit"],
         "tree": entry["tree"],

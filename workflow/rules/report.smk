@@ -47,6 +47,7 @@ rule findings:
     params:
         paper=config.get("paper"),
         command=COMMAND,
+        record=f"{GIVEN or RESULTS}/runs/{next(iter(SPACE.instance_patterns))}.json",
         code=READERS,
     message:
         "findings"
