@@ -34,18 +34,18 @@ def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
     boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
     if not boards:
         return _empty("no fits on two columns")
-    figure = Figure(figsize=(2.3 * len(boards) + 0.4, 2.7))
+    figure = Figure(figsize=(2.5 * len(boards) + 0.4, 2.9))
     for number, row in enumerate(sorted(boards, key=lambda row: row["model"]), 1):
         ax = figure.add_subplot(1, len(boards), number)
         cells = np.array([[int(digit) for digit in line] for line in row["surface"]])
         ax.imshow(cells, origin="lower", extent=(0, 1, 0, 1), cmap=ListedColormap(PALETTE[:2]), vmin=0, vmax=1)
-        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], xlabel="first column", ylabel="second column")
         work = 2 * row["splits"] + 1 if pd.isna(row["iterations"]) else row["iterations"]
         what = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
         what += f"{work} operations, {1000 * row['seconds']:.0f} ms"
         ax.set_title(f"{row['model']}\n{what}", loc="left")
         ax.grid(visible=False)
-    figure.subplots_adjust(left=0.08, right=0.97, bottom=0.1, top=0.78, wspace=0.25)
+    figure.subplots_adjust(left=0.12, right=0.97, bottom=0.14, top=0.78, wspace=0.4)
     return figure
 
 

@@ -157,13 +157,13 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
 
 @rc_context(panels.STYLE)
 def train_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 4."""
+    """Figure 4: training accuracy against leaves."""
     return _against_leaves(runs, "accuracy_train", "training accuracy")
 
 
 @rc_context(panels.STYLE)
 def test_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 5."""
+    """Figure 5: test accuracy against leaves."""
     return _against_leaves(runs, "accuracy_test", "test accuracy")
 
 
@@ -173,6 +173,12 @@ def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
         mine, look = mine.sort_values(x), looks[algorithm]
         ax.plot(mine[x], mine[y], color=look[0], lw=1, label=algorithm)
         panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), look, mine["ended"].to_numpy(bool))
+
+
+def _legend(figure: Figure, looks: dict) -> None:
+    """Above the panels, as many entries to a row as there is room for."""
+    columns = max(1, min(4, int(figure.get_figwidth() / 1.4)))
+    figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=columns)
 
 
 def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
@@ -195,7 +201,7 @@ def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
         ax.set(xlabel="binary features", ylabel="seconds / least seconds")
         ax.set_title(name, loc="left")
     if names:
-        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+        _legend(figure, looks)
     return figure
 
 
@@ -216,5 +222,5 @@ def times(folder: Path, runs: pd.DataFrame) -> Figure:
         ax.set(xlabel="lambda", ylabel="seconds")
         ax.set_title(name, loc="left")
     if names:
-        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+        _legend(figure, looks)
     return figure
