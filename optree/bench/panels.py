@@ -104,6 +104,13 @@ def grid(
     return figure
 
 
+def empty(text: str) -> Figure:
+    """A figure that says why there is none."""
+    figure = Figure(figsize=(4.0, 1.2))
+    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
+    return figure
+
+
 def title(ax: Axes, cell: tuple, more: str = "") -> None:
     ax.set_title("\n".join(cell) + more, loc="left", y=1.02)
 

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree.bench.formats import Table
-from optree.bench.panels import STYLE, dashes, looks, named
+from optree.bench.panels import STYLE, dashes, empty, looks, named
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.tables import provenance
 
@@ -162,11 +162,10 @@ def figure(dataset: str):
     @rc_context(STYLE)
     def draw(folder: Path, runs: pd.DataFrame) -> Figure:
         found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
-        lambdas = sorted(found["lambda"].unique(), reverse=True)
-        page = Figure(figsize=(8.0, 0.9 + 2.0 * max(1, len(lambdas))))
         if found.empty:
-            page.text(0.5, 0.5, f"no runs on {dataset}", ha="center", va="center")
-            return page
+            return empty(f"no runs on {dataset}")
+        lambdas = sorted(found["lambda"].unique(), reverse=True)
+        page = Figure(figsize=(8.0, 0.9 + 2.0 * len(lambdas)))
         styles = looks(found["algorithm"])
         lines = dashes(found["algorithm"])
         axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
