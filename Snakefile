@@ -16,7 +16,6 @@ if not GIVEN:
     include: "workflow/rules/data.smk"
     include: "workflow/rules/encode.smk"
     include: "workflow/rules/solve.smk"
-    include: "workflow/rules/forest.smk"
     include: "workflow/rules/fit.smk"
     include: "workflow/rules/collect.smk"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -16,6 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from optree.errors import OptreeError
+from optree.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Problem:
         return replace(self, codes=self.codes[rows], y=self.y[rows], weights=self.weights[rows])
 
     def save(self, path: str | Path, **notes) -> None:
-        """Write one ``.npz`` file: arrays, names, and ``notes`` (anything JSON can hold) beside them."""
+        """Write one ``.npz`` file, whole or not at all: arrays, names, and ``notes`` (anything JSON can hold)."""
         names = {
             "features": [[f.name, f.labels] for f in self.features],
             "classes": self.classes,
@@ -160,14 +162,9 @@ class Problem:
             "unit": self.unit,
             "notes": notes,
         }
-        with open(path, "wb") as file:  # an open file: numpy would add ".npz" to a name without it
-            np.savez_compressed(
-                file,
-                codes=self.codes,
-                y=self.y,
-                weights=self.weights,
-                names=np.frombuffer(json.dumps(names).encode(), np.uint8),
-            )
+        arrays = {"codes": self.codes, "y": self.y, "weights": self.weights}
+        np.savez_compressed(file := BytesIO(), **arrays, names=np.frombuffer(json.dumps(names).encode(), np.uint8))
+        write_whole(path, file.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Problem, dict]:

@@ -11,7 +11,7 @@ from optree.problem import Feature
 from optree.tree import LEAF, Tree
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#000000")
 
 
 def _mass(tree: Tree, nodes: Sequence[int]) -> str:

@@ -178,7 +178,7 @@ def test_a_disk_that_is_full_fails_the_job_with_one_line_and_leaves_no_record(tm
     code, said = job(tmp_path / "runs", tmp_path, preexec_fn=small_files)
     assert code == 1
     assert said.startswith("error: ")
-    assert "File too large; mend that and type the same command again, what has finished is kept" in said
+    assert "cannot be written (File too large); nothing was changed" in said
     assert list((tmp_path / "runs").iterdir()) == []
     code, said = job(tmp_path / "runs", tmp_path)
     assert code == 0

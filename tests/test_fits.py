@@ -13,7 +13,7 @@ import yaml
 from checkout import ROOT
 from refusal import refused
 
-from optree.bench import fit, fits, models, papers
+from optree.bench import fit, fits, papers, trials
 from optree.bench.fit import Fit
 from optree.datasets import fetch, read_table, save_table
 
@@ -130,9 +130,9 @@ def test_rows_are_capped(folder):
 
 
 def test_parameters_are_drawn_as_the_paper_says():
-    for space in models.SPACES:
+    for space in trials.SPACES:
         random = np.random.RandomState(0)
-        drawn = [models.draw(space, random) for _ in range(2000)]
+        drawn = [trials.draw(space, random) for _ in range(2000)]
         rows = [parameters["min_samples_leaf"] for parameters in drawn]
         assert (min(rows), max(rows)) == (2, 50)
         assert abs(np.mean(np.log(rows)) - np.log(1.5 * 50.5) / 2) < 0.1
@@ -145,9 +145,11 @@ def test_parameters_are_drawn_as_the_paper_says():
 
 CONFIG = {
     "test_size": "0.2",
+    "encodings": {"binary": {}},
     "models": {
         "tree": {"estimator": TREE, "parameters": {}},
         "search": {"estimator": TREE, "space": "dpdt", "trials": 3},
+        "grid": {"estimator": "RandomForestClassifier", "encoding": "binary", "grid": {"max_depth": [None, 2]}},
     },
 }
 ENTRY = {"datasets": ["iris", "wine"], "models": ["tree"], "splits": ["full", 0]}
@@ -178,6 +180,16 @@ def test_fits_are_planned_in_order_and_once():
             ["models.bush: space", "'all'", "boosted-cart"],
         ),
         ({"bush": {"estimator": TREE, "trials": 2}}, {}, ["models.bush", "both space and trials"]),
+        (
+            {"bush": {"estimator": TREE, "space": "dpdt", "trials": 2, "grid": {"max_depth": [2]}}},
+            {},
+            ["models.bush", "grid and space = 'dpdt'", "leave one out"],
+        ),
+        ({"bush": {"estimator": TREE, "grid": {"leaves": [3]}}}, {}, ["models.bush: parameters", "leaves"]),
+        ({"bush": {"estimator": TREE, "encoding": "unary"}}, {}, ["models.bush: encoding", "'unary'", "binary"]),
+        ({}, {"models": ["grid"]}, ["'grid'", "rows held out"]),
+        ({}, {"models": ["grid"], "splits": [0], "datasets": ["diabetes"]}, ["'diabetes'", "cannot be encoded"]),
+        ({}, {"splits": ["9of5"]}, ["'9of5'", "1of5"]),
     ],
 )
 def test_misuse_is_refused(models_, entry, words):

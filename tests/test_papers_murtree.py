@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -11,10 +13,10 @@ import pandas as pd
 import pytest
 import yaml
 from checkout import ROOT
-from refusal import refused
 from runs import encoded, run
 
-from optree.bench import forests, papers, plots, splits
+from optree.bench import fit, fits, papers, plots, splits
+from optree.bench.fit import Fit
 from optree.bench.frame import frame
 from optree.bench.papers import murtree, ratios, tuning
 from optree.bench.papers.ratios import Interval, measured, printed
@@ -205,43 +207,52 @@ def test_parameters_with_a_fold_missing_do_not_count(folded):
     assert tuning.accuracies(folded[~gone]).set_index("method").loc["MT-A", "parameters"] != chosen
 
 
-def test_forests_are_trained_on_the_folds_of_the_trees(monkeypatch):
-    from sklearn.ensemble import RandomForestClassifier
-
-    monkeypatch.setattr(forests, "GRID", {"n_estimators": (3, 5), "max_depth": (None, 2), "max_features": ("sqrt",)})
-    problem, _ = encoded("monks-1", "onehot-drop-first")
-    table = forests.measure(problem, FOLDS, "0.2")
-    assert len(table) == 2 * 2 * 1 * 2
-    held_out = splits.test_rows(problem.y, "2of2", "0.2")
-    model = RandomForestClassifier(5, max_depth=2, max_features="sqrt", random_state=0)
-    model.fit(problem.codes[~held_out], problem.y[~held_out])
-    row = table[table["split"].eq("2of2") & table["n_estimators"].eq(5) & table["max_depth"].eq(2)].iloc[0]
-    assert row["accuracy_test"] == model.score(problem.codes[held_out], problem.y[held_out])
-    assert row["accuracy_train"] == model.score(problem.codes[~held_out], problem.y[~held_out])
+GRID = {"n_estimators": [1, 2], "max_depth": [None, 2], "max_features": ["sqrt", 0.5]}
 
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
     """Forests as the workflow leaves them, for the dataset of ``folded``."""
-    rows = [
-        {"n_estimators": n, "max_depth": depth, "max_features": "sqrt", "split": fold, "accuracy_train": 1.0}
-        | {"accuracy_test": 0.9 - 0.01 * n + 0.1 * (depth is None), "seconds": 0.1}
-        for n in (1, 2)
-        for depth in (None, 2)
-        for fold in FOLDS
-    ]
-    path = tmp_path_factory.mktemp("forests") / "monks-1.csv"
-    forests.write(pd.DataFrame(rows).assign(dataset="monks-1", encoding="onehot-drop-first"), path)
-    return forests.read([path])
+    folder = tmp_path_factory.mktemp("forests")
+    encoded("monks-1", "onehot-drop-first")[0].save(folder / "problem.npz")
+    dataset = read_table(ROOT / "config" / "datasets.csv")["monks-1"]
+    wanted = Fit("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
+    for fold in FOLDS:
+        made = fit.do(replace(wanted, split=fold), *fit.numbers(folder / "problem.npz", dataset), dataset)
+        fit.write(made, folder / f"{fold}.json")
+    fits.collect(folder.glob("*.json"), folder / "fits.jsonl")
+    return fits.read([folder / "fits.jsonl"])
+
+
+def test_forests_are_trained_on_the_folds_of_the_trees(grown):
+    from sklearn.ensemble import RandomForestClassifier
+
+    problem, _ = encoded("monks-1", "onehot-drop-first")
+    held_out = splits.test_rows(problem.y, "2of2", "0.2")
+    record = grown["fits"].set_index("split").loc["2of2"]
+    assert [list(trial["parameters"].values()) for trial in record["trials"]] == list(
+        map(list, product(*GRID.values()))
+    )
+    for trial in record["trials"]:
+        model = RandomForestClassifier(**trial["parameters"], random_state=0)
+        model.fit(problem.codes[~held_out], problem.y[~held_out])
+        assert trial["test"] == model.score(problem.codes[held_out], problem.y[held_out])
+        assert trial["train"] == model.score(problem.codes[~held_out], problem.y[~held_out])
 
 
 def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
     found = tuning.accuracies(folded, **grown).set_index("method")
     assert list(found.index) == list(tuning.METHODS)
-    assert found.loc["random forest", "test"] == pytest.approx(0.99)
-    assert found.loc["random forest", "parameters"] == "1 trees, depth none, features sqrt"
+    means = pd.DataFrame(
+        [{**trial["parameters"], "test": trial["test"]} for trials in grown["fits"]["trials"] for trial in trials]
+    )
+    best = means.astype({"max_features": str}).groupby(list(GRID), dropna=False)["test"].mean()
+    assert found.loc["random forest", "test"] == pytest.approx(best.max())
+    n, depth, _ = min(best[best.eq(best.max())].index, key=lambda chosen: chosen[0])
+    words = found.loc["random forest", "parameters"]
+    assert words.startswith(f"{n} trees, depth {'none' if pd.isna(depth) else int(depth)}, features ")
     table = tuning.tuned(FOLDER, folded, **grown)
-    assert table.shown.loc[0, "random forest: test"] == "99.00"
+    assert table.shown.loc[0, "random forest: test"] == f"{100 * best.max():.2f}"
     assert "MT-A" in table.result
     figure = murtree.figure_2(FOLDER, folded, **grown)
     assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [f"MT-{k} - CART" for k in "FRA"]
@@ -250,28 +261,11 @@ def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
     assert len(murtree.figure_3(FOLDER, folded, **grown).axes) == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"datasets": ["nothing"]}, ["forests: datasets", "'nothing'", "iris"]),
-        ({"encodings": ["nothing"]}, ["forests: encodings", "'nothing'", "binary"]),
-        ({"splits": ["full"]}, ["forests: splits", "'full'"]),
-        ({"splits": ["9of5"]}, ["'9of5'"]),
-    ],
-)
-def test_bad_forests_are_refused(change, words):
-    wanted = {"datasets": ["iris"], "encodings": ["binary"], "splits": ["1of5"]}
-    config = {"encodings": {"binary": {}}, "forests": wanted}
-    assert forests.planned(config, ["iris"]) == [("iris", "binary")]
-    assert forests.planned({}, ["iris"]) == []
-    with refused(*words):
-        forests.planned({**config, "forests": wanted | change}, ["iris"])
-
-
 WORKFLOW = {
     "name": "folded",
     "paper": "murtree",
-    "forests": {"datasets": ["monks-1"], "encodings": ["onehot"], "splits": ["1of2", "2of2"]},
+    "models": {tuning.FOREST: {"estimator": "RandomForestClassifier", "encoding": "onehot", "grid": GRID}},
+    "fits": [{"datasets": ["monks-1"], "models": [tuning.FOREST], "splits": ["1of2", "2of2"]}],
     "experiments": [
         {
             "datasets": ["monks-1"],
@@ -291,10 +285,12 @@ def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
     done = checkout.snakemake(config="folded.json")
     assert done.returncode == 0, done.stdout + done.stderr
     results = checkout.path / "results" / "folded"
-    table = forests.read([results / "forests" / "monks-1" / "onehot.csv"])["forests"]
-    assert len(table) == 2 * 3 * 4 * 4
-    assert set(table["dataset"] + "/" + table["encoding"]) == {"monks-1/onehot"}
-    assert table["accuracy_test"].between(0.4, 1).all()
+    table = fits.read([results / "tables" / "fits.jsonl"])["fits"]
+    assert set(table["dataset"] + "/" + table["encoding"] + "/" + table["split"]) == {
+        "monks-1/onehot/1of2",
+        "monks-1/onehot/2of2",
+    }
+    assert table["trials"].map(len).eq(8).all()
     paper = papers.get("murtree")
     for name in paper.tables:
         assert (results / "tables" / f"paper_table_{name}.md").read_text().startswith("# MurTree")
@@ -342,9 +338,8 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
         *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
         ("murtree", 0, 0),
     }
-    assert {dataset for dataset, _ in forests.planned(config, read_table(ROOT / "config" / "datasets.csv"))} == {
-        r.dataset for r in runs
-    }
+    fitted = fits.plan(config, read_table(ROOT / "config" / "datasets.csv"))
+    assert {(one.dataset, one.model) for one in fitted} == {(r.dataset, tuning.FOREST) for r in runs}
 
 
 def test_the_short_configuration_has_the_same_names():

@@ -18,7 +18,7 @@ from optree.bench.cli import reporting
 from optree.errors import OptreeError
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can name
-_KEPT = ("tables", "plots", "forests")  # of the results; records of runs are in tables/runs.jsonl
+_KEPT = ("tables", "plots")  # of the results; records of runs are in tables/runs.jsonl
 _REPORT = "report.html"
 
 

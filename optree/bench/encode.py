@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ def specification(fields: Mapping) -> tuple[EncodingSpec, int]:
 
 
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
-    """Encode all rows of a dataset and write the problem, its encoder and where the data came from, atomically.
+    """Encode all rows of a dataset and write the problem, its encoder and where the data came from.
 
     Categories and cut points are those of all rows, test rows included, as in the papers: no class is looked at, but
     by ``cuts="mdlp"``. With ``repeat`` all rows are there so many times, one copy after the other.
@@ -53,6 +52,4 @@ def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: s
         "constant": encoder.constant_,
         "encoded_sha256": _digest(problem),
     }
-    temporary = Path(f"{path}.{os.getpid()}.tmp")
-    problem.save(temporary, data=data, seconds=seconds, encoder=encoder.to_dict())
-    os.replace(temporary, path)
+    problem.save(path, data=data, seconds=seconds, encoder=encoder.to_dict())

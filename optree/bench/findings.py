@@ -15,15 +15,15 @@ from optree.bench.tables import STATUS, provenance
 _MOST = 8  # of pairs of algorithms, or of failed claims, that a first page has room for
 
 
-def findings(runs: pd.DataFrame, name: str, command: str, paper: str = "", claims: pd.DataFrame | None = None) -> str:
+def findings(runs: pd.DataFrame, record: str, command: str, paper: str = "", claims: pd.DataFrame | None = None) -> str:
     """The page.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
-    name : str
-        The configuration's: results are in ``results/NAME``.
+    record : str
+        One of them, as an example: ``results/NAME/runs/...json``.
     command : str
         What made these results.
     paper : str
@@ -36,7 +36,7 @@ def findings(runs: pd.DataFrame, name: str, command: str, paper: str = "", claim
         _section("What was found", _found(runs)),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
         _section("Where, and with what", [_escape(note) for note in provenance(runs)[2:]]),
-        _section("How to do it again", _again(name, command)),
+        _section("How to do it again", _again(record, command)),
     ]
     return "\n".join(parts)
 
@@ -73,7 +73,7 @@ def _found(runs: pd.DataFrame) -> list[str]:
     found = [f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."]
     counts = runs["status"].value_counts()
     found += [
-        f"{counts[status]:,} {_escape(status)}: {text}."
+        f"{counts[status]:,} ended as *{_escape(status)}*: {text}."
         for status, text in STATUS.items()
         if status in counts and status != CERTIFIED
     ]
@@ -117,13 +117,14 @@ def _claims(claims: pd.DataFrame) -> list[str]:
     return items
 
 
-def _again(name: str, command: str) -> list[str]:
-    record = f"results/{name}/runs/DATASET/ENCODING/..."
+def _again(record: str, command: str) -> list[str]:
+    results = record.split("/runs/")[0]
     return [
         f"All of it: ``{command}``.",
-        f"One cell alone, beside its record: ``python -m optree.bench.again {record}``; it needs the encoded problem "
+        f"One cell alone, beside its record: ``{shlex.join(['python', '-m', 'optree.bench.again', record])}``; each "
+        f"run has such a record below ``{results}/runs``, whose name says what it is. It needs the encoded problem "
         "that the workflow leaves.",
-        f"Tables and plots from the records, without any search: ``{_with(command, f'records=results/{name}')}``.",
+        f"Tables and plots from the records, without any search: ``{_with(command, f'records={results}')}``.",
     ]
 
 

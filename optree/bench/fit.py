@@ -1,7 +1,8 @@
 """One fit: ``python -m optree.bench.fit TABLE RECORD --fit JSON --dataset JSON`` fits an estimator to a table.
 
 For what a search over coded features (``solve.py``) is not about: columns of numbers as they are, targets that are
-numbers, boosted trees, random searches. Categories become the numbers of their sorted order.
+numbers, forests, boosted trees, random searches. Categories become the numbers of their sorted order. TABLE may be an
+encoded problem: then the columns are its features.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from optree.bench import environment, models, schema
+from optree.bench import environment, models, schema, trials
 from optree.bench.cli import reporting
 from optree.bench.entries import REPEAT_SECONDS
 from optree.bench.splits import test_rows
 from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
-from optree.datasets.files import write_whole
 from optree.errors import OptreeError
+from optree.files import write_whole
+from optree.problem import Problem
 from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")
@@ -46,19 +48,24 @@ class Fit:
     estimator : str
         One of :data:`optree.bench.models.ESTIMATORS`.
     split : str
-        "full", or the seed of a train/test split, stratified by class.
+        "full", the seed of a train/test split, stratified by class, or a fold: :mod:`optree.bench.splits`.
     test_size : str
         Share of rows held out by a seed, a decimal.
     parameters : dict
     space : str or None
-        Of a random search, one of :data:`optree.bench.models.SPACES`; the given parameters stay as they are.
+        Of a random search, one of :data:`optree.bench.trials.SPACES`; the given parameters stay as they are.
     trials : int or None
+        How many of a random search.
     staged : bool
         Keep the test score after each stage of boosting.
     train_rows, test_rows : int or None
         The most rows that are trained on, and that are tested (or validated) on; more are drawn from by the seed.
     repeats : int
         How often it is fitted at most; no more once 10 seconds are spent. Seconds are those of the median.
+    encoding : str or None
+        Name of the encoding whose features are the columns; None for the table as it is.
+    grid : dict
+        Of a grid search, lists of values by parameter; the given parameters stay as they are.
     """
 
     dataset: str
@@ -73,6 +80,8 @@ class Fit:
     train_rows: int | None = None
     test_rows: int | None = None
     repeats: int = 1
+    encoding: str | None = None
+    grid: dict[str, list] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -93,7 +102,10 @@ def forget() -> None:
 
 
 def numbers(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """A table as float64[n, p], and the numbers of the classes, or the target."""
+    """A table as float64[n, p], or the codes of an encoded problem; and the numbers of the classes, or the target."""
+    if Path(path).suffix == ".npz":
+        problem, _ = Problem.load(path)
+        return problem.codes, problem.y
     table = load_table(path, dataset)
     columns = [
         values.to_numpy(np.float64) if values.dtype.kind == "f" else np.unique(values, return_inverse=True)[1]
@@ -118,22 +130,6 @@ def at_most(mask: np.ndarray, most: int | None, seed: int) -> np.ndarray:
     kept = np.zeros_like(mask)
     kept[np.random.RandomState(seed).permutation(rows)[:most]] = True
     return kept
-
-
-def _trials(fit: Fit, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
-    """A random search, the defaults first: scores on validation rows, three tenths of those held out, and the rest."""
-    random, outside = np.random.RandomState(fit.seed), np.flatnonzero(test)
-    shuffled = np.random.RandomState(fit.seed).permutation(outside)
-    validation, rest = (part[: fit.test_rows] for part in np.split(shuffled, [round(0.3 * len(shuffled))]))
-    done = []
-    for number in range(fit.trials):
-        drawn = models.draw(fit.space, random) if number else {}
-        start = time.process_time()
-        model = models.make(fit.estimator, drawn | fit.parameters, fit.seed).fit(X[train], y[train])
-        seconds = time.process_time() - start
-        scores = {name: float(model.score(X[rows], y[rows])) for name, rows in (("valid", validation), ("test", rest))}
-        done.append({"parameters": drawn, "seconds": seconds, **scores})
-    return done
 
 
 def _staged(model, X: np.ndarray, y: np.ndarray) -> list[float]:
@@ -202,7 +198,7 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
     small = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
     if not peer:  # which warms up by itself
         make(fit.parameters | small).fit(X[some], y[some])  # compiles, or loads
-    trials = _trials(fit, X, y, train, test) if fit.space else []
+    tried = trials.done(fit, X, y, train, test)
     test = at_most(test, fit.test_rows, fit.seed)
     rows, target = (X, y) if train.all() else (X[train], y[train])
     forget()
@@ -221,7 +217,7 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
         | {name: told[name] for name in ("wall", "processor")},
         "memory_mib": {"before": 0.0 if peer else before, "peak": told["peak"]},
         "staged": _staged(model, X[test], y[test]) if fit.staged else [],
-        "trials": trials,
+        "trials": tried,
         "surface": _surface(model, X, y),
         "tree": _tree(model),
         "environment": environment.describe([], environment.code_digest()),
@@ -253,7 +249,7 @@ def read(path: str | Path) -> dict:
 def main(arguments: list[str] | None = None) -> None:
     """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.fit", description=__doc__.splitlines()[0])
-    parser.add_argument("table", help="the canonical content of a dataset (.csv)")
+    parser.add_argument("table", help="the canonical content of a dataset (.csv), or an encoded problem (.npz)")
     parser.add_argument("record", help="the record to write (.json)")
     parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fit.Fit")
     parser.add_argument("--dataset", required=True, help="the dataset's row, as JSON")

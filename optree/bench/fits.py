@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench import fit, models
+from optree.bench import fit, models, trials
 from optree.bench.fit import Fit
+from optree.bench.splits import FULL, kind
 from optree.errors import OptreeError, choice
+from optree.files import write_whole
 
 _COLUMNS = [
-    *("dataset", "model", "split", "rows", "features", "classes", "rows_train", "train", "test", "status"),
+    *("dataset", "model", "split", "encoding", "rows", "features", "classes", "rows_train", "train", "test", "status"),
     *("iterations", "splits_offered", "splits", "depth", "seconds", "processor_seconds", "search_seconds"),
     *("memory_before_mib", "memory_peak_mib", "cpu", "code", "staged", "trials", "surface", "tree"),
 ]
@@ -27,8 +29,8 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
     ----------
     config : mapping
         A configuration that its schema has accepted.
-    datasets : collection of str
-        The names in the datasets table.
+    datasets : mapping of str to Dataset
+        The datasets table.
     peers : mapping, optional
         All peers, by name.
 
@@ -40,6 +42,9 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
     defined = config.get("models", {})
     for name, fields in defined.items():
         models.check(name, fields)
+        trials.check(name, fields)
+        if (encoding := fields.get("encoding")) not in (None, *config.get("encodings", {})):
+            raise choice(f"config: models.{name}: encoding", encoding, sorted(config.get("encodings", {})))
         models.check_peers(name, fields, peers or {})
     planned: dict[tuple, Fit] = {}
     for number, entry in enumerate(config.get("fits", [])):
@@ -49,8 +54,11 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
                 raise choice(f"{where}: dataset", dataset, sorted(datasets))
             if model not in defined:
                 raise choice(f"{where}: model", model, sorted(defined) or ["one that models defines"])
-            if defined[model].get("space") and split == "full":
-                raise OptreeError(f"{where}: model {model!r} is a random search and needs rows held out: give a seed")
+            kind(str(split))
+            if (defined[model].get("space") or defined[model].get("grid")) and split == FULL:
+                raise OptreeError(f"{where}: model {model!r} is a search and needs rows held out: give seeds or folds")
+            if defined[model].get("encoding") and not datasets[dataset].classes:
+                raise OptreeError(f"{where}: dataset {dataset!r} has a number for its target and cannot be encoded")
             size = str(entry.get("test_size", config["test_size"]))
             most = {key: entry[key] for key in ("train_rows", "test_rows") if key in entry}
             made = Fit(dataset=dataset, model=model, split=str(split), test_size=size, **most, **defined[model])
@@ -62,7 +70,7 @@ def plan(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
     """Read and validate records, and write them to one file, a line each."""
     records = [fit.read(path) for path in paths]
-    Path(target).write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_whole(target, "".join(json.dumps(record) + "\n" for record in records).encode())
     return records
 
 
@@ -79,6 +87,7 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
             "dataset": record["fit"]["dataset"],
             "model": record["fit"]["model"],
             "split": record["fit"]["split"],
+            "encoding": record["fit"].get("encoding"),  # records of before have none
             "rows": record["data"]["rows"],
             "features": record["data"]["features"],
             "classes": record["data"]["classes"],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from optree.errors import choice
+from optree.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def _latex(table: Table) -> str:
     return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in notes), ""])
 
 
+# Letters as large as elsewhere: what is wider than a telephone is scrolled.
+_PHONE = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
 h1 { font-size: 1.25rem; }
@@ -128,7 +131,7 @@ def _html(table: Table) -> str:
     title = escape(table.title)
     return "\n".join(
         [
-            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_PHONE}<title>{title}</title>',
             f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<p>{escape(table.result)}</p>\n<table><thead>{head}</thead><tbody>",
             *rows,
             "</tbody></table>\n<ul>",
@@ -151,4 +154,4 @@ def write(table: Table, path: str | Path) -> None:
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise choice(f"{path}: format", path.suffix, _WRITERS)
-    path.write_text(_WRITERS[path.suffix](table), encoding="utf-8")
+    write_whole(path, _WRITERS[path.suffix](table).encode())

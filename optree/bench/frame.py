@@ -12,6 +12,7 @@ import pandas as pd
 
 from optree.bench import record
 from optree.bench.certificates import refute
+from optree.files import write_whole
 
 
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
@@ -23,13 +24,20 @@ def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
         Naming the first file that is not a record. Then nothing is written.
     """
     records = [record.read(path) for path in paths]
-    Path(target).write_text("".join(json.dumps(entry) + "\n" for entry in records))
+    write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
     return records
 
 
 def load(path: str | Path) -> list[dict]:
     """The records that :func:`collect` wrote."""
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+_PACKAGES = {"sklearn": "scikit-learn"}  # what is imported -> what peers' environments list
+
+
+def _versions(loaded: dict[str, str]) -> list[str]:
+    return [f"{_PACKAGES.get(name, name)} {version}" for name, version in loaded.items()]
 
 
 def _row(entry: dict) -> dict:
@@ -99,7 +107,7 @@ def _row(entry: dict) -> dict:
         "iteration": entry["iteration"],
         "cpu": machine["cpu"],
         "system": machine["system"],
-        "versions": ", ".join([f"python {machine['python']}", *(f"{k} {v}" for k, v in machine["versions"].items())]),
+        "versions": ", ".join([f"python {machine['python']}", *_versions(machine["versions"])]),
         "code": machine["code"],
         "commit": machine["commit"],
         "tree": entry["tree"],

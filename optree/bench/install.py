@@ -13,6 +13,7 @@ from pathlib import Path
 from optree.bench.child import request, start
 from optree.bench.peers import Peer
 from optree.bench.record import Run
+from optree.files import write_whole
 from optree.objective import Objective
 
 
@@ -66,6 +67,4 @@ def install(peer: Peer, marker: str | Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
         reason = f"{reason}; delete {marker.name} in {marker.parent.name} to try again"
         print(f"{peer.name}: {reason}", file=sys.stderr)
-    temporary = marker.with_suffix(".tmp")
-    temporary.write_text(json.dumps({"python": None if reason else str(python), "reason": reason}) + "\n")
-    os.replace(temporary, marker)
+    write_whole(marker, json.dumps({"python": None if reason else str(python), "reason": reason}).encode() + b"\n")

@@ -41,15 +41,25 @@ def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     }
 
 
+def dashes(names: Iterable[str]) -> dict[str, str]:
+    """Dashed where colours come again, for lines without a marker at each point."""
+    return {name: "-" if i < len(PALETTE) else "--" for i, name in enumerate(sorted(set(names)))}
+
+
 def grey(label: str, **style) -> Line2D:
     """A line of the legend that is about all algorithms."""
     return Line2D([], [], color="0.4", label=label, **style)
 
 
+def named(looks: dict[str, tuple[str, str]], styles: dict[str, str] | None = None) -> list[Line2D]:
+    """The lines of the legend that say which algorithm; ``styles`` are :func:`dashes` if lines have them."""
+    styles = styles or dict.fromkeys(looks, "-")
+    return [Line2D([], [], color=c, marker=m, ls=styles[name], label=name) for name, (c, m) in looks.items()]
+
+
 def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
     """The lines' looks, what kinds of lines there are, and the open marker."""
-    named = [Line2D([], [], color=colour, marker=marker, label=name) for name, (colour, marker) in looks.items()]
-    return [*named, *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
+    return [*named(looks), *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
 
 
 def _page(rows: int, columns: int, legend_lines: int, large: bool) -> Figure:
@@ -91,6 +101,13 @@ def grid(
     figure.supxlabel(x if cells else "no such runs", y=0.12 / height, va="bottom", fontsize=9)
     figure.supylabel(y, x=0.1 / width, ha="left", fontsize=9)
     figure.legend(handles=legend, loc="upper left", ncols=legend_columns, borderaxespad=0.3)
+    return figure
+
+
+def empty(text: str) -> Figure:
+    """A figure that says why there is none."""
+    figure = Figure(figsize=(4.0, 1.2))
+    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from optree import views
 from optree.bench import panels, splits
 from optree.bench.splits import FULL
 from optree.bench.tables import summarise
+from optree.files import write_whole
 from optree.tree import Tree
 
 QUANTITIES = {"search_seconds": "seconds of search", "iterations": "iterations"}
@@ -31,7 +33,8 @@ _CELL = ["dataset", "encoding"]
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure in the format that the file's name ends with. No dates: the same figure gives the same file."""
     undated = {"Date": None} if Path(path).suffix == ".svg" else {}
-    figure.savefig(path, dpi=150, metadata=undated)
+    figure.savefig(file := BytesIO(), format=Path(path).suffix[1:], dpi=150, metadata=undated)
+    write_whole(path, file.getvalue())
 
 
 def _names(table: pd.DataFrame) -> pd.Series:

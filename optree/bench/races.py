@@ -32,7 +32,7 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
         The algorithm whose line lies on top.
     """
     ran = runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
-    looks = panels.looks(ran["algorithm"])
+    looks, styles = panels.looks(ran["algorithm"]), panels.dashes(ran["algorithm"])
     end = float(ran["search_seconds"].max()) if len(ran) else 1.0
 
     def draw(ax: Axes, cell: tuple) -> None:
@@ -45,15 +45,14 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
                 continue
             times = np.sort(_seconds(own["search_seconds"]))
             x, y = [LEAST_SECONDS, *times, end], [0, *range(1, len(times) + 1), len(times)]
-            ax.step(x, y, where="post", color=looks[name][0])
+            ax.step(x, y, where="post", color=looks[name][0], ls=styles[name])
             ax.plot(times[-1:], y[-1:], color=looks[name][0], marker=looks[name][1], ls="none")
         panels.log_axis(ax.xaxis, [LEAST_SECONDS, end])
         ax.set_ylim(0, 1.06 * problems)
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
-    named = panels.legend(looks)[:-1]  # no marker is open here
     cells = [(encoding,) for encoding in set(ran["encoding"])]
-    legend = [*named, panels.grey("all problems", ls=":")]
+    legend = [*panels.named(looks, styles), panels.grey("all problems", ls=":")]
     return panels.grid(cells, draw, "seconds of search", "problems proven", legend, large=True)
 
 
@@ -80,7 +79,8 @@ def profile(runs: pd.DataFrame) -> Figure:
         wide = wide[np.isfinite(wide.min(axis=1))]
         if wide.shape[1] > 1 and len(wide):
             ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
-    looks = panels.looks(name for wide in ratios.values() for name in wide)
+    names = [name for wide in ratios.values() for name in wide]
+    looks, styles = panels.looks(names), panels.dashes(names)
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
     end = 1.3 * max([2.0, *finite])
 
@@ -88,20 +88,20 @@ def profile(runs: pd.DataFrame) -> Figure:
         wide = ratios[cell[0]]
         for name in wide.columns[::-1]:
             own = np.sort(wide[name][np.isfinite(wide[name])])
-            x, y = [1, *own, end], [0, *range(1, len(own) + 1), len(own)]
-            ax.step(x, np.array(y) / len(wide), where="post", color=looks[name][0])
-            ax.plot(end, len(own) / len(wide), color=looks[name][0], marker=looks[name][1], ls="none", clip_on=False)
+            x, y = [1, *own, end], np.array([0, *range(1, len(own) + 1), len(own)]) / len(wide)
+            ax.step(x, y, where="post", color=looks[name][0], ls=styles[name])
+            ax.plot(own[-1:], y[-1:], color=looks[name][0], marker=looks[name][1], ls="none", clip_on=False)
         panels.title(ax, cell, f", {len(wide)} problems")
         ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
 
     cells = [(encoding,) for encoding in ratios]
-    legend = panels.legend(looks)[:-1]
+    legend = panels.named(looks, styles)
     return panels.grid(cells, draw, "seconds / those of the fastest", "share of problems proven", legend, large=True)
 
 
 @rc_context(panels.STYLE)
 def scatter(runs: pd.DataFrame, reference: str) -> Figure:
-    """Seconds of the reference against those of each other algorithm; a point per problem, a panel per algorithm.
+    """Seconds of the reference against those of each other exact algorithm; a point per problem, a panel for each.
 
     Points above the diagonal are problems on which the reference is faster. A search without a proof lies on the
     border, whenever it ended.
@@ -112,6 +112,7 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
         From :func:`optree.bench.frame.frame`.
     reference : str
     """
+    runs = runs[runs["exact"].astype(bool) | runs["algorithm"].eq(reference)]
     shared = {other: pairs(runs, reference, other) for other in algorithms(runs, reference)[1:]}
     shared = {other: table for other, table in shared.items() if len(table)}
     looks = panels.looks(runs["encoding"])
@@ -130,7 +131,8 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
         for axis in (ax.xaxis, ax.yaxis):
             panels.log_axis(axis, [LEAST_SECONDS, border])
 
-    legend = panels.legend(looks)[:-1] + [
+    legend = [
+        *panels.named(looks),
         panels.grey("at the border: no proof", marker="o", mfc="white", ls=":"),
         panels.grey("equally fast"),
     ]

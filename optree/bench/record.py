@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from optree.bench import schema
 from optree.errors import OptreeError
+from optree.files import write_whole
 from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
@@ -78,19 +78,9 @@ class Run:
 
 
 def write(record: dict, path: str | Path) -> None:
-    """Validate and write atomically: the file is either complete or not there."""
+    """Validate and write: the file is either complete or not there."""
     schema.check(record, SCHEMA, str(path))
-    temporary = Path(f"{path}.{os.getpid()}.tmp")
-    temporary.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with open(temporary, "w") as file:
-            file.write(_dump(record))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, _dump(record).encode())
 
 
 def _dump(record: dict) -> str:

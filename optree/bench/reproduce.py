@@ -31,7 +31,7 @@ page of it. On a cluster `--profile slurm` takes the place of `--cores`. `DIR` i
 
 Levels: {levels}.
 
-"at most" is what the jobs would take one after another if every run reached its limits, fits and forests not counted;
+"at most" is what the jobs would take one after another if every run reached its limits, fits not counted;
 memory is what the largest job may take, from its limits. Times of other machines differ: where a claim is about
 seconds, it is about ratios on one machine, or a limit.
 """

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 
 from optree.cells import cell_text, is_missing, number_text
 from optree.datasets import recipes
-from optree.datasets.files import write_whole
 from optree.datasets.raw import Raw
 from optree.datasets.table import DECLARED, DEFAULT, Dataset
 from optree.errors import OptreeError, choice
+from optree.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,10 +12,10 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from optree.datasets.files import quarantine
 from optree.datasets.policy import Policy, Transient
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
+from optree.files import quarantine
 
 _BUSY = (408, 425, 429)
 _CHUNK = 1 << 16

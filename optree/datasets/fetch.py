@@ -9,11 +9,11 @@ from pathlib import Path
 from optree.datasets import builtin, lock, mirror, openml
 from optree.datasets.content import Table, make_table, read_content, verify
 from optree.datasets.download import raw_file
-from optree.datasets.files import quarantine
 from optree.datasets.policy import Policy, Transient
 from optree.datasets.raw import Raw, parse
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
+from optree.files import quarantine
 
 
 def fetch(

@@ -9,11 +9,11 @@ from pathlib import Path
 from optree.datasets import lock
 from optree.datasets.content import read_content
 from optree.datasets.fetch import fetch
-from optree.datasets.files import locked, quarantine, remove_leftovers, write_whole
 from optree.datasets.mirror import LOCK, table_path
 from optree.datasets.policy import Policy
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
+from optree.files import locked, quarantine, remove_leftovers, write_whole
 
 _LOCKS, QUARANTINE = ".locks", "quarantine"
 

@@ -12,9 +12,9 @@ import warnings
 from pathlib import Path
 
 from optree.datasets.content import Table
-from optree.datasets.files import locked, write_whole
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
+from optree.files import locked, write_whole
 
 _KEYS = ("sha256", "target", "numeric")  # compared
 

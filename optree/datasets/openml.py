@@ -18,10 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from optree.datasets.files import quarantine
 from optree.datasets.policy import Policy, Transient
 from optree.datasets.raw import Raw, rename
 from optree.datasets.table import Dataset
+from optree.files import quarantine
 
 _CLIENT = "optree.datasets.openml_client"
 

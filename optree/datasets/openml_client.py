@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import pickle
 import resource
 import signal
 import sys
 from pathlib import Path
+
+from optree.files import write_whole
 
 
 def main(folder: str, identifier: str, version: str, seconds: str, size: str) -> int:
@@ -29,9 +30,9 @@ def main(folder: str, identifier: str, version: str, seconds: str, size: str) ->
     except (
         Exception
     ) as error:  # the client raises its own, and those of requests, urllib3, minio, xml, arff and pyarrow
-        _leave(Path(folder, "error.json"), json.dumps(_explain(error) | {"server": server}).encode())
+        write_whole(Path(folder, "error.json"), json.dumps(_explain(error) | {"server": server}).encode())
         return 1
-    _leave(Path(folder, "answer.pickle"), answer)
+    write_whole(Path(folder, "answer.pickle"), answer)
     return 0
 
 
@@ -58,12 +59,6 @@ def _explain(error: Exception) -> dict:
     final |= {"ModuleNotFoundError", "PermissionError"}
     unknown = "Status code: 404" in text or "No active datasets" in text
     return {"text": " ".join(text.split())[:400], "again": not (unknown or type(error).__name__ in final)}
-
-
-def _leave(path: Path, content: bytes) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
 
 
 if __name__ == "__main__":

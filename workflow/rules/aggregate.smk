@@ -106,7 +106,6 @@ rule paper_table:
     input:
         records=LINES,
         printed=PRINTED,
-        forests=FOREST_TABLES,
         fits=FIT_LINES,
     output:
         multiext(f"{RESULTS}/tables/paper_table_{{table}}", ".csv", ".md", ".tex"),
@@ -134,7 +133,6 @@ rule claims:
     input:
         records=LINES,
         printed=PRINTED,
-        forests=FOREST_TABLES,
         fits=FIT_LINES,
     output:
         multiext(f"{RESULTS}/tables/claims", ".csv", ".md", ".tex"),

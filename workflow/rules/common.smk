@@ -10,7 +10,7 @@ import pandas as pd
 from snakemake.persistence import FileBackupMixin
 from snakemake.utils import Paramspace
 
-from optree.bench import driver, fits, forests, schema
+from optree.bench import driver, fits, schema
 from optree.bench.batches import JOB_SECONDS, batches, resources
 from optree.bench.compiling import VARIABLE, cache_folder
 from optree.bench.environment import code_digest, readers_digest
@@ -27,7 +27,7 @@ PEERS_FOLDER = HOME / "workflow/peers"
 
 
 def checked():
-    """The datasets table, the peers, the runs and the forests; bad input ends here with one line."""
+    """The datasets table, the peers, the runs and the fits; bad input ends here with one line."""
     try:
         schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
         for row in pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records"):
@@ -35,14 +35,13 @@ def checked():
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_all(PEERS_FOLDER)
-        forest_tables, fit_records = forests.planned(config, datasets), fits.plan(config, datasets, peers)
-        return datasets, peers, plan(config, datasets, peers), forest_tables, fit_records
+        return datasets, peers, plan(config, datasets, peers), fits.plan(config, datasets, peers)
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
 
 
-TABLE, PEERS, RUNS, FORESTS, FITS = checked()
+TABLE, PEERS, RUNS, FITS = checked()
 RESULTS = f"results/{config['name']}"
 GIVEN = config.get("records")  # the results of an earlier run: what is made of its records, and nothing else
 
@@ -83,16 +82,15 @@ REFERENCE = config.get("reference")
 # Each has all records on its lines: what tables and plots are made of.
 LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"
 FIT_LINES = [f"{GIVEN or RESULTS}/tables/fits.jsonl"] if FITS else []
-FOREST_TABLES = [f"{GIVEN or RESULTS}/forests/{dataset}/{encoding}.csv" for dataset, encoding in FORESTS]
 if GIVEN:
-    FIT_LINES, FOREST_TABLES = (list(filter(os.path.exists, paths)) for paths in (FIT_LINES, FOREST_TABLES))
+    FIT_LINES = list(filter(os.path.exists, FIT_LINES))
 # Where algorithms are compared, all but one have the same trees.
 CELLS = list(
     dict.fromkeys(
         (run.dataset, run.encoding, run.algorithm) for run in done_or_planned() if REFERENCE in (None, run.algorithm)
     )
 )
-DATASETS = list(dict.fromkeys([*(job.dataset for job in [*RUNS, *FITS]), *(dataset for dataset, _ in FORESTS)]))
+DATASETS = list(dict.fromkeys(job.dataset for job in [*RUNS, *FITS]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.
 CODE = code_digest()

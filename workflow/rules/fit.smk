@@ -1,9 +1,15 @@
-"""One job per fit of an estimator to a table as it is, for what a search over coded features is not about."""
+"""One job per fit of an estimator to a table, for what a search over coded features is not about."""
 
 from optree.bench import fits
 
 FIT_OF = {(fit.dataset, fit.model, fit.split): fit for fit in FITS}
 FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
+
+
+def rows_of(wildcards):
+    """The table as it is, or as the model's encoding has it."""
+    encoding = FIT_OF[tuple(wildcards)].encoding
+    return f"{RESULTS}/encoded/{{dataset}}/{encoding}.npz" if encoding else rules.data.output.table
 
 
 def peer_of(wildcards):
@@ -14,7 +20,7 @@ def peer_of(wildcards):
 
 rule fit:
     input:
-        table=rules.data.output.table,
+        table=rows_of,
         peer=peer_of,
     output:
         f"{RESULTS}/fits/{{dataset}}/{{model}}/{{seed}}.json",

@@ -47,6 +47,7 @@ rule findings:
     params:
         paper=config.get("paper"),
         command=COMMAND,
+        record=f"{GIVEN or RESULTS}/runs/{next(iter(SPACE.instance_patterns))}.json",
         code=READERS,
     message:
         "findings"
@@ -110,7 +111,6 @@ rule paper_figure:
     input:
         records=LINES,
         printed=PRINTED,
-        forests=FOREST_TABLES,
         fits=FIT_LINES,
     output:
         f"{RESULTS}/plots/paper_figure_{{figure}}.png",

@@ -4,7 +4,7 @@ import json
 
 from optree.bench.cli import reporting
 from optree.datasets import Dataset, facts, fetch, save_table
-from optree.datasets.files import write_whole
+from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
     dataset, asked = Dataset(**snakemake.params.row), snakemake.params

@@ -1,18 +1,17 @@
 """Write what the first page of the report says."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from optree.bench import papers
 from optree.bench.cli import reporting
 from optree.bench.findings import findings
 from optree.bench.frame import frame, load
+from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
     paper, path = snakemake.params.paper, snakemake.input.claims
     claims = pd.read_csv(path, dtype=str, keep_default_na=False) if path else None
     title = papers.get(paper).title if paper else ""
     runs = frame(load(snakemake.input.records))
-    text = findings(runs, snakemake.config["name"], snakemake.params.command, title, claims)
-    Path(snakemake.output[0]).write_text(text, encoding="utf-8")
+    text = findings(runs, snakemake.params.record, snakemake.params.command, title, claims)
+    write_whole(snakemake.output[0], text.encode())

@@ -76,7 +76,7 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
     **more : pandas.DataFrame
-        ``forests`` and ``fits``, as the paper's tables take them.
+        ``fits``, as the paper's tables take them.
     """
     found = {name: make(folder, runs, **more).claims for name, make in paper.tables.items()}
     parts = [own.assign(table=name) for name, own in found.items() if own is not None and len(own)]

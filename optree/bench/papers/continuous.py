@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from optree.bench.fits import frame
 from optree.bench.formats import Table
+from optree.bench.panels import empty
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.splits import FULL
@@ -146,9 +147,7 @@ def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
     fits = frame([]) if fits is None else fits
     mine = fits[fits["model"].eq(f"optimal-{_PRINTED_DEPTH}") & fits["tree"].notna() & fits["status"].eq("optimal")]
     if mine.empty:
-        figure = Figure(figsize=(4.0, 1.2))
-        figure.text(0.5, 0.5, "no fits of optimal trees", ha="center", va="center", fontsize=9)
-        return figure
+        return empty("no fits of optimal trees")
     per_row, width, height = 2, 8.5, 3.0
     lines = -(-len(mine) // per_row)
     figure = Figure(figsize=(per_row * width, lines * height))

@@ -11,17 +11,11 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from optree.bench.fits import frame
-from optree.bench.panels import STYLE
+from optree.bench.panels import STYLE, empty
 from optree.views import PALETTE
 
 _SHUFFLES = 15
 _ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28}
-
-
-def _empty(text: str) -> Figure:
-    figure = Figure(figsize=(4.0, 1.2))
-    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
-    return figure
 
 
 def _given(fits: pd.DataFrame | None) -> pd.DataFrame:
@@ -33,19 +27,19 @@ def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
     """The board of XOR: what trees of depth 2 say everywhere, and at what cost."""
     boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
     if not boards:
-        return _empty("no fits on two columns")
-    figure = Figure(figsize=(2.3 * len(boards) + 0.4, 2.7))
+        return empty("no fits on two columns")
+    figure = Figure(figsize=(2.5 * len(boards) + 0.4, 2.9))
     for number, row in enumerate(sorted(boards, key=lambda row: row["model"]), 1):
         ax = figure.add_subplot(1, len(boards), number)
         cells = np.array([[int(digit) for digit in line] for line in row["surface"]])
         ax.imshow(cells, origin="lower", extent=(0, 1, 0, 1), cmap=ListedColormap(PALETTE[:2]), vmin=0, vmax=1)
-        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], xlabel="first column", ylabel="second column")
         work = 2 * row["splits"] + 1 if pd.isna(row["iterations"]) else row["iterations"]
         what = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
         what += f"{work} operations, {1000 * row['seconds']:.0f} ms"
         ax.set_title(f"{row['model']}\n{what}", loc="left")
         ax.grid(visible=False)
-    figure.subplots_adjust(left=0.08, right=0.97, bottom=0.1, top=0.78, wspace=0.25)
+    figure.subplots_adjust(left=0.12, right=0.97, bottom=0.14, top=0.78, wspace=0.4)
     return figure
 
 
@@ -90,7 +84,7 @@ def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
     fits = _given(fits)
     searches = fits[fits["trials"].map(len) > 1]
     if searches.empty:
-        return _empty("no random searches")
+        return empty("no random searches")
     figure = Figure(figsize=(7.2, 3.0))
     left, right = figure.subplots(1, 2, sharey=True)
     for (model, (scores, spent)), colour in zip(_curves(searches).items(), PALETTE, strict=False):
@@ -116,7 +110,7 @@ def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
     beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
     boosted = fits[(fits["staged"].map(len) > 0) & beside]
     if boosted.empty:
-        return _empty("no boosted trees beside a CART")
+        return empty("no boosted trees beside a CART")
     figure = Figure(figsize=(7.2, 3.0))
     axes = figure.subplots(1, 2, sharey=True)
     kinds = {"gb-": "gradient boosting", "xgb-": "second order"}

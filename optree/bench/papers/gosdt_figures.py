@@ -28,8 +28,8 @@ def four_class(runs: pd.DataFrame) -> list[pd.Series]:
 
 def _page(panels_: int, width: float = 2.6, height: float = 2.4, columns: int = 3) -> tuple[Figure, list[Axes]]:
     """A figure with some panels."""
-    columns = min(columns, max(1, panels_))
-    rows = -(-max(1, panels_) // columns)
+    columns = min(columns, panels_)
+    rows = -(-panels_ // columns)
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(panels_)]
 
@@ -46,6 +46,8 @@ def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 def roc(folder: Path, runs: pd.DataFrame) -> Figure:
     """Figure 2: the ROC of the training rows, with the points of the trees' predictions."""
     found = four_class(runs)
+    if not found:
+        return panels.empty("no runs on four-class data")
     figure, axes = _page(2, 3.6, 3.4, 2)
     for number, run in enumerate(found):
         tree, colour = Tree.from_dict(run["tree"]), PALETTE[number % len(PALETTE)]
@@ -61,9 +63,8 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
     axes[1].set(xlim=(-0.01, 0.3), ylim=(0.7, 1.01), title="the upper left corner")
     for ax in axes:
         ax.set(xlabel="false positive rate", ylabel="true positive rate")
-    if found:
-        axes[0].legend(loc="lower right", fontsize=7)
-        axes[0].set_title("the points are the trees' predictions")
+    axes[0].legend(loc="lower right", fontsize=7)
+    axes[0].set_title("the points are the trees' predictions")
     return figure
 
 
@@ -71,8 +72,10 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
 def trees(folder: Path, runs: pd.DataFrame) -> Figure:
     """Figure 3: the trees of the objectives."""
     found = four_class(runs)
+    if not found:
+        return panels.empty("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
-    sizes = np.array([_inches(tree) for tree in grown] or [(1.0, 1.0)])
+    sizes = np.array([_inches(tree) for tree in grown])
     sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # two to a row
     widths, heights = sizes[:, :, 0].max(axis=0), sizes[:, :, 1].max(axis=1) + 0.4
     figure = Figure(figsize=(widths.sum() + 0.5, heights.sum()))
@@ -143,6 +146,8 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
     setting = ["dataset", "algorithm", "regularization", "max_depth"]
     means = same.groupby(setting, dropna=False)[[fact, "leaves"]].mean().astype(float).reset_index()
     names, looks = sorted(means["dataset"].unique()), panels.looks(means["algorithm"])
+    if not names:
+        return panels.empty("no runs on seeds")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
         for algorithm, rows in means[means["dataset"].eq(name)].groupby("algorithm"):
@@ -150,20 +155,19 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
             ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=3.5, lw=1, label=algorithm, alpha=0.85)
         ax.set_title(name, loc="left")
         ax.set(xlabel="leaves", ylabel=label)
-    if names:
-        axes[0].legend(fontsize=7)
+    axes[0].legend(fontsize=7)
     return figure
 
 
 @rc_context(panels.STYLE)
 def train_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 4."""
+    """Figure 4: training accuracy against leaves."""
     return _against_leaves(runs, "accuracy_train", "training accuracy")
 
 
 @rc_context(panels.STYLE)
 def test_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 5."""
+    """Figure 5: test accuracy against leaves."""
     return _against_leaves(runs, "accuracy_test", "test accuracy")
 
 
@@ -173,6 +177,12 @@ def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
         mine, look = mine.sort_values(x), looks[algorithm]
         ax.plot(mine[x], mine[y], color=look[0], lw=1, label=algorithm)
         panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), look, mine["ended"].to_numpy(bool))
+
+
+def _legend(figure: Figure, looks: dict) -> None:
+    """Above the panels, as many entries to a row as there is room for."""
+    columns = max(1, min(4, int(figure.get_figwidth() / 1.4)))
+    figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=columns)
 
 
 def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
@@ -188,14 +198,15 @@ def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
     least = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
     rows = rows.assign(times=rows["search_seconds"] / least, ended=rows["status"].isin(("optimal", "heuristic")))
     names, looks = sorted(rows["dataset"].unique()), panels.looks(rows["algorithm"])
+    if not names:
+        return panels.empty("no runs on several numbers of thresholds")
     figure, axes = _page(len(names), 3.2, 2.8)
     for ax, name in zip(axes, names, strict=True):
         _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", looks)
         _logarithmic(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times")
         ax.set(xlabel="binary features", ylabel="seconds / least seconds")
         ax.set_title(name, loc="left")
-    if names:
-        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+    _legend(figure, looks)
     return figure
 
 
@@ -209,12 +220,13 @@ def times(folder: Path, runs: pd.DataFrame) -> Figure:
     )
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
     names, looks = sorted(rows["panel"].unique()), panels.looks(rows["algorithm"])
+    if not names:
+        return panels.empty("no runs at several lambda")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
         _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", looks)
         _logarithmic(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds")
         ax.set(xlabel="lambda", ylabel="seconds")
         ax.set_title(name, loc="left")
-    if names:
-        figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=4)
+    _legend(figure, looks)
     return figure

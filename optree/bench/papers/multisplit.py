@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from optree.bench.formats import Table
-from optree.bench.panels import STYLE, looks
+from optree.bench.panels import STYLE, dashes, empty, looks, named
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.tables import provenance
-from optree.views import PALETTE
 
 _CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
 _MEANS = [
@@ -164,13 +162,12 @@ def figure(dataset: str):
     @rc_context(STYLE)
     def draw(folder: Path, runs: pd.DataFrame) -> Figure:
         found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
-        lambdas = sorted(found["lambda"].unique(), reverse=True)
-        page = Figure(figsize=(8.0, 0.9 + 2.0 * max(1, len(lambdas))))
         if found.empty:
-            page.text(0.5, 0.5, f"no runs on {dataset}", ha="center", va="center")
-            return page
+            return empty(f"no runs on {dataset}")
+        lambdas = sorted(found["lambda"].unique(), reverse=True)
+        page = Figure(figsize=(8.0, 0.9 + 2.0 * len(lambdas)))
         styles = looks(found["algorithm"])
-        dashes = {name: "--" if at >= len(PALETTE) else "-" for at, name in enumerate(styles)}
+        lines = dashes(found["algorithm"])
         axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
         columns = {"leaves": "leaves", "max_depth": "greatest depth", "decisions": "decisions of a row"}
         for line, value in zip(axes, lambdas, strict=True):
@@ -186,7 +183,7 @@ def figure(dataset: str):
                         group["accuracy_test"],
                         color=colour,
                         marker=marker,
-                        ls=dashes[name],
+                        ls=lines[name],
                         alpha=0.8,
                         ms=3.5,
                     )
@@ -194,8 +191,7 @@ def figure(dataset: str):
             line[1].set_xticks(sorted(means["max_depth"].unique()))
             line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
         height = page.get_figheight()
-        handles = [Line2D([], [], color=c, marker=m, ls=dashes[n], label=n) for n, (c, m) in styles.items()]
-        page.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
+        page.legend(handles=named(styles, lines), loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
         page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - 0.75 / height, 0.12, 0.42)
         return page
 

@@ -163,11 +163,10 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     pairs = [pair for pair in pairs if set(pair) <= set(wide["test"])]
     gains = [{part: (table[one] - table[other]).dropna() for part, table in wide.items()} for one, other in pairs]
     names = list(gains[-1]["test"].sort_values().index) if gains else []
-    height = 0.17 * max(len(names), 4)
-    figure = Figure(figsize=(2.1 + 2.4 * max(len(pairs), 1), 1.35 + height))
     if not names:
-        figure.text(0.5, 0.5, "no such runs", ha="center")
-        return figure
+        return panels.empty("no runs on folds")
+    height = 0.17 * max(len(names), 4)
+    figure = Figure(figsize=(2.1 + 2.4 * len(pairs), 1.35 + height))
     axes = figure.subplots(1, len(pairs), sharex=True, sharey=True, squeeze=False)[0]
     for ax, (one, other), gain in zip(axes, pairs, gains, strict=True):
         _gain(ax, names, gain)
@@ -192,14 +191,14 @@ def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
     ax.set_ylim(-0.7, len(names) - 0.3)
 
 
-def figure_2(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+def figure_2(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Optimal trees, tuned in three ways, against CART."""
     return _gains(tuning.accuracies(runs), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
 
 
-def figure_3(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Figure:
+def figure_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
     """Optimal trees against random forests."""
-    return _gains(tuning.accuracies(runs, forests), [("MT-A", "random forest")])
+    return _gains(tuning.accuracies(runs, fits), [("MT-A", "random forest")])
 
 
 @rc_context(panels.STYLE)
@@ -214,6 +213,9 @@ def figure_rows(folder: Path, runs: pd.DataFrame, **_) -> Figure:
             lines = table[columns].astype(float).dropna() if set(columns) <= set(table) else pd.DataFrame()
             for line in lines.to_numpy():
                 ax.plot([1, 2, 3, 4], [1, *line], color=colour, lw=0.8, marker=".", ms=4)
+    if not any(ax.lines for ax in axes):
+        return panels.empty("no runs on rows that are there two, three and four times")
+    for ax, depth in zip(axes, (4, 5), strict=True):
         ax.plot([1, 4], [1, 4], color="0.2", ls=":")
         ax.set_xticks([1, 2, 3, 4])
         panels.title(ax, (f"depth {depth}",))

@@ -22,11 +22,13 @@ from optree.bench.splits import FULL, kind
 from optree.bench.tables import provenance
 
 TREES, CART = "murtree", "cart"  # the algorithms that stand for them
+FOREST = "random-forest"  # the model, over a grid
 DEPTHS = range(1, 5)
 TOLERANCE = "more datasets better than worse"
 _FEW = 8  # datasets of which seven have to be better for that to be no chance (sign test, one-sided, 5 %)
 METHODS = ("CART", "MT-F", "MT-R", "MT-A", "random forest")
 _SIZE = ["max_depth", "max_splits"]
+_GROWN = ["n_estimators", "max_depth", "max_features"]
 _MEANS = {"train": ("accuracy_train", "mean"), "test": ("accuracy_test", "mean"), "folds": ("split", "nunique")}
 
 
@@ -60,7 +62,23 @@ def _of(table: pd.DataFrame, depths: range, most: int) -> pd.DataFrame:
     return table[depth.isin(depths) & splits.ge(depth) & splits.le((2**depth - 1).clip(upper=most))]
 
 
-def _methods(runs: pd.DataFrame, forests: pd.DataFrame | None) -> dict[str, pd.Series | None]:
+def _forests(fits: pd.DataFrame | None) -> pd.DataFrame:
+    """A row for each dataset, encoding, fold and combination of a forest's parameters."""
+    own = [] if fits is None else fits[fits["model"].eq(FOREST)].to_dict("records")
+    rows = [
+        {
+            **{name: fit[name] for name in ("dataset", "encoding", "split")},
+            **trial["parameters"],
+            **{f"accuracy_{part}": trial[part] for part in ("train", "test")},
+        }
+        for fit in own
+        for trial in fit["trials"]
+    ]
+    columns = ["dataset", "encoding", "split", *_GROWN, "accuracy_train", "accuracy_test"]
+    return pd.DataFrame(rows, columns=columns).astype({"max_features": str})
+
+
+def _methods(runs: pd.DataFrame, forests: pd.DataFrame) -> dict[str, pd.Series | None]:
     """Each method's tuned row, for the runs and forests of one dataset and encoding."""
     found = dict.fromkeys(METHODS)
     trees, cart = _folds(runs, TREES), _folds(runs, CART)
@@ -72,21 +90,20 @@ def _methods(runs: pd.DataFrame, forests: pd.DataFrame | None) -> dict[str, pd.S
         found["MT-F"] = _tuned(sizes[sizes["max_depth"].eq(depth) & sizes["max_splits"].eq(splits)])
         # A leaf has no depth from 1 on: the leaf itself is all that is left to tune.
         found["MT-R"] = _tuned(_of(sizes, range(1, depth + 1), splits), *_SIZE) if depth else found["MT-F"]
-    if forests is not None and len(forests):
-        parameters = ["n_estimators", "max_depth", "max_features"]
-        found["random forest"] = _tuned(_means(forests, parameters), "n_estimators")
+    if len(forests):
+        found["random forest"] = _tuned(_means(forests, _GROWN), "n_estimators")
     return found
 
 
-def accuracies(runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> pd.DataFrame:
+def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataFrame:
     """The accuracies of each tuned method: a row per dataset, encoding and method.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`.
-    forests : pandas.DataFrame, optional
-        From :func:`optree.bench.forests.read`.
+    fits : pandas.DataFrame, optional
+        From :func:`optree.bench.fits.read`; the random forests are among them.
 
     Returns
     -------
@@ -94,10 +111,11 @@ def accuracies(runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> pd.Da
         Columns ``dataset``, ``encoding``, ``method``, ``train``, ``test`` (means over the folds), ``folds`` and
         ``parameters`` (what was chosen). Methods that were not run are left out.
     """
-    rows, cells = [], _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
+    rows, forests = [], _forests(fits)
+    cells = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
     for dataset, encoding in cells.itertuples(index=False, name=None):
         own = runs[runs["dataset"].eq(dataset) & runs["encoding"].eq(encoding)]
-        grown = None if forests is None else forests[forests["dataset"].eq(dataset) & forests["encoding"].eq(encoding)]
+        grown = forests[forests["dataset"].eq(dataset) & forests["encoding"].eq(encoding)]
         for method, tuned in _methods(own, grown).items():
             if tuned is not None:
                 facts = {"dataset": dataset, "encoding": encoding, "method": method}
@@ -113,9 +131,9 @@ def _parameters(method: str, tuned: pd.Series) -> str:
     return f"depth {depth}" + ("" if pd.isna(tuned["max_splits"]) else f", {tuned['max_splits']:.0f} splits")
 
 
-def tuned(folder: Path, runs: pd.DataFrame, forests: pd.DataFrame | None = None) -> Table:
+def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
     """The accuracies behind Figures 2 and 3."""
-    found = accuracies(runs, forests)
+    found = accuracies(runs, fits)
     shown = pd.DataFrame({"dataset": list(dict.fromkeys(found["dataset"]))})
     for method in METHODS:
         own = found[found["method"].eq(method)].set_index("dataset").reindex(shown["dataset"])
