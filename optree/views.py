@@ -28,17 +28,17 @@ def _mass(tree: Tree, nodes: Sequence[int]) -> str:
 
 
 def conditions(tree: Tree, node: int) -> list[str]:
-    """The condition on each edge below a split: one part's own, or that of an interval of parts."""
+    """The condition on each edge below a split: one part's own, or that of all parts that go there."""
     feature = tree.features[tree.feature[node]]
-    if not tree.starts_of(node):
+    if not tree.places_of(node):
         return list(feature.labels)
-    below = [list(tree.parts_of(node, child)) for child in tree.children(node)]
+    below = [tree.parts_of(node, child) for child in tree.children(node)]
     cuts = _cuts(feature)
-    return [f"{feature.name} {_interval(cuts, p[0], p[-1])}" if cuts else _listed(feature, p) for p in below]
+    return [f"{feature.name} {_intervals(cuts, parts)}" if cuts else _listed(feature, parts) for parts in below]
 
 
 def _listed(feature: Feature, parts: list[int]) -> str:
-    """Parts one after another, the feature's name once."""
+    """Several parts, the feature's name once."""
     first, *others = (feature.labels[part] for part in parts)
     return ", ".join([first, *(label.removeprefix(f"{feature.name} = ") for label in others)])
 
@@ -172,9 +172,7 @@ def _union(tree: Tree, node: int, parts: list[int]) -> str:
     """The condition of some parts of a split together: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
     cuts = _cuts(tree.features[tree.feature[node]])
     if cuts:
-        first = [part for part in parts if part - 1 not in parts]
-        last = [part for part in parts if part + 1 not in parts]
-        return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+        return _intervals(cuts, parts)
     texts = [edge_text(tree, node, part) for part in parts]
     if all(text.startswith("= ") for text in texts):
         return "= " + ", ".join(text.removeprefix("= ") for text in texts)
@@ -187,6 +185,13 @@ def _cuts(feature: Feature) -> list[str]:
     if len(below) < 2 or not above.startswith(f"{feature.name} > "):
         return []
     return [label.rpartition(" <= ")[2] for label in below]
+
+
+def _intervals(cuts: list[str], parts: list[int]) -> str:
+    """Some bins, neighbouring ones as one: ``<= 1, in (2, 3]``."""
+    first = [part for part in parts if part - 1 not in parts]
+    last = [part for part in parts if part + 1 not in parts]
+    return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
 
 
 def _interval(cuts: list[str], first: int, last: int) -> str:

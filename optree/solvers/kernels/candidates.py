@@ -69,7 +69,7 @@ def propose_beam(data, work, rules, v, f, bins, ways):
     counts, cols, best = work.counts[v], work.cols, work.best
     bins = merge_ratios(counts, cols, bins)
     if rules.generator == CART:
-        bins = cart_bins(data, rules, counts, cols, bins, work.stack, work.marked)
+        bins = cart_bins(data, rules, counts, cols, bins, bins, bins, work.leaves, work.marked)
     else:
         bins = coarsen(cols, bins, rules.most_bins)
     fill_program(data, rules, counts, cols, bins, min(ways, bins), best, work.source, work.last)
