@@ -163,7 +163,7 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
     return [
-        (group, _wrap(_union(tree, node, [part for child in group for part in tree.parts_of(node, child)])))
+        (group, _wrap(_union(tree, node, sorted(part for child in group for part in tree.parts_of(node, child)))))
         for group in groups.values()
     ]
 
@@ -188,7 +188,9 @@ def _cuts(feature: Feature) -> list[str]:
 
 
 def _intervals(cuts: list[str], parts: list[int]) -> str:
-    """Some bins, neighbouring ones as one: ``<= 1, in (2, 3]``."""
+    """Some bins in order, neighbouring ones as one: ``<= 1, in (2, 3]``."""
+    if len(parts) > len(cuts):
+        return "any"
     first = [part for part in parts if part - 1 not in parts]
     last = [part for part in parts if part + 1 not in parts]
     return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
