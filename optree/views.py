@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from textwrap import fill
+from textwrap import fill, wrap
 
 from optree.problem import Feature
 from optree.tree import LEAF, Tree
@@ -100,7 +101,7 @@ def edge_text(tree: Tree, node: int, part: int) -> str:
 _POINT = 1 / 72
 _FONT = 8  # points
 _LINE = 0.14  # inches
-_ROW = 0.9  # inches from a node to its children
+_ROW = 1.0  # inches from a node to its children
 _GAP = 0.12  # inches between neighbours
 
 
@@ -204,8 +205,12 @@ def _interval(cuts: list[str], first: int, last: int) -> str:
 
 
 def _wrap(text: str) -> str:
-    """At most about four lines, for there is no room for more above a box."""
-    return fill(text, max(20, len(text) // 3), break_long_words=False)
+    """At most three lines, for there is no room for more above a box; no break inside an interval."""
+    whole = re.sub(r"in \(\S+ ", lambda found: found.group().replace(" ", "\xa0"), text)
+    width = max(20, len(whole) // 3)
+    while len(lines := wrap(whole, width, break_long_words=False)) > 3:
+        width += 1
+    return "\n".join(lines).replace("\xa0", " ")
 
 
 def _draw(ax, box: _Box, x: float, y: float) -> None:
