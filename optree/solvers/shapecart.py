@@ -6,10 +6,10 @@ its proofs and its complexity. Parts of a feature are taken in order, as of numb
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, without its shapes
 of two features and its refinement of grown trees. Defaults of the inner tree are those of the paper's program, depth 6
-and 32 leaves; its library sgtlearn has 3 and 8. Where ours differs: the assignment of bins is the best one for two
-classes, and nothing is drawn for more; where the best assignment of a feature has a child of too few rows, those to
-fewer children are looked at before the feature is passed over; of shapes of equal impurity the one with fewer children
-is taken; a split has to lessen the impurity. The objective's lambda is not looked at unless ``prune`` says so.
+and 32 leaves; its library sgtlearn has 3 and 8. Where ours differs from that program: the assignment of bins is the
+best one for two classes, and nothing is drawn for more; it is one with enough rows in each child, where theirs passes
+over a feature whose best assignment has a child of too few; of shapes of equal impurity the one with fewer children is
+taken; a split has to lessen the impurity. The objective's lambda is not looked at unless ``prune`` says so.
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ def new_work(problem: Problem, ways: int, bins: int) -> kernel.Work:
         order=np.zeros(bins, np.int64),
         share=np.zeros(bins),
         sorted=np.zeros((bins + 1, classes), np.int64),
+        filled=np.zeros(bins + 1, np.int64),
         places=np.arange(bins + 1),
         best=np.zeros((ways + 1, bins + 1), np.int64),
         source=np.zeros((ways + 1, bins + 1), np.int64),

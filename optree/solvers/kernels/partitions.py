@@ -171,17 +171,23 @@ def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
 
 
 @njit(**INNER)
-def fill_program(data, rules, counts, cols, bins, ways, best, source, last):
-    """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end)."""
+def fill_program(data, rules, counts, cols, bins, ways, held, support, best, source, last):
+    """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end).
+
+    With ``held[j]`` rows in the first j bins no interval has fewer than ``support``; where there is none, 2^62 or more.
+    """
     apart()
     for j in range(1, bins + 1):
-        best[1, j] = impurity(data, rules, counts[0], counts[cols[j]])
+        few = held[j] - held[0] < support
+        best[1, j] = np.int64(2**62) if few else impurity(data, rules, counts[0], counts[cols[j]])
         for w in range(2, min(ways, j) + 1):
             best[w, j] = np.int64(2**62)
         for i in range(1, j):
             cost = impurity(data, rules, counts[cols[i]], counts[cols[j]])
             if j == bins:
                 last[i] = cost
+            if held[j] - held[i] < support:
+                continue
             for w in range(2, min(ways, i + 1) + 1):
                 if best[w - 1, i] + cost < best[w, j]:
                     best[w, j], source[w, j] = best[w - 1, i] + cost, i

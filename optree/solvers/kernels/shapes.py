@@ -10,10 +10,14 @@ the sum of f(counts) over groups (`partitions`), and the least is looked for:
   it again). D(p, a) - D(p, b) is affine in p, and p is one number: where a is nearer than b is a ray. So groups are
   neighbours in the order of the rate of a class, and the program of `partitions` over bins in that order is the best of
   all assignments, for each number of groups. Source: W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958.
-- *More classes*: the program over bins in their own order and in the order of each class's share; from the best of
+- *Enough rows in each group*: the program looks at such groups only. The best of all assignments is found if it has
+  enough (and no other is as good); otherwise groups that are no neighbours may be better than those that are. The
+  program over bins in their own order is looked at, too.
+- *More classes*: the programs over bins in their own order and in the order of each class's share; from the best of
   these, for each number of groups, coordinate descent: a bin moves to the group that lessens the impurity most, until
-  none does. The order of bins, and of groups among equals, is fixed: nothing is drawn. So no assignment is worse than
-  the best intervals of the same bins, of which CART's cut is one.
+  none does. The order of bins, and of groups among equals, is fixed: nothing is drawn.
+
+So no assignment is worse than the best intervals of the same bins with enough rows, of which CART's cut is one.
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, whose descent
 starts at k-means of the bins' shares, or at the sides of the inner tree's root.
@@ -31,6 +35,8 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart, borrow
 from optree.solvers.kernels.partitions import cart_bins, fill_program, impurity
+
+NONE = np.int64(2**62)  # no assignment has as much impurity
 
 
 class Rows(NamedTuple):
@@ -70,12 +76,13 @@ class Work(NamedTuple):
     marked: np.ndarray  # uint8[p + 2]
     order: np.ndarray  # int64[bins]
     share: np.ndarray  # float64[bins]
-    sorted: np.ndarray  # int64[bins + 1, K], `above` with bins in an order
+    sorted: np.ndarray  # int64[bins + 1, K], these two: `above` and `held` with bins in an order
+    filled: np.ndarray  # int64[bins + 1]
     places: np.ndarray  # int64[bins + 1], 0, 1, ..: the columns of `sorted`
     best: np.ndarray  # int64[ways + 1, bins + 1], and the next: the program
     source: np.ndarray  # int64[ways + 1, bins + 1]
     last: np.ndarray  # int64[bins + 1]
-    value: np.ndarray  # int64[ways + 1], the impurity of the best assignment to so many groups, -1 for none
+    value: np.ndarray  # int64[ways + 1], the impurity of the best assignment to so many groups, NONE without one
     group: np.ndarray  # int64[ways + 1, bins], and that assignment
     inside: np.ndarray  # int64[ways, K], weight in each group
     moved: np.ndarray  # int64[2, K], weight of a group without a bin, and with it
@@ -120,6 +127,12 @@ def _list_parts(data, work, f):
 
 
 @njit(**INNER)
+def _size(work, i):
+    """The rows of a bin."""
+    return work.held[work.cols[i + 1]] - work.held[work.cols[i]]
+
+
+@njit(**INNER)
 def _sort(data, work, bins, k):
     """Put the bins in the order of the share of class ``k``, or for -1 in their own, and cumulate them."""
     above, cols, order, share = work.above, work.cols, work.order, work.share
@@ -136,19 +149,32 @@ def _sort(data, work, bins, k):
     work.sorted[0] = above[cols[0]]
     for at in range(bins):
         i = order[at]
+        work.filled[at + 1] = work.filled[at] + _size(work, i)
         for c in range(data.classes):
             work.sorted[at + 1, c] = work.sorted[at, c] - above[cols[i], c] + above[cols[i + 1], c]
 
 
 @njit(**INNER)
 def _assign_in_order(data, work, rules, bins, k):
-    """The best assignments whose groups are neighbours in an order, where they are better than those in hand."""
+    """The best assignments to groups of neighbours in an order, where they are better than those in hand."""
     _sort(data, work, bins, k)
     ways = min(rules.ways, bins)
-    fill_program(data, rules, work.sorted, work.places, bins, ways, work.best, work.source, work.last)
+    fill_program(
+        data,
+        rules,
+        work.sorted,
+        work.places,
+        bins,
+        ways,
+        work.filled,
+        rules.support,
+        work.best,
+        work.source,
+        work.last,
+    )
     for number in range(2, ways + 1):
         value = work.best[number, bins]
-        if work.value[number] < 0 or value < work.value[number]:
+        if value < work.value[number]:
             work.value[number] = value
             end, w = bins, number
             while w:
@@ -174,15 +200,12 @@ def _gain(data, work, rules, i, source, target):
 
 @njit(**INNER)
 def _descend(data, work, rules, bins, number):
-    """Coordinate descent from the assignment in hand: it ends, for the impurity is a whole number that falls.
-
-    No group becomes empty: f(a) + f(b) <= f(a + b), so moving all there is in one gains nothing but by rounding.
-    """
+    """Coordinate descent from the assignment in hand: it ends, for the impurity is a whole number that falls."""
     apart()
-    group, inside, members = work.group[number], work.inside, work.rows
-    inside[:number], members[:number] = 0, 0
+    group, inside, rows = work.group[number], work.inside, work.rows
+    inside[:number], rows[:number] = 0, 0
     for i in range(bins):
-        members[group[i]] += 1
+        rows[group[i]] += _size(work, i)
         for k in range(data.classes):
             inside[group[i], k] += work.above[work.cols[i], k] - work.above[work.cols[i + 1], k]
     for _ in range(rules.sweeps):
@@ -190,7 +213,7 @@ def _descend(data, work, rules, bins, number):
         for i in range(bins):
             source, best, gain = group[i], -1, np.int64(0)
             for target in range(number):
-                if target != source and members[source] > 1:
+                if target != source and rows[source] - _size(work, i) >= rules.support:
                     value = _gain(data, work, rules, i, source, target)
                     if value > gain:
                         best, gain = target, value
@@ -199,8 +222,8 @@ def _descend(data, work, rules, bins, number):
                     weight = work.above[work.cols[i], k] - work.above[work.cols[i + 1], k]
                     inside[source, k] -= weight
                     inside[best, k] += weight
-                members[source] -= 1
-                members[best] += 1
+                rows[source] -= _size(work, i)
+                rows[best] += _size(work, i)
                 group[i] = best
                 work.value[number] -= gain
                 moved = True
@@ -209,19 +232,12 @@ def _descend(data, work, rules, bins, number):
 
 
 @njit(**INNER)
-def _keep(work, rules, f, bins, number):
-    """Note an assignment that lessens the impurity more than all before, if each of its groups has enough rows."""
+def _keep(work, f, bins, number):
+    """Note an assignment that lessens the impurity more than all before; its groups by their first parts."""
     if work.value[number] >= work.found[2]:
         return
-    group, rows, label = work.group[number], work.rows, work.label
-    rows[:number] = 0
-    for i in range(bins):
-        rows[group[i]] += work.held[work.cols[i + 1]] - work.held[work.cols[i]]
-    for g in range(number):
-        if rows[g] < rules.support:
-            return
-        label[g] = -1
-    children = 0
+    group, label, children = work.group[number], work.label, 0
+    label[:number] = -1
     for i in range(bins):
         if label[group[i]] < 0:
             label[group[i]] = children
@@ -246,10 +262,11 @@ def best_shape(data, work, rules, rows):
         bins = cart_bins(
             data, rules, work.above, work.cols, parts, rules.bins, rules.inner_depth, work.leaves, work.marked
         )
-        work.value[:] = -1
-        for k in range(1 if data.classes == 2 else -1, data.classes if bins > 1 else -1):
-            _assign_in_order(data, work, rules, bins, k)
+        work.value[:] = NONE
+        for k in range(-1, data.classes if bins > 1 else -1):
+            if k or data.classes > 2:  # of two classes one share is the other turned round
+                _assign_in_order(data, work, rules, bins, k)
         for number in range(2, min(rules.ways, bins) + 1):
-            if data.classes > 2:
+            if data.classes > 2 and work.value[number] < NONE:
                 _descend(data, work, rules, bins, number)
-            _keep(work, rules, f, bins, number)
+            _keep(work, f, bins, number)
