@@ -189,7 +189,8 @@ def figure(dataset: str):
     def draw(folder: Path, runs: pd.DataFrame) -> Figure:
         found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
         lambdas = sorted(found["lambda"].unique(), reverse=True)
-        page = Figure(figsize=(8.0, 0.9 + 2.0 * max(1, len(lambdas))))
+        head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # five names in a line of the legend
+        page = Figure(figsize=(8.0, head + 0.15 + 2.0 * max(1, len(lambdas))))
         if found.empty:
             page.text(0.5, 0.5, f"no runs on {dataset}", ha="center", va="center")
             return page
@@ -220,7 +221,7 @@ def figure(dataset: str):
         height = page.get_figheight()
         handles = [Line2D([], [], color=c, marker=m, ls=dashes[n], label=n) for n, (c, m) in styles.items()]
         page.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
-        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - 0.75 / height, 0.12, 0.42)
+        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
         return page
 
     draw.__doc__ = f"{dataset}: test accuracy against leaves, depth and decisions."
