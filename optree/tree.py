@@ -19,8 +19,8 @@ class Tree:
     """A decision tree over coded rows.
 
     Node 0 is the root; the children of a node stand next to each other, one per part of its feature: a row with code
-    ``c`` goes from node ``v`` to node ``first_child[v] + c``. An interval split has one child for several parts that
-    follow one another: ``starts``. Children come after their parents.
+    ``c`` goes from node ``v`` to node ``first_child[v] + c``. A split may also have one child for several parts,
+    neighbours (an interval split) or not: ``places``. Children come after their parents.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Tree:
     values : float64[v], optional
         Of a regression: what the predictions are indices into, where a classification has its classes. ``counts`` then
         has one column, the weight of the rows.
-    starts : tuple of tuple of int, optional
-        For each node the parts at which its children begin, but for the first: an interval split. Empty where each part
-        is a child, and None if that is so of all nodes.
+    places : tuple of tuple of int, optional
+        For each node which child each part goes to, counted from 0. Empty where each part is a child, and None if that
+        is so of all nodes.
     """
 
     feature: np.ndarray
@@ -52,7 +52,7 @@ class Tree:
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     values: np.ndarray | None = None
-    starts: tuple[tuple[int, ...], ...] | None = None
+    places: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
     def grow(cls, problem: Problem, choose: Callable[[np.ndarray, object], tuple[int, list]], root=None) -> Tree:
@@ -63,12 +63,12 @@ class Tree:
         problem : Problem
         choose : callable
             ``choose(rows, state) -> (feature, child_states)`` for a node that holds these rows (indices), or
-            ``(LEAF, [])``; for an interval split also its ``starts``.
+            ``(LEAF, [])``; where parts share a child also ``places``, the child that each part goes to.
         root : object
             The state of the root.
         """
         class_count, each_weighs_one = len(problem.classes), bool((problem.weights == 1).all())
-        feature, first_child, counts, prediction, starts = [], [], [], [], []
+        feature, first_child, counts, prediction, places = [], [], [], [], []
         queue = [(np.arange(len(problem.y)), root, 0)]
         made = 1
         while len(feature) < made:
@@ -78,16 +78,17 @@ class Tree:
             count = np.bincount(problem.y.take(rows), weights, class_count).astype(np.int64)
             value = count if problem.costs is None else -(count @ problem.costs)
             label = int(value.argmax()) if count.any() else inherited
-            chosen, states, *first = choose(rows, state) if len(rows) else (LEAF, [])
+            chosen, states, *shared = choose(rows, state) if len(rows) else (LEAF, [])
             feature.append(chosen)
-            starts.append(tuple(first[0]) if first and len(first[0]) + 1 < len(problem.features[chosen].labels) else ())
+            moves = tuple(map(int, shared[0])) if shared else ()
+            places.append(moves if moves != tuple(range(len(moves))) else ())
             first_child.append(made if chosen != LEAF else LEAF)
             counts.append(count)
             prediction.append(label)
             if chosen != LEAF:
                 codes = problem.codes[:, chosen].take(rows)
-                if starts[-1]:
-                    codes = np.searchsorted(starts[-1], codes, "right")
+                if places[-1]:
+                    codes = np.array(places[-1]).take(codes)
                 queue += [(rows.compress(codes == part), child, label) for part, child in enumerate(states)]
                 made += len(states)
         return cls(
@@ -97,7 +98,7 @@ class Tree:
             np.array(prediction, np.int32),
             problem.features,
             problem.classes,
-            starts=tuple(starts) if any(starts) else None,
+            places=tuple(places) if any(places) else None,
         )
 
     def refit(self, problem: Problem) -> Tree:
@@ -106,7 +107,7 @@ class Tree:
             raise OptreeError(f"tree: over {len(self.features)} features; the problem has {len(problem.features)}")
 
         def choose(rows, node):
-            return int(self.feature[node]), list(self.children(node)), self.starts_of(node)
+            return int(self.feature[node]), list(self.children(node)), self.places_of(node)
 
         return Tree.grow(problem, choose, 0)
 
@@ -155,30 +156,26 @@ class Tree:
         """The children of a node, in the order of the parts of its feature; none for a leaf."""
         if self.feature[node] == LEAF:
             return range(0)
-        first, starts = int(self.first_child[node]), self.starts_of(node)
-        return range(first, first + (len(starts) + 1 if starts else len(self.features[self.feature[node]].labels)))
+        first, places = int(self.first_child[node]), self.places_of(node)
+        return range(first, first + (max(places) + 1 if places else len(self.features[self.feature[node]].labels)))
 
-    def starts_of(self, node: int) -> tuple[int, ...]:
-        """The parts at which the children of an interval split begin, but for the first; empty for other nodes."""
-        return self.starts[node] if self.starts else ()
+    def places_of(self, node: int) -> tuple[int, ...]:
+        """The child that each part of a split goes to, counted from 0; empty if each part is a child."""
+        return self.places[node] if self.places else ()
 
-    def parts_of(self, node: int, child: int) -> range:
+    def parts_of(self, node: int, child: int) -> list[int]:
         """The parts of the split at a node that go to one of its children."""
-        place = child - int(self.first_child[node])
-        if starts := self.starts_of(node):
-            ends = (0, *starts, len(self.features[self.feature[node]].labels))
-            return range(ends[place], ends[place + 1])
-        return range(place, place + 1)
+        place, places = child - int(self.first_child[node]), self.places_of(node)
+        return [part for part, at in enumerate(places) if at == place] if places else [place]
 
     @cached_property
-    def _places(self) -> np.ndarray:
-        """Which child each part goes to, int32[m, most parts]; only where there are interval splits."""
+    def _moves(self) -> np.ndarray:
+        """Which child each part goes to, int32[m, most parts]; only where parts share children."""
         most = max(len(self.features[j].labels) for j in self.feature[self.feature != LEAF])
-        places = np.tile(np.arange(most, dtype=np.int32), (self.n_nodes, 1))
-        for node, starts in enumerate(self.starts):
-            if starts:
-                places[node] = np.searchsorted(starts, np.arange(most), "right")
-        return places
+        moves = np.tile(np.arange(most, dtype=np.int32), (self.n_nodes, 1))
+        for node, places in enumerate(self.places):
+            moves[node, : len(places)] = places
+        return moves
 
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """The node where each row ends: int32[n] for codes int32[n, q]."""
@@ -189,7 +186,7 @@ class Tree:
             code = codes[moving, self.feature[node[moving]]]
             on = code >= 0
             moving = moving[on]
-            moved = code[on] if self.starts is None else self._places[node[moving], code[on]]
+            moved = code[on] if self.places is None else self._moves[node[moving], code[on]]
             node[moving] = self.first_child[node[moving]] + moved
         return node
 
@@ -242,11 +239,13 @@ class Tree:
 
     def _reachable(self, feature: np.ndarray) -> Tree:
         """The tree with these splits, without the nodes that they no longer reach."""
-        kept, first_child = [0], []
+        kept, first_child, places = [0], [], None
         for node in kept:  # grows while it is read: breadth first
             below = self.children(node) if feature[node] != LEAF else range(0)
             first_child.append(len(kept) if below else LEAF)
             kept.extend(below)
+        if self.places:
+            places = tuple(self.places[node] if feature[node] != LEAF else () for node in kept)
         return Tree(
             feature[kept],
             np.array(first_child, np.int32),
@@ -255,7 +254,7 @@ class Tree:
             self.features,
             self.classes,
             self.values,
-            None if self.starts is None else tuple(self.starts[n] if feature[n] != LEAF else () for n in kept),
+            places if places and any(places) else None,
         )
 
     def to_dict(self) -> dict:
@@ -272,7 +271,7 @@ class Tree:
             "n_features": len(self.features),
             "classes": list(self.classes),
             **({} if self.values is None else {"values": self.values.tolist()}),
-            **({} if self.starts is None else {"starts": [list(starts) for starts in self.starts]}),
+            **({} if self.places is None else _intervals(self.places)),
         }
 
     @classmethod
@@ -291,7 +290,26 @@ class Tree:
                 tuple(features),
                 tuple(data["classes"]),
                 np.array(data["values"], np.float64) if "values" in data else None,
-                tuple(map(tuple, data["starts"])) if "starts" in data else None,
+                _places(data, features) if "starts" in data else None,
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise OptreeError(f"tree: not what Tree.to_dict writes ({type(error).__name__}: {error})") from error
+
+
+def _intervals(places: Sequence[tuple[int, ...]]) -> dict[str, list[list[int]]]:
+    """Places as intervals of parts: where these begin, but for the first, and which child is theirs if not in order."""
+    starts = [[part for part in range(1, len(at)) if at[part] != at[part - 1]] for at in places]
+    leads = [[at[part] for part in (0, *first)] if first else [] for at, first in zip(places, starts, strict=True)]
+    in_order = all(lead == list(range(len(lead))) for lead in leads)
+    return {"starts": starts} if in_order else {"starts": starts, "leads": leads}
+
+
+def _places(data: dict, features: Sequence[Feature]) -> tuple[tuple[int, ...], ...]:
+    """What :func:`_intervals` was given."""
+    places = []
+    for node, starts in enumerate(data["starts"]):
+        number = len(features[data["feature"][node]].labels)
+        lead = data["leads"][node] if "leads" in data else range(len(starts) + 1)
+        lengths = np.diff([0, *starts, number])
+        places.append(tuple(np.repeat(lead, lengths).tolist()) if starts else ())
+    return tuple(places)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from textwrap import fill
+from textwrap import fill, wrap
 
 from optree.problem import Feature
 from optree.tree import LEAF, Tree
@@ -28,17 +29,17 @@ def _mass(tree: Tree, nodes: Sequence[int]) -> str:
 
 
 def conditions(tree: Tree, node: int) -> list[str]:
-    """The condition on each edge below a split: one part's own, or that of an interval of parts."""
+    """The condition on each edge below a split: one part's own, or that of all parts that go there."""
     feature = tree.features[tree.feature[node]]
-    if not tree.starts_of(node):
+    if not tree.places_of(node):
         return list(feature.labels)
-    below = [list(tree.parts_of(node, child)) for child in tree.children(node)]
+    below = [tree.parts_of(node, child) for child in tree.children(node)]
     cuts = _cuts(feature)
-    return [f"{feature.name} {_interval(cuts, p[0], p[-1])}" if cuts else _listed(feature, p) for p in below]
+    return [f"{feature.name} {_intervals(cuts, parts)}" if cuts else _listed(feature, parts) for parts in below]
 
 
 def _listed(feature: Feature, parts: list[int]) -> str:
-    """Parts one after another, the feature's name once."""
+    """Several parts, the feature's name once."""
     first, *others = (feature.labels[part] for part in parts)
     return ", ".join([first, *(label.removeprefix(f"{feature.name} = ") for label in others)])
 
@@ -100,7 +101,7 @@ def edge_text(tree: Tree, node: int, part: int) -> str:
 _POINT = 1 / 72
 _FONT = 8  # points
 _LINE = 0.14  # inches
-_ROW = 0.9  # inches from a node to its children
+_ROW = 1.0  # inches from a node to its children
 _GAP = 0.12  # inches between neighbours
 
 
@@ -163,7 +164,7 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
     return [
-        (group, _wrap(_union(tree, node, [part for child in group for part in tree.parts_of(node, child)])))
+        (group, _wrap(_union(tree, node, sorted(part for child in group for part in tree.parts_of(node, child)))))
         for group in groups.values()
     ]
 
@@ -172,9 +173,7 @@ def _union(tree: Tree, node: int, parts: list[int]) -> str:
     """The condition of some parts of a split together: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
     cuts = _cuts(tree.features[tree.feature[node]])
     if cuts:
-        first = [part for part in parts if part - 1 not in parts]
-        last = [part for part in parts if part + 1 not in parts]
-        return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+        return _intervals(cuts, parts)
     texts = [edge_text(tree, node, part) for part in parts]
     if all(text.startswith("= ") for text in texts):
         return "= " + ", ".join(text.removeprefix("= ") for text in texts)
@@ -189,6 +188,15 @@ def _cuts(feature: Feature) -> list[str]:
     return [label.rpartition(" <= ")[2] for label in below]
 
 
+def _intervals(cuts: list[str], parts: list[int]) -> str:
+    """Some bins in order, neighbouring ones as one: ``<= 1, in (2, 3]``."""
+    if len(parts) > len(cuts):
+        return "any"
+    first = [part for part in parts if part - 1 not in parts]
+    last = [part for part in parts if part + 1 not in parts]
+    return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+
+
 def _interval(cuts: list[str], first: int, last: int) -> str:
     """The bins from first to last."""
     if first == 0:
@@ -197,8 +205,12 @@ def _interval(cuts: list[str], first: int, last: int) -> str:
 
 
 def _wrap(text: str) -> str:
-    """At most about four lines, for there is no room for more above a box."""
-    return fill(text, max(20, len(text) // 3), break_long_words=False)
+    """At most three lines, for there is no room for more above a box; no break inside an interval."""
+    whole = re.sub(r"in \(\S+ ", lambda found: found.group().replace(" ", "\xa0"), text)
+    width = max(20, len(whole) // 3)
+    while len(lines := wrap(whole, width, break_long_words=False)) > 3:
+        width += 1
+    return "\n".join(lines).replace("\xa0", " ")
 
 
 def _draw(ax, box: _Box, x: float, y: float) -> None:

@@ -9,7 +9,19 @@ import sys
 import pytest
 from checkout import ROOT
 
-_NAMES = ("exact", "allthresholds", "murtree", "grid", "regression", "front", "dpdt", "gosdt", "roc", "split")
+_NAMES = (
+    "exact",
+    "allthresholds",
+    "murtree",
+    "grid",
+    "regression",
+    "front",
+    "dpdt",
+    "gosdt",
+    "roc",
+    "split",
+    "shapecart",
+)
 BOTH = [f"test_{name}.py" for name in _NAMES]
 MODES = {
     "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*BOTH, "test_branches.py", "test_engine.py"]),

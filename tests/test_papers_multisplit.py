@@ -31,6 +31,9 @@ def runs():
             ("multi-two-ways", 3, 0.85),
             ("split", 2, 0.84),
             ("split", 3, 0.86),
+            ("shapecart", 2, 0.82),
+            ("shapecart", 3, 0.82),
+            ("shapecart", None, 0.70),
         )
     ]
     return pd.concat(rows, ignore_index=True)
@@ -43,7 +46,10 @@ def test_questions_are_answered_by_what_is_better_and_worse(runs):
     assert found.loc["Against SPLIT of two ways?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
     assert found.loc["Against SPLIT of two ways?", "objective"] == pytest.approx(0.0)
     assert "Do beams help?" not in found.index
+    assert found.loc["ShapeCART against multiway SPLIT?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
     notes = " ".join(table.notes)
+    assert "shapecart (no limit on depth)" in notes
+    assert "multi-repeats (depth 3)" in notes
     assert "1 of 1 problems (dataset, lambda, split) reach" in notes
     assert "at a depth that is 0.00 less" in notes
     assert "lose to SPLIT of two ways in 1 of 2 problems: iris (1); by 0.0400" in notes
@@ -51,7 +57,8 @@ def test_questions_are_answered_by_what_is_better_and_worse(runs):
 
 def test_means_say_what_a_row_meets(runs):
     data = papers.get("multisplit").tables["methods"](FOLDER, runs).data
-    assert len(data) == 6
+    assert len(data) == 9
+    assert data["max_depth"].isna().sum() == 1
     assert (data["decisions"] >= data["path_features"]).all()
     assert (data["path_features"] > 0).all()
 
@@ -76,3 +83,4 @@ def test_its_configurations_can_be_planned(name):
     )
     asked = {run.algorithm for run in runs}
     assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked
+    assert {"shapecart", "shapecart-3", "shapecart-pruned", "sgtlearn", "sgtlearn-3", "sgtlearn-paper"} <= asked

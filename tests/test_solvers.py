@@ -30,7 +30,8 @@ def test_every_solver_declares_itself():
         (
             lambda: solvers.get("brnaches"),
             "algorithm: 'brnaches' is not known; accepted: allthresholds, branches, cart, dl85, dpdt, exhaustive, "
-            "gosdt, licketymultisplit, licketysplit, multisplit, murtree, optree, osdt, pygosdt, roc, split",
+            "gosdt, licketymultisplit, licketysplit, multisplit, murtree, optree, osdt, pygosdt, roc, "
+            "shapecart, split",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),

@@ -248,7 +248,7 @@ def test_interval_splits_are_saved_read_and_refitted():
     trees = []
     for problem in map(intervals, range(20)):
         tree = solve("multisplit", problem, Objective.of("0", "leaf", max_depth=2), **EXACT).tree
-        trees += [(problem, tree)] if tree.starts else []
+        trees += [(problem, tree)] if tree.places else []
     problem, tree = trees[0]
     again = type(tree).from_dict(tree.to_dict())
     assert np.array_equal(again.predict(problem.codes), tree.predict(problem.codes))

@@ -39,9 +39,11 @@ def rebuild(problem: Problem, nested: dict) -> Tree:
         if not node:
             return LEAF, []
         feature, children = node["feature"], node["children"]
-        if feature not in range(len(problem.features)) or len(children) != len(problem.features[feature].labels):
+        parts = len(problem.features[feature].labels) if feature in range(len(problem.features)) else 0
+        places = node.get("places", range(len(children) if len(children) == parts else 0))
+        if not places or len(places) > parts or set(places) != set(range(len(children))):
             raise OptreeError(f"its tree splits feature {feature!r} into {len(children)} parts, which is none of ours")
-        return feature, children
+        return feature, children, [*places, *[places[-1]] * (parts - len(places))]
 
     try:
         return Tree.grow(problem, choose, nested)

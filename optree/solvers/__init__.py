@@ -24,6 +24,7 @@ _MODULES = {
     "osdt": "optree.solvers.osdt",
     "pygosdt": "optree.solvers.pygosdt",
     "roc": "optree.solvers.roc",
+    "shapecart": "optree.solvers.shapecart",
     "split": "optree.solvers.split",
 }
 

@@ -18,7 +18,7 @@ def run(task: Task, seed: int, criterion: str) -> Outcome:
     """Grow and prune. scikit-learn has no limits: the tree is always finished."""
     from sklearn.tree import DecisionTreeClassifier
 
-    problem, objective, scale = task.problem, task.objective, task.scale
+    problem, objective = task.problem, task.objective
     grown = None
     if objective.max_depth != 0 and objective.max_splits != 0:
         model = DecisionTreeClassifier(
@@ -35,11 +35,7 @@ def run(task: Task, seed: int, criterion: str) -> Outcome:
             return LEAF, []
         return int(grown.feature[node]), [int(grown.children_left[node]), int(grown.children_right[node])]
 
-    def gain(errors: int, splits: int, leaves: int, node_errors: int) -> int:
-        paid = splits if objective.penalty == "split" else leaves - 1
-        return (node_errors - errors) * scale.error - paid * scale.penalty
-
-    tree = Tree.grow(problem, choose, 0).prune(gain)
+    tree = task.prune(Tree.grow(problem, choose, 0))
     return Outcome(tree, None, "heuristic", {"iterations": 0 if grown is None else int((grown.feature >= 0).sum())})
 
 

@@ -44,7 +44,7 @@ def new_work(data: Cuts, rules: tables.Rules, most: int) -> tables.Work:
         best=np.zeros(program, np.int64),
         source=np.zeros(program, np.int64),
         last=np.zeros(parts + 1, np.int64),
-        stack=np.zeros((parts + 1, 2), np.int64),
+        leaves=np.zeros((parts + 1, 5), np.int64),
         marked=np.zeros(parts + 1, np.uint8),
         choice=np.zeros(rules.ways, np.int64),
         run=np.zeros((rules.ways + 1, data.classes), np.int64),

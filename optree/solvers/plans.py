@@ -20,7 +20,12 @@ class Plan(NamedTuple):
 
 def grow_tree(problem: Problem, plan: Plan) -> Tree:
     """The tree of a plan."""
-    return Tree.grow(problem, lambda rows, node: (node.feature, list(node.below), node.starts), plan)
+
+    def choose(rows: np.ndarray, node: Plan) -> tuple[int, list, np.ndarray]:
+        parts = 0 if node.feature == LEAF else len(problem.features[node.feature].labels)
+        return node.feature, list(node.below), np.searchsorted(node.starts, np.arange(parts), "right")
+
+    return Tree.grow(problem, choose, plan)
 
 
 def collapse(problem: Problem, plan: Plan, ways: int) -> Plan:

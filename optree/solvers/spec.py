@@ -53,6 +53,15 @@ class Task:
     def cost(self, tree: Tree) -> int:
         return self.objective.cost(tree, self.scale, self.loss(tree))
 
+    def prune(self, tree: Tree) -> Tree:
+        """The best pruned tree for the objective: minimal cost-complexity pruning at its lambda."""
+
+        def gain(errors: int, splits: int, leaves: int, node_errors: int) -> int:
+            paid = splits if self.objective.penalty == "split" else leaves - 1
+            return (node_errors - errors) * self.scale.error - paid * self.scale.penalty
+
+        return tree.prune(gain)
+
 
 @dataclass(frozen=True)
 class Parameter:

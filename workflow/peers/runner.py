@@ -4,11 +4,12 @@ Nothing but numpy and the standard library is needed beside the peer; optree is 
 Its ``run.py`` has
 
 - ``PACKAGES``, the distributions whose versions are worth a record;
-- ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones (of peers that split columns of
-  numbers, also float64) and y int32[n] in 0 .. K - 1;
+- ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones (of multiway peers, of
+  parts; of those that split columns of numbers, also float64) and y int32[n] in 0 .. K - 1;
 - ``answer(model, request)``, what came of it: ``status`` ("optimal", "heuristic" or "time_limit"), ``tree`` (nested: a
   split is ``{"feature": j, "children": [of part 0, of part 1]}``, of numbers with a ``threshold``, above which is part
-  1; a leaf ``{}``, no tree None), and what the peer tells of ``objective`` and ``bound`` (accuracy - lambda * splits),
+  1; where parts share children, ``places`` has the child of each part, the last one's also that of all beyond; a leaf
+  ``{}``, no tree None), and what the peer tells of ``objective`` and ``bound`` (accuracy - lambda * splits),
   ``iterations`` and ``seconds`` (its own clock).
 
 ANSWERS gets a line of JSON per event, at once, so that whoever ends this process early knows how far it came.

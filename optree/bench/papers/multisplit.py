@@ -39,6 +39,12 @@ _QUESTIONS = {
     "Against SPLIT of two ways?": ("multi-repeats", "split"),
     "SPLIT against CART?": ("split", "cart"),
     "LicketySPLIT against the authors'?": ("licketysplit", "licketysplit-cpp"),
+    "ShapeCART against multiway SPLIT?": ("shapecart", "multi-repeats"),
+    "ShapeCART, pruned, against it?": ("shapecart-pruned", "multi-repeats"),
+    "ShapeCART of three ways or two?": ("shapecart-3", "shapecart"),
+    "ShapeCART against CART?": ("shapecart-pruned", "cart"),
+    "ShapeCART against the authors', same inner trees?": ("shapecart", "sgtlearn-paper"),
+    "ShapeCART against the authors' as it comes?": ("shapecart", "sgtlearn"),
 }
 
 
@@ -47,13 +53,14 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     runs = runs[runs["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
     numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
-    data = numbers.groupby(by, as_index=False)[[*_MEANS, "limited"]].mean()
+    data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited"]].mean()
     shown = data.copy()
     for name in ("objective", "accuracy_train", "accuracy_test"):
         shown[name] = data[name].map("{:.4f}".format)
     for name in ("leaves", "depth", "decisions", "path_features"):
         shown[name] = data[name].map("{:.1f}".format)
     shown["search_seconds"] = data["search_seconds"].map("{:.3f}".format)
+    shown["max_depth"] = data["max_depth"].astype(float).map("{:g}".format).replace("nan", "none")
     shown["limited"] = data["limited"].map("{:.0%}".format)
     notes = (
         "Means over splits. objective = accuracy - lambda * leaves on the training rows; decisions = splits that a "
@@ -129,6 +136,23 @@ def _losses(runs: pd.DataFrame) -> str:
     )
 
 
+def _sparsity(runs: pd.DataFrame) -> str:
+    """The slides' "aggressively deep trees" of ShapeCART: sizes of trees, unlimited where such runs are."""
+    told, price = [], runs["lambda"].max()
+    for name in ("shapecart", "shapecart-3", "sgtlearn", "shapecart-pruned", "multi-repeats", "split", "cart"):
+        mine = runs[runs["algorithm"].eq(name) & runs["lambda"].eq(price)]
+        free = mine["max_depth"].isna()
+        deepest = mine[free if free.any() else mine["max_depth"].eq(mine["max_depth"].max())]
+        if len(deepest):
+            limit = "no limit on depth" if free.any() else f"depth {mine['max_depth'].max():g}"
+            mean = deepest[_MEANS].astype(float).mean()
+            told.append(
+                f"{name} ({limit}) {mean['leaves']:.1f} leaves, depth {mean['depth']:.1f}, {mean['decisions']:.1f} "
+                f"decisions on {mean['path_features']:.1f} columns, test accuracy {mean['accuracy_test']:.3f}"
+            )
+    return f"Sparsity, means at lambda {price:g}: {'; '.join(told)}." if told else ""
+
+
 def answers(folder: Path, runs: pd.DataFrame) -> Table:
     """The slides' questions, each a comparison of two algorithms on the same problems."""
     runs = runs[runs["leaves"].notna()]
@@ -147,7 +171,7 @@ def answers(folder: Path, runs: pd.DataFrame) -> Table:
         "A problem is a dataset, lambda, depth and split. better, worse: problems in which the training objective is; "
         "objective, test accuracy, leaves, decisions: mean differences; +-: 95 % of the mean of the differences in "
         "test accuracy, as if problems were independent; time ratio: geometric mean.",
-        *filter(None, (_saved(runs), _losses(runs))),
+        *filter(None, (_saved(runs), _losses(runs), _sparsity(runs))),
     )
     return Table("Multiway SPLIT: the open questions", data, shown.astype(str), notes)
 
@@ -165,7 +189,8 @@ def figure(dataset: str):
         if found.empty:
             return empty(f"no runs on {dataset}")
         lambdas = sorted(found["lambda"].unique(), reverse=True)
-        page = Figure(figsize=(8.0, 0.9 + 2.0 * len(lambdas)))
+        head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # five names in a line of the legend
+        page = Figure(figsize=(8.0, head + 0.15 + 2.0 * len(lambdas)))
         styles = looks(found["algorithm"])
         lines = dashes(found["algorithm"])
         axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
@@ -192,7 +217,7 @@ def figure(dataset: str):
             line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
         height = page.get_figheight()
         page.legend(handles=named(styles, lines), loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
-        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - 0.75 / height, 0.12, 0.42)
+        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
         return page
 
     draw.__doc__ = f"{dataset}: test accuracy against leaves, depth and decisions."
@@ -204,8 +229,10 @@ PAPER = Paper(
     title="Multiway SPLIT: splits into several intervals, with lookahead",
     levels={
         "smoke": Level(("multisplit-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
-        "short": Level(("multisplit-short.yaml",), "a mirror; a peer is installed", "ten minutes (an estimate)"),
-        "full": Level(("multisplit.yaml",), "a mirror; a peer is installed", "days at most: its limits"),
+        "short": Level(
+            ("multisplit-short.yaml",), "a mirror; peers are installed", "a quarter of an hour (an estimate)"
+        ),
+        "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most: its limits"),
     },
     tables={"methods": methods, "answers": answers},
     figures={name: figure(name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},

@@ -241,7 +241,7 @@ PAPER = Paper(
         "short": Level(
             ("murtree-short.yaml",),
             "a mirror; pydl85, pystreed, pytrees-rs are installed",
-            "a quarter of an hour (an estimate)",
+            "nine minutes, one core of two",
         ),
         "full": Level(
             ("murtree.yaml",), "a mirror; pydl85, pystreed, pytrees-rs are installed", "a day, one core (an estimate)"

@@ -69,10 +69,10 @@ def propose_beam(data, work, rules, v, f, bins, ways):
     counts, cols, best = work.counts[v], work.cols, work.best
     bins = merge_ratios(counts, cols, bins)
     if rules.generator == CART:
-        bins = cart_bins(data, rules, counts, cols, bins, work.stack, work.marked)
+        bins = cart_bins(data, rules, counts, cols, bins, bins, bins, work.leaves, work.marked)
     else:
         bins = coarsen(cols, bins, rules.most_bins)
-    fill_program(data, rules, counts, cols, bins, min(ways, bins), best, work.source, work.last)
+    fill_program(data, rules, counts, cols, bins, min(ways, bins), cols, 0, best, work.source, work.last)
     for number in range(2, min(ways, bins) + 1):
         work.marked[: bins + 1] = 0
         for _ in range(min(rules.beam[number], bins - number + 1)):

@@ -92,7 +92,7 @@ def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | No
         bins=np.concatenate(bins),
         label=run % len(present),
         weight=np.left_shift(1, digits - 1 - run // len(present)),
-        logs=_logs(problem),
+        logs=logs_of(problem),
         wrong=np.zeros(0, np.uint64),
         digits=digits,
         classes=len(present),
@@ -107,7 +107,7 @@ def _side_by_side(rows: np.ndarray) -> np.ndarray:
     return padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel()
 
 
-def _logs(problem: Problem) -> np.ndarray:
+def logs_of(problem: Problem) -> np.ndarray:
     """m * log2(m) / 2 in units of impurity, up to the weight of all rows; one number if that is too great."""
     total = problem.total_weight
     numbers = np.arange(1, total + 1 if total < _TABLE else 1, dtype=float)

@@ -96,7 +96,7 @@ class Work(NamedTuple):
     best: np.ndarray  # int64[ways + 1, parts + 1], and the next two: the program of `partitions`
     source: np.ndarray  # int64[ways + 1, parts + 1]
     last: np.ndarray  # int64[parts + 1]
-    stack: np.ndarray  # int64[parts + 1, 2]
+    leaves: np.ndarray  # int64[parts + 1, 5], of CART
     marked: np.ndarray  # uint8[parts + 1]
     choice: np.ndarray  # int64[ways]
     run: np.ndarray  # int64[ways + 1, K], and the next: `best_stump`

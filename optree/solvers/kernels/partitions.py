@@ -122,19 +122,45 @@ def _best_cut(data, rules, counts, cols, low, high):
 
 
 @njit(**INNER)
-def cart_bins(data, rules, counts, cols, bins, stack, marked):
-    """Keep the boundaries of a CART on this feature alone, grown until no split lessens the impurity; bins left."""
-    marked[: bins + 1] = 0
-    top, stack[0, 0], stack[0, 1] = 1, 0, bins
-    while top:
-        top -= 1
-        low, high = stack[top, 0], stack[top, 1]
+def _open_leaf(data, rules, counts, cols, leaf, low, high, depth):
+    """A leaf between two boundaries, its best cut and what that lessens the impurity by."""
+    cut, gain = -1, np.int64(0)
+    if depth:
         cut = _best_cut(data, rules, counts, cols, low, high)
-        if cut > 0:
-            marked[cut] = 1
-            stack[top, 0], stack[top, 1] = low, cut
-            stack[top + 1, 0], stack[top + 1, 1] = cut, high
-            top += 2
+    if cut > 0:
+        first, here, last = counts[cols[low]], counts[cols[cut]], counts[cols[high]]
+        gain = impurity(data, rules, first, last)
+        gain -= impurity(data, rules, first, here) + impurity(data, rules, here, last)
+    leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, depth, cut, gain
+
+
+@njit(**INNER)
+def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
+    """Keep the boundaries of a CART on this feature alone; bins left.
+
+    Grown best first, the leftmost of equals, until no split lessens the impurity, or to ``most`` leaves or a depth.
+
+    leaves : int64[>= bins, 5], scratch: low, high, levels left, cut, gain
+    """
+    marked[: bins + 1] = 0
+    _open_leaf(data, rules, counts, cols, leaves[0], 0, bins, depth)
+    made = 1
+    while made < most:
+        best = -1
+        for at in range(made):
+            if leaves[at, 3] > 0 and (
+                best < 0
+                or leaves[at, 4] > leaves[best, 4]
+                or (leaves[at, 4] == leaves[best, 4] and leaves[at, 0] < leaves[best, 0])
+            ):
+                best = at
+        if best < 0:
+            break
+        low, high, left, cut = leaves[best, 0], leaves[best, 1], leaves[best, 2], leaves[best, 3]
+        marked[cut] = 1
+        _open_leaf(data, rules, counts, cols, leaves[best], low, cut, left - 1)
+        _open_leaf(data, rules, counts, cols, leaves[made], cut, high, left - 1)
+        made += 1
     kept = 1
     for i in range(1, bins):
         if marked[i]:
@@ -145,17 +171,23 @@ def cart_bins(data, rules, counts, cols, bins, stack, marked):
 
 
 @njit(**INNER)
-def fill_program(data, rules, counts, cols, bins, ways, best, source, last):
-    """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end)."""
+def fill_program(data, rules, counts, cols, bins, ways, held, support, best, source, last):
+    """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end).
+
+    With ``held[j]`` rows in the first j bins no interval has fewer than ``support``; where there is none, 2^62 or more.
+    """
     apart()
     for j in range(1, bins + 1):
-        best[1, j] = impurity(data, rules, counts[0], counts[cols[j]])
+        few = held[j] - held[0] < support
+        best[1, j] = np.int64(2**62) if few else impurity(data, rules, counts[0], counts[cols[j]])
         for w in range(2, min(ways, j) + 1):
             best[w, j] = np.int64(2**62)
         for i in range(1, j):
             cost = impurity(data, rules, counts[cols[i]], counts[cols[j]])
             if j == bins:
                 last[i] = cost
+            if held[j] - held[i] < support:
+                continue
             for w in range(2, min(ways, i + 1) + 1):
                 if best[w - 1, i] + cost < best[w, j]:
                     best[w, j], source[w, j] = best[w - 1, i] + cost, i
