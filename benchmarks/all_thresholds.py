@@ -2,7 +2,7 @@
 
 The data are drawn at random: ten columns of numbers, a planted tree of depth three, a tenth of the labels noise.
 Columns have as many distinct values as there are rows, or so many as the sweep says. Seconds are processor time of
-``OptimalTreeClassifier.fit``, one thread, after a fit that compiles; the median of some seeds.
+``OptimalTreeClassifier.fit``, one thread, after fits that compile; the median of some seeds.
 
     python benchmarks/all_thresholds.py --out thresholds.csv --plot thresholds.svg
 """
@@ -52,7 +52,8 @@ def sweep(rows: list[int], values: list[int], seeds: int, seconds: float) -> pd.
     """All points."""
     found, points = [], [("rows", n, None) for n in rows] + [("values", USUAL, n) for n in values]
     for classes in (2, 5):
-        measure(300, None, 3, classes, 0, seconds)
+        for n in (300, 40_000):  # compile for counts of two bytes, and of four
+            measure(n, None, 2, classes, 0, seconds)
         for name, n, distinct in points:
             for depth in (2, 3):
                 for seed in range(seeds):
