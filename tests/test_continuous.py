@@ -156,6 +156,10 @@ def test_accuracies_are_set_beside_printed_ones_and_other_proofs(records):
     assert data.loc["wilt", "verdict"] == "not reproduced, proofs disagree"
     assert (data.loc["bank", "contree"], data.loc["bank", "cart"]) == ("skipped", "0.9000 (time limit)")
     assert "1 of them contradict" in found.result
+    claims = found.claims.set_index("claim")["verdict"]
+    better = "{}, depth 3: no tree is better than the optimum"
+    assert (claims[better.format("rice")], claims[better.format("wilt")]) == ("reproduced", "not reproduced")
+    assert better.format("bank") not in claims
 
 
 def test_ratios_are_of_pairs_that_end(records):
