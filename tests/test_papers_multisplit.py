@@ -55,6 +55,16 @@ def test_questions_are_answered_by_what_is_better_and_worse(runs):
     assert "lose to SPLIT of two ways in 1 of 2 problems: iris (1); by 0.0400" in notes
 
 
+def test_two_ways_that_are_better_than_more_are_a_failed_claim(runs):
+    make = papers.get("multisplit").tables["answers"]
+    assert make(FOLDER, runs).claims["measured"].tolist() == ["in 0 of 2 problems"]
+    better = runs["algorithm"].eq("multi-two-ways") & runs["max_depth"].eq(3)
+    runs = runs.assign(objective=runs["objective"].mask(better, 0.91))
+    assert make(FOLDER, runs).claims["verdict"].tolist() == ["not reproduced"]
+    ended = make(FOLDER, runs.assign(status=runs["status"].mask(better, "time_limit")))
+    assert ended.claims["measured"].tolist() == ["in 0 of 1 problems"]
+
+
 def test_means_say_what_a_row_meets(runs):
     data = papers.get("multisplit").tables["methods"](FOLDER, runs).data
     assert len(data) == 9
