@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree.bench.fits import frame
 from optree.bench.formats import Table
-from optree.bench.panels import empty
+from optree.bench.panels import STYLE, empty, looks
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.splits import FULL
@@ -177,6 +178,29 @@ def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
     return figure
 
 
+@rc_context(STYLE)
+def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+    """Seconds of search, where it ends with a proof, against rows of large sets, and against thresholds of a column."""
+    fits = frame([]) if fits is None else fits
+    rows = fits[fits["split"].ne(FULL) & fits["status"].eq("optimal") & fits["search_seconds"].gt(0)]
+    lines = rows.assign(name=rows["dataset"] + ", depth " + rows["model"].str.removeprefix("optimal-"))
+    cuts = runs[runs["algorithm"].eq("allthresholds") & runs["status"].eq("optimal")]
+    cuts = cuts.assign(name="depth " + cuts["max_depth"].astype(str), x=cuts["encoding"].str.removeprefix("cuts-"))
+    if lines.empty and cuts.empty:
+        return empty("no fits of growing numbers of rows, and no runs")
+    figure = Figure(figsize=(6.4, 2.9), layout="constrained")
+    sides = (lines, "rows_train", "rows"), (cuts, "x", "thresholds of a column, median of the sets")
+    for ax, (data, x, label) in zip(figure.subplots(1, 2, sharey=True), sides, strict=True):
+        for name, (colour, marker) in looks(data["name"]).items():
+            mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
+            ax.plot(mine.groupby(x)["search_seconds"].median(), color=colour, marker=marker, label=name)
+        ax.set(xscale="log", yscale="log", xlabel=label)
+        if len(data):
+            ax.legend()
+    figure.axes[0].set_ylabel("seconds of search")
+    return figure
+
+
 _TABLES = {"accuracy": accuracies, "seconds": times, "thresholds": thresholds}
 
 
@@ -197,5 +221,5 @@ PAPER = Paper(
         ),
     },
     tables={name: partial(_make, name) for name in _TABLES},
-    figures={"trees": trees},
+    figures={"trees": trees, "growth": growth},
 )
