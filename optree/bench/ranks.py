@@ -139,7 +139,7 @@ def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
         ax.text(x(rank), axis - 0.09, str(rank), ha="center", va="bottom")
     width = x(1 + min(ranks.distance, k - 1)) - left
     ax.plot([left, left + width], [0.38, 0.38], color="0.2", lw=1, marker="|", ms=5)
-    ax.text(left + width + 0.08, 0.38, f"critical difference {ranks.distance:.2f} (Nemenyi, 5 %)", va="center")
+    ax.text(left + width + 0.08, 0.38, f"critical difference\n{ranks.distance:.2f} (Nemenyi, 5 %)", va="center")
     below = axis + 0.1
     for first, last in groups(ranks):
         ends = [x(ranks.means.iloc[first]) - 0.04, x(ranks.means.iloc[last]) + 0.04]
