@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from checkout import ROOT
+from numba import njit
 from refusal import refused
 
 from optree.bench import fit, fits, papers, trials
@@ -101,6 +102,18 @@ def test_what_is_measured(records, folder):
     assert set(staged["staged"].map(len)) == {5}
     for _, one in staged.iterrows():
         assert one["staged"][-1] == pytest.approx(one["test"])
+
+
+def test_a_fit_that_compiles_does_not_count():
+    kernel, fitted = njit(lambda x: x + 1), []
+
+    class Compiling:
+        def fit(self, X, y):
+            kernel(len(y))
+            fitted.append(bool(kernel.signatures))
+
+    fit._fitted(Compiling, np.zeros((3, 1)), np.zeros(3), 2)
+    assert len(fitted) == 3
 
 
 def test_rows_held_out_are_for_tests_alone(folder):

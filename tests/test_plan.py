@@ -73,7 +73,11 @@ def test_a_depth_may_be_told(tmp_path):
     [
         ({"encodings": ["ordinal"]}, {}, ["'stub'", "binary features only", "'ordinal'"]),
         ({"algorithms": ["quick"]}, {}, ["solver stub", "'quickly'", "accepted: slowly"]),
-        ({"algorithms": ["nobody"]}, {}, ["algorithm 'nobody': solver", "accepted", "roc, shapecart, split, free, stub"]),
+        (
+            {"algorithms": ["nobody"]},
+            {},
+            ["algorithm 'nobody': solver", "accepted", "shapecart, split, free, stub"],
+        ),
         ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "accepted", "stub"]),
         ({"max_splits": [3], "algorithms": ["stub"]}, {}, ["solver stub", "max_splits = 3"]),
         ({"limits": {"iterations": 10}}, {}, ["'stub' is not ours", "limits.iterations = 10", "give null"]),

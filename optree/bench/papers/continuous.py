@@ -190,13 +190,13 @@ def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -
         return empty("no fits of growing numbers of rows, and no runs")
     figure = Figure(figsize=(6.4, 2.9), layout="constrained")
     sides = (lines, "rows_train", "rows"), (cuts, "x", "thresholds of a column, median of the sets")
-    for ax, (data, x, label) in zip(figure.subplots(1, 2, sharey=True), sides, strict=True):
+    drawn = [side for side in sides if len(side[0])]
+    for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(drawn), sharey=True)), drawn, strict=True):
         for name, (colour, marker) in looks(data["name"]).items():
             mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
             ax.plot(mine.groupby(x)["search_seconds"].median(), color=colour, marker=marker, label=name)
         ax.set(xscale="log", yscale="log", xlabel=label)
-        if len(data):
-            ax.legend()
+        ax.legend()
     figure.axes[0].set_ylabel("seconds of search")
     return figure
 
