@@ -224,7 +224,7 @@ PAPER = Paper(
     title="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
     levels={
         "smoke": Level(("dpdt-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
-        "short": Level(("dpdt-short.yaml",), "a mirror", "ten minutes, two cores (an estimate)"),
+        "short": Level(("dpdt-short.yaml",), "a mirror", "seven minutes, one core of two"),
         "full": Level(
             ("dpdt.yaml", "dpdt-regression.yaml"),
             "a mirror; OpenML for the regression sets",
