@@ -229,10 +229,13 @@ def always(monkeypatch):
     monkeypatch.setattr(all_thresholds, "_MANY", 0)
 
 
-def test_the_estimator_takes_it_where_columns_have_many_values():
+def test_the_estimator_takes_it_where_columns_have_many_values(monkeypatch):
     X, y = hard(200, 2)
     assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "allthresholds"
     assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "optree"
+    with monkeypatch.context() as patch:
+        patch.setattr(all_thresholds, "_PAIRS", 0)
+        assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "allthresholds"
     others = ({"max_splits": 2}, {"max_thresholds": 9}, {"costs": 2 * (1 - np.eye(3))}, {"warm_start": True})
     for other in others:
         assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "optree"

@@ -15,7 +15,9 @@ from optree.solvers.cut_rows import Cut, Rows
 from optree.thresholds import SparseEncoder
 from optree.tree import LEAF, Tree
 
-_MANY = 48  # cuts of a column, on average, from which on this is faster than a column of bits for each
+# This is faster than a column of bits for each cut from so many cuts of a column on, on average, or from so many in
+# all, squared, times the classes: what it takes to count pairs of bits.
+_MANY, _PAIRS = 48, 5_000_000
 
 
 def find(
@@ -33,7 +35,7 @@ def find(
     held = np.flatnonzero(table.weights)
     labels, weights = table.labels[held], table.weights[held]
     rows = Rows(encoder.numbers(table.X)[held], labels, len(table.classes), weights, objective.min_samples_leaf)
-    if rows.cuts < _MANY * rows.sample.features:
+    if rows.cuts < _MANY * rows.sample.features and rows.cuts**2 * len(table.classes) < _PAIRS:
         return None
     scale, trace = objective.scale(_bare(table)), Trace(clock)
     clock.prepared()

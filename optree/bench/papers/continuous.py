@@ -188,7 +188,7 @@ def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -
     cuts = cuts.assign(name="depth " + cuts["max_depth"].astype(str), x=cuts["encoding"].str.removeprefix("cuts-"))
     if lines.empty and cuts.empty:
         return empty("no fits of growing numbers of rows, and no runs")
-    figure = Figure(figsize=(6.4, 2.9), layout="constrained")
+    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     sides = (lines, "rows_train", "rows"), (cuts, "x", "thresholds of a column, median of the sets")
     drawn = [side for side in sides if len(side[0])]
     for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(drawn), sharey=True)), drawn, strict=True):
@@ -196,7 +196,7 @@ def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -
             mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
             ax.plot(mine.groupby(x)["search_seconds"].median(), color=colour, marker=marker, label=name)
         ax.set(xscale="log", yscale="log", xlabel=label)
-        ax.legend()
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
     figure.axes[0].set_ylabel("seconds of search")
     return figure
 
