@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from problems import make, random_problem
+from numba import njit
+from problems import COMPILED, make, random_problem
 
 from optree import solvers
+from optree.bench import solve as bench_solve
+from optree.bench.record import Run
 from optree.errors import OptreeError
 from optree.objective import Objective
 
@@ -105,6 +108,36 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     kernels = [line.split() for line in second[2:] if line]
     assert len(kernels) > 5
     assert {(int(signatures), int(misses)) for _, signatures, misses in kernels if int(signatures)} == {(1, 0)}
+
+
+def test_a_search_that_compiles_does_not_count():
+    kernel, searched, told = njit(lambda x: x + 1), [], []
+
+    class Compiling:
+        def solve(self, train, objective, budget, seed, **parameters):
+            searched.append(kernel(seed))
+            return solve("cart")
+
+    problem = make([[0], [1]], [0, 1], [2], 2)
+    run = Run("toy", "binary", "cart", "cart", "0.1", repeats=2)
+    results, calls = bench_solve._search(Compiling(), problem, Objective.of("0.1"), run, told.append)
+    assert len(results) == len(calls) == 2
+    assert len(searched) == (3 if COMPILED else 2)
+    assert [event["event"] for event in told][-4:] == ["search", "answer"] * 2
+
+
+def test_a_cold_start_rehearses_and_a_warm_one_does_not():
+    kernel, budgets = njit(lambda x: x + 2), []
+
+    class Compiling:
+        def solve(self, train, objective, budget, **parameters):
+            budgets.append(budget)
+            kernel(1)
+
+    problem, run = make([[0], [1]], [0, 1], [2], 2), Run("toy", "binary", "cart", "cart", "0.1")
+    for _ in range(2):
+        bench_solve._warm_up(Compiling(), problem, Objective.of("0.1"), run)
+    assert [budget.iterations for budget in budgets] == ([1, None, 1] if COMPILED else [1, 1])
 
 
 def test_a_solve_job_does_without_scikit_learn_and_pandas():

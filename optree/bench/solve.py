@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from numba.core.event import install_recorder
+
 from optree import solvers
 from optree.bench import environment, guard
 from optree.bench.child import Progress
@@ -28,12 +30,20 @@ from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.spec import Solver
 
+_REHEARSAL_SECONDS = 30.0
 
-def _warm_up(solver: Solver, train: Problem, objective: Objective, parameters: dict) -> float:
-    """Seconds of a first call that ends after an iteration: compiling for data of this kind, or loading what was."""
+
+def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> float:
+    """Seconds of a first call that ends after an iteration: compiling for data of this kind, or loading what was.
+
+    If it compiled, a longer call follows, for kernels that only the end of a search needs.
+    """
     with one_at_a_time():
         start = time.perf_counter()
-        solver.solve(train, objective, Budget(iterations=1), **parameters)
+        with install_recorder("numba:compile") as compiled:
+            solver.solve(train, objective, Budget(iterations=1), **run.parameters)
+        if compiled.buffer:
+            solver.solve(train, objective, Budget(**run.limits | {"seconds": _REHEARSAL_SECONDS}), **run.parameters)
         return time.perf_counter() - start
 
 
@@ -53,12 +63,20 @@ def _check(result: Result, objective: Objective, train: Problem, where: str) -> 
 def _search(
     solver: Solver, train: Problem, objective: Objective, run: Run, tell: Callable[[dict], None]
 ) -> tuple[list[Result], list[float]]:
-    """Search ``run.repeats`` times, or less often if :data:`REPEAT_SECONDS` are spent or a limit was reached."""
-    budget, results, calls = Budget(**run.limits), [], []
+    """Search ``run.repeats`` times, or less often if :data:`REPEAT_SECONDS` are spent or a limit was reached.
+
+    A first search that still compiled does not count.
+    """
+    budget, results, calls, warm = Budget(**run.limits), [], [], False
     while len(results) < run.repeats and sum(calls) < REPEAT_SECONDS:
         tell({"event": "search"})
         start = time.perf_counter()
-        results.append(solver.solve(train, objective, budget, seed(run), **run.parameters))
+        with install_recorder("numba:compile") as compiled:
+            result = solver.solve(train, objective, budget, seed(run), **run.parameters)
+        if compiled.buffer and not warm:
+            warm = True
+            continue
+        results.append(result)
         calls.append(time.perf_counter() - start)
         tell({"event": "answer", "seconds": results[-1].search_seconds, "call": calls[-1]})
         if results[-1].status not in ("optimal", "heuristic"):
@@ -95,7 +113,7 @@ def solve(
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
     train, _ = divide(problem, run)
-    warm_up_seconds = _warm_up(solver, train, objective, run.parameters)
+    warm_up_seconds = _warm_up(solver, train, objective, run)
     loaded = {"python": platform.python_version(), "versions": environment.versions()}
     tell({"event": "ready", "warm_up": warm_up_seconds, **loaded})
     results, calls = _search(solver, train, objective, run, tell)
