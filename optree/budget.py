@@ -6,6 +6,7 @@ is reached: a limit is a result, not an exception.
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import sys
@@ -18,13 +19,14 @@ from dataclasses import dataclass
 from optree.errors import OptreeError
 
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
+_LOOK_SECONDS = 1e-3  # between two looks at the memory held: each takes as long as a small search
 _MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes there, in KiB elsewhere
 
 
 def rss_mib() -> float:
     """Memory this process holds now, in MiB (its peak where the system does not tell the present value)."""
     try:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # a third of what it takes as text
             return int(file.read().split()[1]) * _PAGE_MIB
     except OSError:
         return peak_rss_mib()
@@ -74,9 +76,11 @@ class Clock:
         self.budget = budget
         self._start = time.perf_counter()
         self.prepare_seconds, self.search_seconds = 0.0, None
+        self._looked, self._held = -math.inf, 0.0
 
     def prepared(self) -> None:
         """The data are laid out: what comes now is the search. Limits are for both."""
+        self._look()
         self.prepare_seconds = self.seconds()
 
     def searched(self) -> None:
@@ -111,14 +115,22 @@ class Clock:
         more_mib : float
             Memory that the solver is about to ask for, in MiB.
         """
-        budget = self.budget
-        if budget.seconds is not None and self.seconds() >= budget.seconds:
+        budget, now = self.budget, self.seconds()
+        if budget.seconds is not None and now >= budget.seconds:
             return "time_limit"
         if budget.iterations is not None and iterations >= budget.iterations:
             return "iteration_limit"
-        if budget.memory_mib is not None and rss_mib() + more_mib >= budget.memory_mib:
-            return "memory_limit"
+        if budget.memory_mib is not None:
+            if more_mib or now - self._looked >= _LOOK_SECONDS:
+                self._look()
+            if self._held + more_mib >= budget.memory_mib:
+                return "memory_limit"
         return None
+
+    def _look(self) -> None:
+        """See how much memory is held, if there is a limit on it."""
+        if self.budget.memory_mib is not None:
+            self._looked, self._held = self.seconds(), rss_mib()
 
 
 class Pace:

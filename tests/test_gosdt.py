@@ -41,7 +41,9 @@ def test_bounds_carried_between_thresholds_are_bounds():
         assert costs == {solvers.get("exhaustive").solve(problem, objective).cost}
 
 
-@pytest.mark.parametrize("measure", ["balanced-accuracy", "weighted-accuracy:3", "weighted-accuracy:0.25", "weighted-accuracy:0"])
+@pytest.mark.parametrize(
+    "measure", ["balanced-accuracy", "weighted-accuracy:3", "weighted-accuracy:0.25", "weighted-accuracy:0"]
+)
 def test_additive_measures_and_costs_against_the_oracle(measure):
     for seed in seeds(250, 25):
         problem, _ = accepted("gosdt", random_problem(seed), Objective.of("0"))

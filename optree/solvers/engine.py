@@ -146,14 +146,15 @@ class Search:
         self.known = leaf if known is None else min(leaf, known - self.offset)
         if self.data is None or leaf <= scale.penalty:
             status, lower = "optimal", self.known
+            clock.searched()
         else:
             self._tune(scale)
             budget = self.known if hoped is None else min(self.known, hoped - self.offset + 1)
             status = self._try_without_limit(clock) or self._run(budget, clock, trace)
             if status is None:
                 status = self._run(self.known, clock, trace)
+            clock.searched()
             lower = self.interval()[1]
-        clock.searched()
         found = self._found(scale)
         if not found and (known is None or leaf < known - self.offset):
             return status, lower + self.offset, Tree.grow(self.problem, lambda rows, state: (LEAF, []))
@@ -201,15 +202,15 @@ class Search:
             status = self._run(self.known, clock, Trace(clock), most=_TRIED)
             if status == "optimal" and self._found(self.scale) and self._best().n_splits <= limit:
                 return status
-        self.spare = limit
+        self.spare, self.stack.state[STARTED] = limit, 0
         if self.shares is None:
             self.shares = tables.new_shares(self.data, limit, len(self.stack.frame))
         return status if status == "interrupted" else None
 
     def _root_entry(self) -> int:
         """The entry of the root's rows in the memo, -1 if there is none yet."""
-        if self.root.get(self.spare, -1) < 0 and self.memo.used[0]:
-            self.root[self.spare] = tables.look_up(self.memo, self.data, *self._root())
+        if self.spare not in self.root and self.stack.state[STARTED]:
+            self.root[self.spare] = int(self.stack.frame[0]["entry"])
         return self.root.get(self.spare, -1)
 
     def _root(self) -> tuple[np.ndarray, int, int]:
@@ -222,7 +223,7 @@ class Search:
         None if no tree costs less than the budget, or after ``most`` iterations.
         """
         stack, first = self.stack, self._slice()
-        stack.state[[DEPTH, STARTED, STOPPED]] = 0
+        stack.state[DEPTH] = stack.state[STARTED] = stack.state[STOPPED] = 0
         stack.frame[0]["spare"], stack.frame[0]["budget"] = self.spare, budget
         pace = Pace(clock, self.counters["iterations"], first)
         end = INFINITE if most is None else self.counters["iterations"] + most

@@ -223,7 +223,9 @@ def search(data, memo, stack, rules, iterations):
         stack.state[STARTED] = 1
         at, seen = descend(data, memo, stack, d, clause, rules)
         entry, part = memo.entry[at], 1
-        if d > 0:
+        if d == 0:
+            frame["entry"] = at
+        else:
             stack.entry[d, clause] = at
             part = clause - data.first_clause[stack.feature[d, t]]
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):

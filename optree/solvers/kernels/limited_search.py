@@ -275,7 +275,9 @@ def search_limited(data, memo, stack, shares, rules, iterations):
             shares.entry[d, clause * shares.limit + shares.share[d]] = at
         else:
             at, seen = descend(data, memo, stack, d, clause, rules)
-            if d > 0:
+            if d == 0:
+                frame["entry"] = at
+            else:
                 stack.entry[d, clause] = at
         if d > 0:
             part = clause - data.first_clause[stack.feature[d, t]]
