@@ -30,7 +30,7 @@ from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.spec import Solver
 
-_REHEARSAL_SECONDS = 30.0
+_REHEARSAL_SECONDS = 10.0
 
 
 def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> float:
