@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from math import ceil, floor, log10
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -30,6 +31,9 @@ STYLE = {
     "lines.markersize": 4.5,
     "svg.hashsalt": "optree",  # without it, an SVG has random names in it
 }
+
+
+MOST = 15  # panels of a figure that can be read when it is printed on a page
 
 
 def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -62,12 +66,32 @@ def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
     return [*named(looks), *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
 
 
+def choose(weights: pd.Series) -> tuple[list[tuple], str]:
+    """The panels of a figure, at most :data:`MOST`, and a note on those that are left out.
+
+    As many of each dataset as there is room for, those of the greatest weight first: at least one of each, unless
+    there are too many datasets; then those of the greatest weight.
+
+    Parameters
+    ----------
+    weights : pandas.Series
+        By dataset and encoding: how much there is to see.
+    """
+    order = weights.sort_values(ascending=False, kind="stable")
+    place = order.groupby(level=0).cumcount()
+    rounds = [order[place < most] for most in range(1, 1 + int(place.max() if len(place) else 0) + 1)]
+    fits = [kept for kept in rounds if len(kept) <= MOST]
+    kept = fits[-1] if fits else rounds[0][:MOST]
+    note = f"{len(kept)} of {len(weights)} panels, those with most in them; the summary has all runs"
+    return sorted(kept.index), note if len(kept) < len(weights) else ""
+
+
 def _page(rows: int, columns: int, legend_lines: int, large: bool) -> Figure:
     """An empty figure with room for the panels, their titles and the legend.
 
     Margins are fixed: matplotlib's automatic layouts take most of a minute for 36 panels.
     """
-    panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 1.95, 1.25])  # inches: width, height
+    panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 2.2, 1.4])  # inches: width, height
     gap = np.array([0.5, 0.72])
     before, after = np.array([0.75, 0.6]), np.array([0.2, 0.5 + 0.17 * legend_lines])
     size = before + np.array([columns, rows]) * (panel + gap) - gap + after
@@ -84,11 +108,11 @@ def grid(
     legend: list,
     share: bool = False,
     large: bool = False,
+    note: str = "",
 ) -> Figure:
-    """A figure with a panel per cell, three or four to a row, ``large`` ones square; ``draw(ax, cell)`` fills one."""
+    """A figure with a panel per cell, three to a row, ``large`` ones square; ``draw(ax, cell)`` fills one."""
     cells = sorted(set(cells))
-    encodings = max((sum(other[0] == cell[0] for other in cells) for cell in cells), default=0)
-    columns = min(max(len(cells), 1), 3 if encodings == 3 else 4)
+    columns = min(max(len(cells), 1), 2 if len(cells) == 4 else 3)
     rows, legend_columns = max(1, ceil(len(cells) / columns)), max(2, columns)
     figure = _page(rows, columns, ceil(len(legend) / legend_columns), large)
     first = None
@@ -99,6 +123,7 @@ def grid(
         draw(ax, cell)
     width, height = figure.get_size_inches()
     figure.supxlabel(x if cells else "no such runs", y=0.12 / height, va="bottom", fontsize=9)
+    figure.text(1 - 0.1 / width, 0.04 / height, note, ha="right", va="bottom", color="0.4", fontsize=7)
     figure.supylabel(y, x=0.1 / width, ha="left", fontsize=9)
     figure.legend(handles=legend, loc="upper left", ncols=legend_columns, borderaxespad=0.3)
     return figure

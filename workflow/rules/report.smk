@@ -7,7 +7,7 @@ report: "../report/workflow.rst"
 
 
 if pages.wanted():
-    pages.dress(HOME / "workflow/report/style.css", f"optree: {config['name']}")
+    pages.dress(HOME / "workflow/report", f"optree: {config['name']}")
 
 # What made the results, but for where the raw files were.
 FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
@@ -82,19 +82,18 @@ rule plots:
 
 
 rule trees:
+    # A page per dataset: thousands of runs have thousands of proofs, but far fewer trees.
     input:
         LINES,
     output:
-        png=[f"{RESULTS}/plots/trees/{'/'.join(cell)}.png" for cell in CELLS],
-        svg=[
+        [
             report(
-                f"{RESULTS}/plots/trees/{'/'.join(cell)}.svg",
+                f"{RESULTS}/plots/trees/{dataset}.html",
                 category="Trees",
-                subcategory=cell[0],
-                caption="../report/tree.rst",
-                labels={"encoding": cell[1], "algorithm": cell[2]},
+                caption="../report/trees.rst",
+                labels={"dataset": dataset},
             )
-            for cell in CELLS
+            for dataset in SEARCHED
         ],
     log:
         f"{RESULTS}/logs/trees.log",
