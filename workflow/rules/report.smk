@@ -106,30 +106,31 @@ rule trees:
         "../scripts/trees.py"
 
 
-rule paper_figure:
+rule paper_figures:
     input:
         records=LINES,
         printed=PRINTED,
         fits=FIT_LINES,
     output:
-        f"{RESULTS}/plots/paper_figure_{{figure}}.png",
-        report(
-            f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
-            category="Paper against measured",
-            caption="../report/paper_figure.rst",
-            labels={"of the paper": "figure {figure}"},
-        ),
+        [f"{RESULTS}/plots/paper_figure_{figure}.png" for figure in PAPER_FIGURES],
+        [
+            report(
+                f"{RESULTS}/plots/paper_figure_{figure}.svg",
+                category="Paper against measured",
+                caption="../report/paper_figure.rst",
+                labels={"of the paper": f"figure {figure}"},
+            )
+            for figure in PAPER_FIGURES
+        ],
     log:
-        f"{RESULTS}/logs/paper_figure_{{figure}}.log",
-    wildcard_constraints:
-        figure=one_of(PAPER_FIGURES),
+        f"{RESULTS}/logs/paper_figures.log",
     localrule: True
     params:
         **PAPER_OF,
     message:
-        "figure {wildcards.figure} of {params.paper}"
+        "figures of {params.paper}"
     script:
-        "../scripts/paper_figure.py"
+        "../scripts/paper_figures.py"
 
 
 if not GIVEN:
