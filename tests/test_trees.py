@@ -13,7 +13,7 @@ from problems import make
 from runs import records, shuffled
 
 from optree import solvers, svg, views
-from optree.bench import tables, trees
+from optree.bench import formats, tables, trees
 from optree.bench.frame import frame
 from optree.objective import Objective
 from optree.tree import LEAF, Tree
@@ -122,3 +122,10 @@ def test_names_are_escaped_and_a_lone_leaf_is_a_picture():
     odd = Tree(tree.feature, tree.first_child, tree.counts, tree.prediction, tree.features, ("<b>&", "c1"))
     assert texts(svg.to_svg(odd))[0] == "<b>&"
     assert texts(svg.to_svg(odd)) == views.plot(odd).texts[0].get_text().split("\n")
+
+
+def test_datasets_of_a_table_link_to_their_pages_if_there_are_any(runs):
+    shown = pd.DataFrame({"dataset": ["monks-1", "not run"], "value": ["1", "2"]})
+    table = trees.linked(formats.Table("T", shown, shown, ()), runs)
+    assert table.linked["dataset"].tolist() == ["../plots/trees/{}.html", ""]
+    assert trees.linked(formats.Table("T", shown[["value"]], shown[["value"]], ()), runs).linked == {}

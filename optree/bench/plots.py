@@ -16,11 +16,11 @@ from matplotlib.ticker import MaxNLocator
 
 from optree.bench import panels
 from optree.bench.splits import FULL
-from optree.bench.tables import summarise
+from optree.bench.tables import one_iteration, summarise
 from optree.files import write_whole
 
 QUANTITIES = {"search_seconds": "seconds of search", "iterations": "iterations"}
-MOST_SPLITS = 20  # of a tree that is still readable
+MOST_SHADES = 3  # one upon the other that can be told apart
 LEAST_ITERATIONS = 1000  # of a search that is worth watching
 
 _ENDED = ("optimal", "heuristic")
@@ -94,6 +94,8 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
         ax.xaxis.set_inverted(True)
 
     legend = panels.legend(looks)
+    if quantity == "iterations":
+        note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
     x, y = "lambda (smaller to the right)", QUANTITIES[quantity]
     return panels.grid(cells, draw, x, y, legend, share=True, note=note)
 
@@ -131,6 +133,7 @@ def accuracy(runs: pd.DataFrame) -> Figure:
             style = {"color": looks[name][0], "marker": looks[name][1], "ms": 2.5, "ls": "--"}
             ax.errorbar(line["leaves"], line["accuracy_test"], **bars, **style)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+        ax.yaxis.set_major_locator(MaxNLocator(4))
 
     kinds = [panels.grey("training"), panels.grey("test, ± standard deviation", ls="--")] if len(test) else []
     return panels.grid(cells, draw, "leaves", "accuracy", panels.legend(looks, *kinds), note=note)
@@ -181,7 +184,7 @@ def anytime(records: Iterable[dict]) -> Figure:
     def draw(ax: Axes, cell: tuple) -> None:
         here = [record for record in chosen if _cell_of(record) == cell]
         for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
-            _course(ax, record, looks[record["run"]["algorithm"]])
+            _course(ax, record, looks[record["run"]["algorithm"]], shade=0.12 if len(here) <= MOST_SHADES else 0)
         lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
         measures = sorted({record["run"]["measure"] for record in here} - {"accuracy"})
         panels.title(ax, cell, ", ".join(["", *measures, f"lambda {', '.join(lambdas)}"]))
@@ -200,8 +203,8 @@ def _course_seconds(record: dict) -> np.ndarray:
     return np.maximum([*(point[0] for point in record["trace"]), record["seconds"]["search"]], 1e-4)
 
 
-def _course(ax: Axes, record: dict, look: tuple[str, str]) -> None:
-    """One search: its incumbent and bound as steps, to its end."""
+def _course(ax: Axes, record: dict, look: tuple[str, str], shade: float) -> None:
+    """One search: its incumbent and bound as steps, to its end, and a shade between them."""
     seconds = _course_seconds(record)
     _, cost, bound = np.array([*record["trace"], record["trace"][-1]], float).T
     everything = record["cost"]["error_unit"] * record["train"]["rows"]
@@ -210,5 +213,5 @@ def _course(ax: Axes, record: dict, look: tuple[str, str]) -> None:
     objective, most = 1 - cost / everything, 1 - bound / everything
     ax.step(seconds, objective, where="post", color=look[0])
     ax.step(seconds, most, where="post", color=look[0], ls="--")
-    ax.fill_between(seconds, objective, most, step="post", color=look[0], alpha=0.12, lw=0)
+    ax.fill_between(seconds, objective, most, step="post", color=look[0], alpha=shade, lw=0)
     panels.mark(ax, seconds[-1:], objective[-1:], look, np.array([record["status"] in _ENDED]))

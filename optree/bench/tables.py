@@ -157,7 +157,7 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
     shown = _shown(table)
     if pictures is not None:
         table["picture"] = _pictures(runs, pictures)
-        shown.insert(shown.columns.get_loc("status") + 1, "tree", table["picture"])
+        shown.insert(1, "tree", table["picture"])
         linked = {"tree": "../plots/trees/" + table["dataset"] + ".html#{}"}
     same = []
     if table["penalty"].nunique() == 1:
@@ -194,17 +194,22 @@ def _limits(runs: pd.DataFrame) -> str:
     return "; or ".join(sorted(texts))
 
 
+def one_iteration(runs: pd.DataFrame) -> str:
+    """What each algorithm counts."""
+    counted = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
+    counted = counted.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
+    return f"One iteration: {'; '.join(f'{names} = {text}' for text, names in counted.items())}."
+
+
 def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     """Notes on where numbers come from: machine, versions, limits, and what statuses and iterations mean."""
     machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
     statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(runs["status"])]
-    iterations = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
-    iterations = iterations.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
     return (
         f"status: {'; '.join(statuses)}.",
-        f"One iteration: {'; '.join(f'{names} = {text}' for text, names in iterations.items())}.",
+        one_iteration(runs),
         "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",

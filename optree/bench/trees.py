@@ -6,6 +6,7 @@ Many solvers return the same tree, and so do neighbouring lambdas: a picture say
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html import escape
 
 import pandas as pd
@@ -13,7 +14,7 @@ import pandas as pd
 from optree import svg
 from optree.bench import splits
 from optree.bench.comparison import CERTIFIED, PROBLEM
-from optree.bench.formats import HEAD, LINKS, count
+from optree.bench.formats import HEAD, LINKS, Table, count
 from optree.bench.frame import CONSTRAINTS
 from optree.bench.splits import FULL
 from optree.tree import Tree
@@ -136,6 +137,14 @@ def _told(runs: pd.DataFrame) -> str:
     return f"{text}, {'; '.join(said)}"
 
 
+def linked(table: Table, runs: pd.DataFrame) -> Table:
+    """A table whose datasets, if it has a column of these, are links to the pages of their trees."""
+    if "dataset" not in table.shown:
+        return table
+    there = table.shown["dataset"].isin(set(runs["dataset"]))
+    return replace(table, linked={**table.linked, "dataset": there.map({True: "../plots/trees/{}.html", False: ""})})
+
+
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
 h1 { font-size: 1.25rem; }
@@ -152,10 +161,12 @@ input { font: inherit; width: 14rem; max-width: 60vw; }
 """
 _FILTER = """
 const cards = [...document.querySelectorAll("article")].map(card => [card, card.textContent.toLowerCase()]);
-cards.forEach(([card]) => {  // what is wider than the page is scrolled to its root
+const toRoots = () => cards.forEach(([card]) => {  // of what is wider than the page
   const frame = card.querySelector("div"), root = card.querySelector("text:last-of-type");
   frame.scrollLeft = root.getAttribute("x") - frame.clientWidth / 2;
 });
+toRoots();
+window.addEventListener("resize", toRoots);
 document.querySelector("input").addEventListener("input", event => {
   const words = event.target.value.toLowerCase().split(/\\s+/);
   cards.forEach(([card, text]) => card.hidden = !words.every(word => text.includes(word)));
