@@ -87,9 +87,7 @@ def page(runs: pd.DataFrame, dataset: str) -> str:
     )
     left_out = int((own["status"].eq(CERTIFIED) & own["number"].isna()).sum())
     if left_out:
-        told += (
-            f" Of {left_out:,} proven runs, on seeds or folds, there was no room for the trees; runs.jsonl has them."
-        )
+        told += f" There is no room for the trees of {left_out:,} further proven runs, the last in this order."
     title = escape(f"{dataset}: optimal trees")
     return "\n".join(
         [
