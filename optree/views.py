@@ -113,18 +113,20 @@ def _text_width(text: str) -> float:
 
 
 @dataclass
-class _Box:
+class Box:
     """A node as it is drawn. Lengths are in inches, x is relative to the parent's."""
 
     text: str
     label: int | None  # class of a leaf
     condition: str  # on the edge from the parent
-    below: list[_Box] = field(default_factory=list)
+    below: list[Box] = field(default_factory=list)
     x: float = 0.0
 
+    def text_width(self) -> float:
+        return max(map(_text_width, self.text.split("\n")))
+
     def width(self) -> float:
-        lines = self.text.split("\n") + self.condition.split("\n")
-        return max(map(_text_width, lines)) + 0.2
+        return max(self.text_width(), *map(_text_width, self.condition.split("\n"))) + 0.2
 
     def place(self) -> list[tuple[float, float]]:
         """Put the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
@@ -145,14 +147,21 @@ class _Box:
         return [(-half, half), *((left - middle, right - middle) for left, right in outline)]
 
 
-def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> _Box:
+def layout(tree: Tree) -> tuple[Box, float, float, int]:
+    """The placed root, the left and right end of the picture relative to it, in inches, and how many levels it has."""
+    root = _boxes(tree, [0])
+    outline = root.place()
+    return root, min(level[0] for level in outline) - 0.1, max(level[1] for level in outline) + 0.1, len(outline)
+
+
+def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> Box:
     """What is drawn for a subtree, or for sibling leaves of one class."""
     node = nodes[0]
     if tree.feature[node] == LEAF:
         colour = int(tree.prediction[node]) if tree.values is None else 0
-        return _Box(_mass(tree, nodes).replace(" (", "\n("), colour, condition)
+        return Box(_mass(tree, nodes).replace(" (", "\n("), colour, condition)
     name = fill(tree.features[tree.feature[node]].name, 24, break_long_words=False)
-    return _Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
+    return Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
 
 
 def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
@@ -213,7 +222,7 @@ def _wrap(text: str) -> str:
     return "\n".join(lines).replace("\xa0", " ")
 
 
-def _draw(ax, box: _Box, x: float, y: float) -> None:
+def _draw(ax, box: Box, x: float, y: float) -> None:
     """A box at (x, y), the edges to its children, and these."""
     for child in box.below:
         top = y - _ROW + _LINE * (1 + child.text.count("\n")) / 2
@@ -224,12 +233,12 @@ def _draw(ax, box: _Box, x: float, y: float) -> None:
         ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
         _draw(ax, child, x + child.x, y - _ROW)
     leaf = box.label is not None
-    face = _tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
+    face = tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
     style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
     ax.text(x, y, box.text, ha="center", va="center", fontsize=_FONT, bbox=style, parse_math=False, zorder=3)
 
 
-def _tint(colour: str) -> tuple[float, ...]:
+def tint(colour: str) -> tuple[float, ...]:
     """A light shade, on which black text is readable."""
     from matplotlib.colors import to_rgb
 
@@ -253,10 +262,8 @@ def plot(tree: Tree, ax=None):
     matplotlib.axes.Axes
         Its data are in inches: the extent of its limits is the size at which no texts meet.
     """
-    root = _boxes(tree, [0])
-    outline = root.place()
-    left, right = min(level[0] for level in outline) - 0.1, max(level[1] for level in outline) + 0.1
-    height = (len(outline) - 1) * _ROW
+    root, left, right, levels = layout(tree)
+    height = (levels - 1) * _ROW
     if ax is None:
         import matplotlib.pyplot as plt
 

@@ -93,6 +93,19 @@ class Page:
             assert time.monotonic() < end, expression
             time.sleep(0.1)
 
+    def ask_frame(self, expression: str):
+        """The value of an expression in the page's only frame, once that has settled: a process of its own."""
+        time.sleep(1)
+        page, self._session = self._session, None
+        try:
+            (frame,) = (one for one in self.send("Target.getTargets")["targetInfos"] if one["type"] == "iframe")
+            self._session = self.send("Target.attachToTarget", targetId=frame["targetId"], flatten=True)["sessionId"]
+            for domain in ("Runtime", "Log", "Network"):
+                self.send(f"{domain}.enable")
+            return self.ask(expression)
+        finally:
+            self._session = page
+
     def ask(self, expression: str):
         """The value of an expression in the page."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

@@ -162,6 +162,8 @@ def test_figures_are_the_same_every_time(draw, runs, tmp_path):
     assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
 
 
-def test_a_record_without_a_tree_is_drawn_as_that(tmp_path):
-    plots.save(plots.tree(record("a", "peer", 1.0, status="error")), tmp_path / "tree.png")
-    assert (tmp_path / "tree.png").stat().st_size > 1000
+def test_an_algorithm_that_proves_nothing_has_a_profile():
+    entries = [record("a", "ours", 1.0), record("a", "peer", 4.0, status="time_limit")]
+    lines = races.profile(frame(entries)).axes[0].lines
+    ends = {tuple(line.get_xydata()[0]) for line in lines if line.get_marker() != "None"}
+    assert ends == {(1, 1), (1, 0)}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from problems import make
-from runs import records, shuffled
+from runs import records, run, shuffled
 
 from optree import solvers, views
-from optree.bench import plots
+from optree.bench import panels, plots
 from optree.bench.frame import frame
 from optree.objective import Objective
 from optree.problem import Feature, Problem
@@ -67,7 +68,7 @@ def test_without_a_sweep_all_cells_are_drawn_and_stopped_searches_are_open():
 
 def test_accuracy_shows_training_and_test():
     figure = DRAWN["accuracy"](records())
-    assert len(figure.axes) == 4
+    assert titles(figure) == [MONKS, ("monks-1", "ordinal")]
     ax = figure.axes[titles(figure).index(MONKS)]
     seeds = frame(records()).query("dataset == 'monks-1' and algorithm == 'cart' and accuracy_test.notna()")
     means = seeds.groupby("lambda")["accuracy_test"].mean()
@@ -102,28 +103,48 @@ def test_the_same_runs_give_the_same_file(name, tmp_path):
     assert (tmp_path / "0.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("datasets", "encodings"), [(1, 1), (2, 3), (12, 3), (5, 2)])
-def test_panels_keep_their_size_however_many_there_are(datasets, encodings):
+@pytest.mark.parametrize(
+    ("datasets", "encodings", "panels_"),
+    [(1, 1, 1), (2, 3, 6), (5, 2, 10), (7, 2, 14), (7, 3, 14), (15, 5, 15), (20, 1, 15)],
+)
+def test_panels_keep_their_size_and_each_dataset_has_one_if_there_is_room(datasets, encodings, panels_):
     one = frame([entry for entry in records() if entry["run"]["encoding"] == "ordinal"]).query("dataset == 'monks-1'")
     cells = itertools.product(range(datasets), range(encodings))
     figure = plots.accuracy(pd.concat([one.assign(dataset=f"d{d}", encoding=f"e{e}") for d, e in cells]))
-    assert len(figure.axes) == datasets * encodings
+    assert len(figure.axes) == panels_ <= panels.MOST
+    assert len({dataset for dataset, _ in titles(figure)}) == min(datasets, panels.MOST)
+    left_out = f"{panels_} of {datasets * encodings} panels" in " ".join(text.get_text() for text in figure.texts)
+    assert left_out == (panels_ < datasets * encodings)
     width, height = figure.get_size_inches()
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()
     assert width / columns >= 2
     assert 1.9 <= height / rows <= 3
-    assert columns <= 4
-    if encodings == 3:
-        assert columns == 3  # a row per dataset
+    assert columns <= 3
 
 
-def test_the_tree_drawn_is_the_largest_that_can_be_read():
-    chosen = plots.representatives(shuffled())
-    assert set(chosen) == {(e["run"]["dataset"], e["run"]["encoding"], e["run"]["algorithm"]) for e in records()}
-    entry = chosen["monks-1", "onehot-drop-first", "branches"]
-    assert (entry["run"]["split"], entry["run"]["regularization"], entry["run"]["max_depth"]) == ("full", "0.01", None)
-    assert chosen["monks-1", "ordinal", "branches"]["size"]["splits"] <= plots.MOST_SPLITS
-    assert chosen["tic-tac-toe", "onehot-drop-first", "branches"]["status"] == "iteration_limit"  # the only one
+def test_panels_in_which_nothing_varies_are_left_out():
+    one = frame([entry for entry in records() if entry["run"]["encoding"] == "ordinal"])
+    swept, alone = one.query("dataset == 'monks-1'"), one.query("dataset == 'tic-tac-toe'")
+    assert titles(plots.accuracy(pd.concat([swept, alone]))) == [("monks-1", "ordinal")]
+    assert titles(plots.accuracy(alone)) == [("tic-tac-toe", "ordinal")]
+
+
+def test_depth_limits_are_points_of_one_line_unless_lambda_varies_too():
+    one = frame(records()).query("encoding == 'onehot-drop-first' and algorithm == 'branches' and split == 'full'")
+    deep = one.query("dataset == 'monks-1' and `lambda` == 0.01")
+    assert legend(plots.accuracy(deep))[:1] == ["branches"]
+    assert legend(plots.accuracy(one.query("dataset == 'monks-1'")))[:2] == [
+        "branches, depth 2",
+        "branches, depth unlimited",
+    ]
+
+
+def test_the_course_of_another_measure_ends_at_its_objective():
+    entry = run("monks-1", "onehot-drop-first", "0.01", algorithm="roc", measure="f1")
+    objective, bound = plots.anytime([entry]).axes[0].lines[:2]
+    assert objective.get_ydata()[-1] == pytest.approx(entry["objective"])
+    assert bound.get_ydata()[-1] == pytest.approx(entry["objective_bound"])
+    assert 0 <= min(objective.get_ydata()) <= max(bound.get_ydata()) <= 1
 
 
 def boxes(figure: Figure) -> list:
@@ -133,9 +154,17 @@ def boxes(figure: Figure) -> list:
     return [text.get_window_extent() for text in texts]
 
 
-@pytest.mark.parametrize("cell", [("tic-tac-toe", "ordinal", "branches"), (*MONKS, "branches"), (*MONKS, "cart")])
-def test_no_two_texts_of_a_tree_meet(cell):
-    figure = plots.tree(plots.representatives(records())[cell])
+def grown() -> list[Tree]:
+    """The different trees of the records."""
+    texts = dict.fromkeys(json.dumps(entry["tree"]) for entry in records())
+    return [Tree.from_dict(json.loads(text)) for text in texts]
+
+
+@pytest.mark.parametrize("tree", grown(), ids=lambda tree: f"{tree.n_splits} splits, {tree.n_leaves} leaves")
+def test_no_two_texts_of_a_tree_meet(tree):
+    left, right = views.layout(tree)[1:3]
+    figure = Figure(figsize=(right - left, tree.depth + 0.7))
+    views.plot(tree, figure.add_axes((0, 0, 1, 1)))
     drawn, page = boxes(figure), figure.bbox
     assert not [(a, b) for a, b in itertools.combinations(drawn, 2) if a.overlaps(b)]
     assert all(page.containsx(x) and page.containsy(y) for box in drawn for x, y in (box.min, box.max))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 import sys
@@ -70,7 +71,8 @@ def test_every_figure_and_table_can_be_seen(report):
       for (const [path, result] of Object.entries(results)) {
         if (result.mime_type === "text/html") {
           const text = await (await fetch(result.data_uri)).text();
-          found[path] = new DOMParser().parseFromString(text, "text/html").querySelectorAll("tbody tr").length;
+          const page = new DOMParser().parseFromString(text, "text/html");
+          found[path] = page.querySelectorAll("tbody tr, article svg text").length;
         } else {
           const image = new Image();
           image.src = result.data_uri;
@@ -87,7 +89,7 @@ def test_every_figure_and_table_can_be_seen(report):
             "summary.html",
             "statistics.html",
             "anytime.svg",
-            "cart.svg",
+            "iris.html",
         }
         assert min(seen.values()) > 0, seen
         assert opened.requests == [report.resolve().as_uri()]
@@ -95,16 +97,60 @@ def test_every_figure_and_table_can_be_seen(report):
 
 
 @in_a_browser
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_tree_is_one_click_from_its_row_of_the_table(report, width):
+    proven = "[...document.querySelectorAll('tbody tr')].find(row => row.textContent.includes('optimal'))"
+    with page(width, 900) as opened:
+        opened.open(report)
+        opened.wait("document.querySelector('.prose h1') && 1")
+        table = "results/test/tables/summary.html"
+        opened.ask(f"app.setView({{content: 'html', contentPath: results['{table}'].data_uri, resultPath: '{table}'}})")
+        opened.wait("document.querySelector('iframe') && 1")
+        link = opened.ask_frame(f"{proven}.querySelector('a').getAttribute('href')")
+        dataset = opened.ask_frame(f"{proven}.cells[0].textContent")
+        assert re.fullmatch(rf"\.\./plots/trees/{dataset}\.html#\d+", link)
+        opened.ask_frame(f"{proven}.querySelector('a').click()")
+        opened.wait("app.state.resultPath.includes('trees')")
+        assert opened.ask("app.state.resultPath") == f"results/test/plots/trees/{dataset}.html"
+        number = link.partition("#")[2]
+        seen = f"document.getElementById('{number}').getBoundingClientRect().top"
+        assert opened.ask_frame("location.hash") == f"#{number}"
+        assert -1 < opened.ask_frame(seen) < 900
+        assert opened.ask_frame(f"document.getElementById('{number}').querySelectorAll('svg text').length") > 0
+        assert opened.ask_frame("document.documentElement.scrollWidth") <= width
+        opened.ask_frame("document.querySelector('p a').click()")
+        opened.wait(f"app.state.resultPath === '{table}'")
+        assert opened.errors == []
+        assert opened.requests == [report.resolve().as_uri()]
+
+
+@in_a_browser
+def test_a_page_longer_than_an_address_opens(finished, report, tmp_path):
+    """More than Chromium takes as the address of a frame."""
+    text, path = report.read_text(), "results/test/plots/trees/iris.html"
+    large = "<!DOCTYPE html><p>" + "long " * 600_000 + "</p><p id=end>the end</p>"
+    encoded = base64.b64encode(large.encode()).decode()
+    longer = re.sub(rf'({path}": .*?"data_uri": "data:text/html;[^,]*,)[^"]*', rf"\g<1>{encoded}", text, count=1)
+    (tmp_path / "large.html").write_text(longer)
+    with page() as opened:
+        opened.open(tmp_path / "large.html")
+        opened.wait("document.querySelector('.prose h1') && 1")
+        opened.ask(f"app.setView({{content: 'html', contentPath: results['{path}'].data_uri, resultPath: '{path}'}})")
+        opened.wait("document.querySelector('iframe') && 1")
+        assert opened.ask_frame("document.getElementById('end').textContent") == "the end"
+
+
+@in_a_browser
 def test_tables_are_sorted_by_a_click(finished):
-    column = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[6].textContent)"
+    column = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[7].textContent)"
     with page() as opened:
         opened.open(finished.path / "results" / "test" / "tables" / "summary.html")
         before = opened.ask(column)
-        opened.ask("document.querySelectorAll('th')[6].click()")
+        opened.ask("document.querySelectorAll('th')[7].click()")
         up = opened.ask(column)
-        opened.ask("document.querySelectorAll('th')[6].click()")
+        opened.ask("document.querySelectorAll('th')[7].click()")
         down = opened.ask(column)
-        assert opened.ask("document.querySelectorAll('th')[6].textContent") == "objective"
+        assert opened.ask("document.querySelectorAll('th')[7].textContent") == "objective"
         assert opened.errors == []
     assert up == sorted(before, key=float) != before
     assert down == up[::-1] or sorted(down) == sorted(up)

@@ -62,6 +62,9 @@ def test_wins_ties_and_losses(runs):
     assert [duel[f"objective_{what}"] for what in ("wins", "ties", "losses")] == [0, 3, 0]
     assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [3, 0, 1]
     assert duel["ratio"] == pytest.approx((4 * 16 / 4) ** (-1 / 3))
+    assert duel["memory_ratio"] == pytest.approx((4 * 1 * 2) ** (-1 / 3))
+    assert (duel["iterations"], duel["iterations_other"]) == (100, 100)
+    assert duels.duels(runs).shown["median iterations, one / other"].tolist() == ["100 / 100"]
     assert duel["p"] == pytest.approx(stats.wilcoxon(np.log([1 / 4, 1 / 16, 4, 0.2 / 60])).pvalue)
 
 

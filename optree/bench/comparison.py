@@ -8,7 +8,7 @@ import pandas as pd
 from optree.bench import splits
 from optree.bench.formats import Table
 from optree.bench.frame import CONSTRAINTS
-from optree.bench.tables import provenance
+from optree.bench.tables import number, provenance
 
 # What the runs that are compared have in common.
 PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
@@ -65,6 +65,18 @@ def geometric_mean(ratios: pd.Series) -> float:
     return float(np.exp(np.log(ratios.astype(float)).mean())) if len(ratios) else float("nan")
 
 
+def spent(both: pd.DataFrame) -> dict:
+    """What else than seconds the problems of :func:`both_certify` took.
+
+    ``memory_ratio`` is a geometric mean; of the iterations, which each algorithm counts in its own units, the medians.
+    """
+    return {
+        "memory_ratio": geometric_mean((both["peak_rss_mib"] / both["peak_rss_mib_reference"]).dropna()),
+        "iterations": both["iterations"].astype(float).median(),
+        "iterations_reference": both["iterations_reference"].astype(float).median(),
+    }
+
+
 def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
     """A 95 % bootstrap interval of the geometric mean, over clusters: problems of one dataset are not independent.
 
@@ -116,7 +128,7 @@ def _versus(runs: pd.DataFrame, reference: str, other: str) -> dict:
         "worst_problem": "" if worst is None else name_of(both.loc[worst]),
         "calls_ratio": geometric_mean((both["call_seconds"] / both["call_seconds_reference"]).dropna()),
         "slower": int((both["search_seconds_reference"] - both["search_seconds"] > SLOWER_SECONDS).sum()),
-        "memory_ratio": geometric_mean((both["peak_rss_mib"] / both["peak_rss_mib_reference"]).dropna()),
+        **spent(both),
         "wrong_certificates": int(own["status"].eq("wrong_certificate").sum()),
         "memory_limit": int(own["status"].eq("memory_limit").sum()),
         "failed": int(own["status"].isin(("error", "killed")).sum()),
@@ -157,6 +169,8 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
             "worst ratio": data["worst_ratio"].map(times),
             "worst problem": data["worst_problem"],
             "calls, ratio": data["calls_ratio"].map(times),
+            "median iterations": data["iterations"].map(number(0)),
+            f"of {reference}": data["iterations_reference"].map(number(0)),
             "MiB, ratio": data["memory_ratio"].map(times),
             **{title: data[name].astype(str) for name, title in rest.items()},
         }
@@ -192,7 +206,8 @@ def versus(runs: pd.DataFrame, reference: str) -> Table:
         f"more than {1000 * SLOWER_SECONDS:.0f} ms.",
         "calls, ratio = the same mean for whole calls, with the preparation of the data, which a solver's own clock "
         "leaves out (pystreed has none: its seconds are those of the call).",
-        "MiB, ratio = the same mean for peak memory of the whole process, interpreter and libraries included.",
+        "median iterations = over the same problems, of the algorithm and of the reference, each in its own units; "
+        "MiB, ratio = as seconds, ratio, for peak memory of the whole process, interpreter and libraries included.",
         *reasons(runs),
         *provenance(runs),
     )

@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from optree.bench.comparison import CERTIFIED, PROBLEM, both_certify, geometric_mean, interval, pairs, times
+from optree.bench.comparison import CERTIFIED, PROBLEM, both_certify, geometric_mean, interval, pairs, spent, times
 from optree.bench.formats import Table
 from optree.bench.statistics import scored
-from optree.bench.tables import provenance
+from optree.bench.tables import number, provenance
 
 CLEARLY = (0.1, 0.01)  # a difference in seconds that is not noise: share of the slower one, and seconds
 
@@ -79,13 +79,14 @@ def _duel(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
         "ratio": geometric_mean(ratio),
         "low": low,
         "high": high,
+        **spent(both),
         "datasets": len(scores),
         "p": wilcoxon(np.log(scores[one]), np.log(scores[other])),
     }
 
 
 def duels(runs: pd.DataFrame) -> Table:
-    """A row per pair of algorithms: wins, ties and losses by objective and by time, the ratio of seconds, and a test.
+    """A row per pair of algorithms: who is better, what each takes, and a test.
 
     Parameters
     ----------
@@ -110,6 +111,8 @@ def duels(runs: pd.DataFrame) -> Table:
                 + (f" [{times(row['low'])}, {times(row['high'])}]" if row["low"] == row["low"] else "")
                 for row in rows
             ],
+            "median iterations, one / other": [_iterations(row) for row in rows],
+            "MiB, one / other": data["memory_ratio"].map(times),
             "datasets": data["datasets"].astype(str),
             "p (Wilcoxon, Holm)": data["p_holm"].map(lambda p: "" if pd.isna(p) else f"{p:.3g}"),
         }
@@ -117,10 +120,20 @@ def duels(runs: pd.DataFrame) -> Table:
     for name in ("objective", "speed"):
         for place, what in enumerate(("wins", "ties", "losses")):
             data[f"{name}_{what}"] = [row[name][place] for row in rows]
-    return Table("Every algorithm against every other", data.drop(columns=["objective", "speed"]), shown, _notes(runs))
+    data = data.drop(columns=["objective", "speed"]).rename(columns={"iterations_reference": "iterations_other"})
+    return Table("Every algorithm against every other", data, shown, _notes(runs))
 
 
-_DUEL = ["one", "other", "problems", "objective", "speed", "ratio", "low", "high", "datasets", "p"]
+_DUEL = [
+    *("one", "other", "problems", "objective", "speed", "ratio", "low", "high"),
+    *("memory_ratio", "iterations", "iterations_reference", "datasets", "p"),
+]
+
+
+def _iterations(row: dict) -> str:
+    """Both medians, if there are problems that both prove."""
+    counts = [number(0)(row[name]) for name in ("iterations", "iterations_reference")]
+    return " / ".join(counts) if any(counts) else ""
 
 
 def _three(outcome: tuple[int, int, int]) -> str:
@@ -133,7 +146,9 @@ def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
         "time: who proves the optimum sooner (or alone), of the problems that either proves; nearer than "
         f"{CLEARLY[0]:.0%} or {1000 * CLEARLY[1]:.0f} ms is a tie. Empty where one of them proves nothing.",
         "seconds, one / other = geometric mean over the problems that both prove, with a 95 % bootstrap interval over "
-        "datasets where there are two or more.",
+        "datasets where there are two or more. MiB, one / other = the same mean for peak memory of the whole process. "
+        "Iterations are medians over these problems, each in its algorithm's own units: what one is stands below, and "
+        "their ratio means nothing where the units differ.",
         "p = Wilcoxon's signed ranks of the datasets' geometric mean seconds (PAR2 where a search did not end), "
         "corrected by Holm for the number of rows; empty if fewer than two datasets differ. Few datasets cannot be "
         "significant: with five, the least p is 0.0625.",

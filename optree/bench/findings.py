@@ -10,7 +10,7 @@ from optree.bench import certificates
 from optree.bench.comparison import CERTIFIED, reasons, times
 from optree.bench.duels import duels
 from optree.bench.papers.claims import FAIL, tally
-from optree.bench.tables import STATUS, provenance
+from optree.bench.tables import STATUS, number, provenance
 
 _MOST = 8  # of pairs of algorithms, or of failed claims, that a first page has room for
 
@@ -35,7 +35,7 @@ def findings(runs: pd.DataFrame, record: str, command: str, paper: str = "", cla
         _section("What was asked", _asked(runs, paper)),
         _section("What was found", _found(runs)),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
-        _section("Where, and with what", [_escape(note) for note in provenance(runs)[2:]]),
+        _section("Where, and with what", [_escape(note) for note in provenance(runs)[1:]]),
         _section("How to do it again", _again(record, command)),
     ]
     return "\n".join(parts)
@@ -93,16 +93,19 @@ def _apart(runs: pd.DataFrame) -> list[dict]:
 def _faster(row: dict) -> str:
     """Who is faster, by how much, on what."""
     ratio, ends = row["ratio"], (row["low"], row["high"])
-    names = row["one"], row["other"]
+    names, iterations = (row["one"], row["other"]), (row["iterations"], row["iterations_other"])
     if ratio > 1:
-        names, value = names[::-1], ratio
+        names, value, iterations = names[::-1], ratio, iterations[::-1]
     else:
         value, ends = 1 / ratio, (1 / ends[1], 1 / ends[0])
     interval = "" if pd.isna(ends[0]) else f" [{times(ends[0])}, {times(ends[1])}]"
     first, second = map(_escape, names)
+    memory = times(row["memory_ratio"] if ratio <= 1 else 1 / row["memory_ratio"]) or "unknown"
+    counts = " and ".join(number(0)(count) or "unknown" for count in iterations)
     return (
-        f"**{first}** takes {times(value)}{interval} times less time than {second} (geometric mean over the problems "
-        f"that both prove, {row['datasets']} datasets)."
+        f"**{first}** takes {times(value)}{interval} times less time than {second}, and {memory} times its memory "
+        f"(geometric means over the problems that both prove, {row['datasets']} datasets; median iterations {counts}, "
+        "each in its own units)."
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -31,6 +33,8 @@ class Table:
         What it comes to, in a line above the table.
     claims : pandas.DataFrame, optional
         The claims of a paper that it judges, as :mod:`optree.bench.papers.claims` makes them. Not written here.
+    linked : mapping of str to pandas.Series of str
+        Columns of ``shown`` whose words are links in HTML: where to, for each row, with ``{}`` in place of the word.
     """
 
     title: str
@@ -39,6 +43,12 @@ class Table:
     notes: tuple[str, ...]
     result: str = ""
     claims: pd.DataFrame | None = None
+    linked: Mapping[str, pd.Series] = field(default_factory=dict)
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """How many of what: ``1 leaf``, ``2 leaves``."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 _NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")
@@ -75,6 +85,16 @@ def _latex(table: Table) -> str:
 
 # Letters as large as elsewhere: what is wider than a telephone is scrolled.
 _PHONE = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
+HEAD = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_PHONE}'
+# Pages lie in frames of the report, where an address beside them means nothing: the report is asked to open it.
+LINKS = """
+document.addEventListener("click", event => {
+  const to = event.target.closest("a[href]")?.getAttribute("href");
+  if (to === undefined || to.startsWith("#") || window.parent === window) return;
+  event.preventDefault();
+  window.parent.postMessage({open: to}, "*");
+});
+"""
 _STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
 h1 { font-size: 1.25rem; }
@@ -113,30 +133,42 @@ document.querySelectorAll("th").forEach((head, column) => head.addEventListener(
 """
 
 
-def _cell(text: str) -> str:
-    """A cell's text; results of claims stand out."""
+def _cell(text: str, address: str = "") -> str:
+    """A cell's text; results of claims stand out, and each word is a link if there is an address."""
+    if address:
+        words = ((quote(address.format(word), safe="/#."), escape(word)) for word in text.split())
+        return " ".join(f'<a href="{to}">{word}</a>' for to, word in words)
     kind = text.removeprefix("known ")
     return f'<b class="{kind}">{escape(text)}</b>' if kind in _RESULTS else escape(text)
 
 
-def _html(table: Table) -> str:
-    """One page that needs nothing else; a click on a column's head sorts by it."""
+def _rows(table: Table) -> list[str]:
+    """Head and rows, with the kinds of their columns."""
     short = [table.shown[name].str.len().max() < 40 for name in table.shown]
     kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
     css = [f' class="{kind}"' if kind else "" for kind in kinds]
-    head, *rows = [
-        "<tr>" + "".join(f"<{tag}{c}>{_cell(text)}</{tag}>" for c, text in zip(css, line, strict=True)) + "</tr>"
-        for tag, line in zip(["th"] + ["td"] * len(table.shown), _lines(table.shown), strict=True)
+    addresses = [table.linked[name] if name in table.linked else [""] * len(table.shown) for name in table.shown]
+    head, *rows = _lines(table.shown)
+    cells = [
+        [f"<td{c}>{_cell(text, to)}</td>" for c, text, to in zip(css, line, to_, strict=True)]
+        for line, to_ in zip(rows, zip(*addresses, strict=True), strict=True)
     ]
+    cells.insert(0, [f"<th{c}>{escape(name)}</th>" for c, name in zip(css, head, strict=True)])
+    return [f"<tr>{''.join(line)}</tr>" for line in cells]
+
+
+def _html(table: Table) -> str:
+    """One page that needs nothing else; a click on a column's head sorts by it."""
+    head, *rows = _rows(table)
     title = escape(table.title)
     return "\n".join(
         [
-            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_PHONE}<title>{title}</title>',
+            f"{HEAD}<title>{title}</title>",
             f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<p>{escape(table.result)}</p>\n<table><thead>{head}</thead><tbody>",
             *rows,
             "</tbody></table>\n<ul>",
             *(f"<li>{escape(note)}</li>" for note in table.notes),
-            f"</ul><script>{_SORT}</script></body></html>\n",
+            f"</ul><script>{_SORT}{LINKS}</script></body></html>\n",
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Snakemake's report, as ours: one rule in place of one for each job, a stylesheet, a title.
+"""Snakemake's report, as ours: one rule in place of one for each job, a stylesheet, a title, links between items.
 
 Snakemake has no setting for any of this, so :func:`dress` stands before its writer; tests/test_report.py opens what
 comes of it in a browser.
@@ -23,12 +23,13 @@ def folded(name: str) -> str:
     return _NUMBERED.sub(r"\1", name)
 
 
-def dress(stylesheet: Path, title: str) -> None:
-    """Have Snakemake's next report folded, styled and named.
+def dress(folder: Path, title: str) -> None:
+    """Have Snakemake's next report folded, styled and named, and its items linked to each other.
 
     Parameters
     ----------
-    stylesheet : Path
+    folder : Path
+        Where ``style.css`` and ``links.js`` are.
     title : str
         Of the page.
     """
@@ -42,13 +43,14 @@ def dress(stylesheet: Path, title: str) -> None:
         for job in self.jobs:
             job.rule = folded(job.rule)
         self.rules = {folded(name): rule for name, rule in self.rules.items()}
-        self.custom_stylesheet = stylesheet.read_text()
+        self.custom_stylesheet = (folder / "style.css").read_text()
         render(self)
         path = Path(self.settings.path)
         if path.suffix == ".html":
             page = path.read_text(encoding="utf-8")
-            path.write_text(
-                page.replace("<title>Snakemake Report</title>", f"<title>{title}</title>"), encoding="utf-8"
-            )
+            page = page.replace("<title>Snakemake Report</title>", f"<title>{title}</title>", 1)
+            head, end = page.rsplit("</body>", 1)
+            links = (folder / "links.js").read_text()
+            path.write_text(f"{head}<script>\n{links}</script>\n</body>{end}", encoding="utf-8")
 
     Reporter.render = dressed

@@ -6,10 +6,13 @@ stopped it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from math import ceil, floor, log10
+from textwrap import wrap
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -30,6 +33,10 @@ STYLE = {
     "lines.markersize": 4.5,
     "svg.hashsalt": "optree",  # without it, an SVG has random names in it
 }
+
+
+_LETTERS, _NOTE = 17, 0.13  # of a note: how many to the inch, and inches from line to line
+MOST = 15  # panels of a figure that can be read when it is printed on a page
 
 
 def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -62,18 +69,47 @@ def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
     return [*named(looks), *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
 
 
-def _page(rows: int, columns: int, legend_lines: int, large: bool) -> Figure:
-    """An empty figure with room for the panels, their titles and the legend.
+def choose(weights: pd.Series) -> tuple[list[tuple], str]:
+    """The panels of a figure, at most :data:`MOST`, and a note on those that are left out.
+
+    As many of each dataset as there is room for, those of the greatest weight first: at least one of each, unless
+    there are too many datasets; then those of the greatest weight.
+
+    Parameters
+    ----------
+    weights : pandas.Series
+        By dataset and encoding: how much there is to see.
+    """
+    order = weights.sort_values(ascending=False, kind="stable")
+    place = order.groupby(level=0).cumcount()
+    rounds = [order[place < most] for most in range(1, 1 + int(place.max() if len(place) else 0) + 1)]
+    fits = [kept for kept in rounds if len(kept) <= MOST]
+    kept = fits[-1] if fits else rounds[0][:MOST]
+    note = f"{len(kept)} of {len(weights)} panels, those with most in them; the summary has all runs."
+    return sorted(kept.index), note if len(kept) < len(weights) else ""
+
+
+def _page(rows: int, columns: int, legend_lines: int, note: str, large: bool) -> tuple[Figure, float]:
+    """An empty figure with room for the panels, their titles, the legend and a note, and the height of that.
 
     Margins are fixed: matplotlib's automatic layouts take most of a minute for 36 panels.
     """
-    panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 1.95, 1.25])  # inches: width, height
-    gap = np.array([0.5, 0.72])
-    before, after = np.array([0.75, 0.6]), np.array([0.2, 0.5 + 0.17 * legend_lines])
+    panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 2.2, 1.4])  # inches: width, height
+    gap = np.array([0.62, 0.72])
+    before, after = np.array([0.85, 0.6]), np.array([0.2, 0.5 + 0.17 * legend_lines])
+    width = (before + columns * (panel + gap) - gap + after)[0]
+    lines = wrap(note, int(_LETTERS * width))
+    before[1] += _NOTE * len(lines)
     size = before + np.array([columns, rows]) * (panel + gap) - gap + after
     figure = Figure(figsize=tuple(size))
     figure.subplots_adjust(*(before / size), *(1 - after / size), *(gap / panel))
-    return figure
+    figure.text(0.1 / size[0], 0.06 / size[1], "\n".join(lines), va="bottom", color="0.3", fontsize=7)
+    return figure, _NOTE * len(lines)
+
+
+def _natural(cell: tuple) -> list:
+    """A key that puts ``cuts-5`` before ``cuts-10``."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", "\n".join(cell))]
 
 
 def grid(
@@ -84,13 +120,18 @@ def grid(
     legend: list,
     share: bool = False,
     large: bool = False,
+    note: str = "",
 ) -> Figure:
-    """A figure with a panel per cell, three or four to a row, ``large`` ones square; ``draw(ax, cell)`` fills one."""
-    cells = sorted(set(cells))
-    encodings = max((sum(other[0] == cell[0] for other in cells) for cell in cells), default=0)
-    columns = min(max(len(cells), 1), 3 if encodings == 3 else 4)
-    rows, legend_columns = max(1, ceil(len(cells) / columns)), max(2, columns)
-    figure = _page(rows, columns, ceil(len(legend) / legend_columns), large)
+    """A figure with a panel per cell, three to a row, ``large`` ones square; ``draw(ax, cell)`` fills one.
+
+    ``note`` stands below them.
+    """
+    cells = sorted(set(cells), key=_natural)
+    if not cells:
+        return empty(f"{y}: no such runs")
+    columns = 2 if len(cells) == 4 else min(len(cells), 3)
+    rows, legend_columns = ceil(len(cells) / columns), max(2, columns)
+    figure, below = _page(rows, columns, ceil(len(legend) / legend_columns), note, large)
     first = None
     for number, cell in enumerate(cells, 1):
         ax = figure.add_subplot(rows, columns, number, sharex=first, sharey=first)
@@ -98,7 +139,7 @@ def grid(
         title(ax, cell)
         draw(ax, cell)
     width, height = figure.get_size_inches()
-    figure.supxlabel(x if cells else "no such runs", y=0.12 / height, va="bottom", fontsize=9)
+    figure.supxlabel(x, y=(0.12 + below) / height, va="bottom", fontsize=9)
     figure.supylabel(y, x=0.1 / width, ha="left", fontsize=9)
     figure.legend(handles=legend, loc="upper left", ncols=legend_columns, borderaxespad=0.3)
     return figure

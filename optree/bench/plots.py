@@ -14,15 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree import views
-from optree.bench import panels, splits
+from optree.bench import panels
 from optree.bench.splits import FULL
-from optree.bench.tables import summarise
+from optree.bench.tables import one_iteration, summarise
 from optree.files import write_whole
-from optree.tree import Tree
 
 QUANTITIES = {"search_seconds": "seconds of search", "iterations": "iterations"}
-MOST_SPLITS = 20  # of a tree that is still readable
+MOST_SHADES = 3  # one upon the other that can be told apart
 LEAST_ITERATIONS = 1000  # of a search that is worth watching
 
 _ENDED = ("optimal", "heuristic")
@@ -37,13 +35,18 @@ def save(figure: Figure, path: str | Path) -> None:
     write_whole(path, file.getvalue())
 
 
-def _names(table: pd.DataFrame) -> pd.Series:
-    """What a line is called: its algorithm, with penalty and depth limit where there are several."""
-    names = table["algorithm"]
-    if table["penalty"].nunique() > 1:
-        names = names + ", per " + table["penalty"]
-    if table["max_depth"].nunique(dropna=False) > 1:
-        names = names + ", depth " + table["max_depth"].astype("string").fillna("unlimited")
+def _names(table: pd.DataFrame, along_depths: bool = False) -> pd.Series:
+    """What a line is called: its algorithm, with penalty, measure and depth limit where a panel has several of these.
+
+    ``along_depths`` makes one line of an algorithm's depth limits if that is all that it varies.
+    """
+    names, cells = table["algorithm"], [*_CELL, "algorithm"]
+    for key, prefix in {"penalty": "per ", "measure": "", "max_depth": "depth "}.items():
+        several = table.groupby(cells)[key].transform("nunique", dropna=False) > 1
+        if along_depths and key == "max_depth":
+            several &= table.groupby([*cells, key], dropna=False)["lambda"].transform("nunique") > 1
+        several = several.groupby(table["algorithm"]).transform("any")
+        names = names.where(~several, names + ", " + prefix + table[key].astype("string").fillna("unlimited"))
     return names
 
 
@@ -54,10 +57,6 @@ def _of(table: pd.DataFrame, cell: tuple) -> pd.DataFrame:
 def _lines(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """The lines of a panel, the first name last: it comes to lie on top."""
     return list(table.groupby("name"))[::-1]
-
-
-def _cells(table: pd.DataFrame) -> Iterable[tuple]:
-    return table[_CELL].itertuples(index=False, name=None)
 
 
 def _all_rows_or_seeds(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,8 +72,8 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     Parameters
     ----------
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`. Drawn are cells with several lambdas, if there are any. Zeros have no
-        place on logarithmic axes.
+        From :func:`optree.bench.frame.frame`. Drawn are cells with several lambdas, if there are any, as
+        :func:`optree.bench.panels.choose` has it. Zeros have no place on logarithmic axes.
     quantity : str
         A key of :data:`QUANTITIES`.
     """
@@ -84,6 +83,7 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     table = table[swept] if swept.any() else table
     table = table.assign(name=_names(table))
     looks = panels.looks(table["name"])
+    cells, note = panels.choose(table.groupby(_CELL).size())
 
     def draw(ax: Axes, cell: tuple) -> None:
         for name, line in _lines(_of(table, cell).sort_values("lambda")):
@@ -94,15 +94,19 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
         ax.xaxis.set_inverted(True)
 
     legend = panels.legend(looks)
-    return panels.grid(_cells(table), draw, "lambda (smaller to the right)", QUANTITIES[quantity], legend, share=True)
+    if quantity == "iterations":
+        note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
+    x, y = "lambda (smaller to the right)", QUANTITIES[quantity]
+    return panels.grid(cells, draw, x, y, legend, share=True, note=note)
 
 
 @rc_context(panels.STYLE)
 def accuracy(runs: pd.DataFrame) -> Figure:
-    """Accuracy against leaves: a point per lambda and algorithm, a panel per dataset and encoding.
+    """Accuracy against leaves: a point per lambda (or depth limit) and algorithm, a panel per dataset and encoding.
 
-    Solid lines are training accuracy, of the runs on all rows if there are any; dashed ones, with a bar of one standard
-    deviation up and down, are test accuracy over the seeds.
+    Runs that minimise errors are drawn, if there are any, in the panels of :func:`optree.bench.panels.choose` in which
+    a line has several points, if there are any. Solid lines are training accuracy, of the runs on all rows if there are
+    any; dashed ones, with a bar of one standard deviation up and down, are test accuracy over the seeds.
 
     Parameters
     ----------
@@ -110,7 +114,13 @@ def accuracy(runs: pd.DataFrame) -> Figure:
         From :func:`optree.bench.frame.frame`.
     """
     table = summarise(runs[runs["objective"].notna()]).sort_values(["leaves", "lambda"])
-    table = table.assign(name=_names(table))
+    plain = table["measure"].eq("accuracy")
+    table = table[plain] if plain.any() else table
+    table = table.assign(name=_names(table, along_depths=True))
+    sizes = table.groupby([*_CELL, "name"])["leaves"].transform("nunique")
+    varied = table[sizes > 1] if (sizes > 1).any() else table
+    cells, note = panels.choose(varied.groupby(_CELL).size())
+    table = table[pd.MultiIndex.from_frame(table[_CELL]).isin(cells)]
     looks = panels.looks(table["name"])
     train, test = _all_rows_or_seeds(table), table[table["accuracy_test"].notna()]
 
@@ -123,9 +133,10 @@ def accuracy(runs: pd.DataFrame) -> Figure:
             style = {"color": looks[name][0], "marker": looks[name][1], "ms": 2.5, "ls": "--"}
             ax.errorbar(line["leaves"], line["accuracy_test"], **bars, **style)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+        ax.yaxis.set_major_locator(MaxNLocator(4))
 
     kinds = [panels.grey("training"), panels.grey("test, ± standard deviation", ls="--")] if len(test) else []
-    return panels.grid(_cells(table), draw, "leaves", "accuracy", panels.legend(looks, *kinds))
+    return panels.grid(cells, draw, "leaves", "accuracy", panels.legend(looks, *kinds), note=note)
 
 
 def _pick(records: list[dict], *wishes: Callable[[dict], bool]) -> dict:
@@ -163,18 +174,24 @@ def anytime(records: Iterable[dict]) -> Figure:
     watched = (record for record in records if record["exact"] and record["claim"] is None and record["trace"])
     chosen = [_pick(group) for group in _by_cell(watched).values()]
     chosen = [record for record in chosen if record["counters"]["iterations"] >= LEAST_ITERATIONS] or chosen
+    longest = pd.DataFrame(
+        [(*_cell_of(record), record["seconds"]["search"]) for record in chosen], columns=[*_CELL, "s"]
+    )
+    cells, note = panels.choose(longest.groupby(_CELL)["s"].max())
+    chosen = [record for record in chosen if _cell_of(record) in cells]
     looks = panels.looks(record["run"]["algorithm"] for record in chosen)
 
     def draw(ax: Axes, cell: tuple) -> None:
         here = [record for record in chosen if _cell_of(record) == cell]
         for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
-            _course(ax, record, looks[record["run"]["algorithm"]])
+            _course(ax, record, looks[record["run"]["algorithm"]], shade=0.12 if len(here) <= MOST_SHADES else 0)
         lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
-        panels.title(ax, cell, f", lambda {', '.join(lambdas)}")
+        measures = sorted({record["run"]["measure"] for record in here} - {"accuracy"})
+        panels.title(ax, cell, ", ".join(["", *measures, f"lambda {', '.join(lambdas)}"]))
         panels.log_axis(ax.xaxis, [second for record in here for second in _course_seconds(record)])
 
     legend = panels.legend(looks, panels.grey("incumbent"), panels.grey("upper bound", ls="--"))
-    return panels.grid(map(_cell_of, chosen), draw, "seconds of search", "objective", legend)
+    return panels.grid(cells, draw, "seconds of search", "objective", legend, note=note)
 
 
 def _cell_of(record: dict) -> tuple[str, str]:
@@ -186,52 +203,15 @@ def _course_seconds(record: dict) -> np.ndarray:
     return np.maximum([*(point[0] for point in record["trace"]), record["seconds"]["search"]], 1e-4)
 
 
-def _course(ax: Axes, record: dict, look: tuple[str, str]) -> None:
-    """One search: its incumbent and bound as steps, to its end."""
+def _course(ax: Axes, record: dict, look: tuple[str, str], shade: float) -> None:
+    """One search: its incumbent and bound as steps, to its end, and a shade between them."""
     seconds = _course_seconds(record)
     _, cost, bound = np.array([*record["trace"], record["trace"][-1]], float).T
     everything = record["cost"]["error_unit"] * record["train"]["rows"]
+    if record["cost"]["value"]:  # other measures than accuracy have units of their own
+        everything = record["cost"]["value"] / (1 - record["objective"])
     objective, most = 1 - cost / everything, 1 - bound / everything
     ax.step(seconds, objective, where="post", color=look[0])
     ax.step(seconds, most, where="post", color=look[0], ls="--")
-    ax.fill_between(seconds, objective, most, step="post", color=look[0], alpha=0.12, lw=0)
+    ax.fill_between(seconds, objective, most, step="post", color=look[0], alpha=shade, lw=0)
     panels.mark(ax, seconds[-1:], objective[-1:], look, np.array([record["status"] in _ENDED]))
-
-
-def representatives(records: Iterable[dict]) -> dict[tuple[str, str, str], dict]:
-    """The record whose tree is drawn, for each dataset, encoding and algorithm.
-
-    It is the one with the smallest lambda among those that are, as far as possible, trained on all rows, small enough
-    to be read (:data:`MOST_SPLITS`), and not stopped by a limit.
-    """
-    wishes = (
-        lambda record: record["tree"] is not None,
-        lambda record: record["tree"] is None or record["size"]["splits"] <= MOST_SPLITS,
-        lambda record: record["status"] in _ENDED,
-    )
-    return {cell: _pick(group, *wishes) for cell, group in _by_cell(records).items()}
-
-
-@rc_context(panels.STYLE)
-def tree(record: dict) -> Figure:
-    """The tree of a record, under what it is and what it is worth."""
-    run, size = record["run"], record["size"]
-    depth = "" if run["max_depth"] is None else f", depth at most {run['max_depth']}"
-    split = f", {name}" if (name := splits.name(run["split"])) else ""
-    title = f"{run['dataset']}, {run['encoding']}: {run['algorithm']}, lambda {run['regularization']}{depth}{split}\n"
-    figure = Figure()
-    if record["tree"] is None:
-        figure.set_size_inches(6.2, 1)
-        figure.text(0.02, 0.9, f"{title}no tree ({record['status']}): {record['reason']}", va="top", fontsize=8.5)
-        return figure
-    title += (
-        f"objective {record['objective']:.5f} ({record['status']}), accuracy {record['train']['accuracy']:.4f}, "
-        f"splits {size['splits']}, leaves {size['leaves']}, depth {size['depth']}"
-    )
-    ax = views.plot(Tree.from_dict(record["tree"]), figure.add_axes((0, 0, 1, 1)))
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    width, height = max(right - left, 6.2), top - bottom + 0.5
-    ax.set(xlim=((left + right - width) / 2, (left + right + width) / 2), ylim=(bottom, bottom + height))
-    figure.set_size_inches(width, height)
-    figure.text(0.1 / width, 1 - 0.08 / height, title, va="top", fontsize=8.5, linespacing=1.4)
-    return figure

@@ -90,7 +90,7 @@ def profile(runs: pd.DataFrame) -> Figure:
             own = np.sort(wide[name][np.isfinite(wide[name])])
             x, y = [1, *own, end], np.array([0, *range(1, len(own) + 1), len(own)]) / len(wide)
             ax.step(x, y, where="post", color=looks[name][0], ls=styles[name])
-            ax.plot(own[-1:], y[-1:], color=looks[name][0], marker=looks[name][1], ls="none", clip_on=False)
+            ax.plot(x[-2], y[-2], color=looks[name][0], marker=looks[name][1], ls="none", clip_on=False)
         panels.title(ax, cell, f", {len(wide)} problems")
         ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pandas as pd
+from pandas.api.typing import DataFrameGroupBy
 
 from optree.bench.formats import Table
 from optree.bench.frame import CONSTRAINTS
@@ -35,6 +36,10 @@ def count_statuses(statuses: pd.Series) -> str:
     return ", ".join(f"{counts[name]}/{len(statuses)} {name}" for name in STATUS if name in counts)
 
 
+def _cells(runs: pd.DataFrame) -> DataFrameGroupBy:
+    return runs.assign(rows=runs["split"].map(kind)).groupby(_CELL, sort=False, dropna=False)
+
+
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full", seeds and folds apart.
 
@@ -49,23 +54,26 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
         Over the seeds, or folds: means of objective, accuracies and sizes, with the standard deviation (n - 1) of the
         accuracies; medians of seconds and iterations; the largest gap and memory.
     """
-    cells = runs.assign(rows=runs["split"].map(kind)).groupby(_CELL, sort=False, dropna=False)
-    table = cells.agg(
-        runs=("split", "size"),
-        status=("status", count_statuses),
-        objective=("objective", "mean"),
-        gap=("gap", "max"),
-        accuracy_train=("accuracy_train", "mean"),
-        accuracy_train_std=("accuracy_train", "std"),
-        accuracy_test=("accuracy_test", "mean"),
-        accuracy_test_std=("accuracy_test", "std"),
-        splits=("splits", "mean"),
-        leaves=("leaves", "mean"),
-        depth=("depth", "mean"),
-        iterations=("iterations", "median"),
-        search_seconds=("search_seconds", "median"),
-        peak_rss_mib=("peak_rss_mib", "max"),
-    ).reset_index()
+    table = (
+        _cells(runs)
+        .agg(
+            runs=("split", "size"),
+            status=("status", count_statuses),
+            objective=("objective", "mean"),
+            gap=("gap", "max"),
+            accuracy_train=("accuracy_train", "mean"),
+            accuracy_train_std=("accuracy_train", "std"),
+            accuracy_test=("accuracy_test", "mean"),
+            accuracy_test_std=("accuracy_test", "std"),
+            splits=("splits", "mean"),
+            leaves=("leaves", "mean"),
+            depth=("depth", "mean"),
+            iterations=("iterations", "median"),
+            search_seconds=("search_seconds", "median"),
+            peak_rss_mib=("peak_rss_mib", "max"),
+        )
+        .reset_index()
+    )
     counts = [f"{runs} {of[:-1] if runs == 1 else of}" for runs, of in zip(table["runs"], table["rows"], strict=True)]
     return table.assign(rows=table["rows"].where(table["rows"] == FULL, counts)).drop(columns="runs")
 
@@ -128,9 +136,29 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def summary(runs: pd.DataFrame) -> Table:
-    """The table of all results, from :func:`optree.bench.frame.frame`."""
-    table = summarise(runs)
+def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:
+    """For each row of the summary the numbers of its runs' pictures, in order."""
+    own = runs.assign(number=numbers)
+    listed = _cells(own)["number"].agg(lambda some: " ".join(map(str, sorted(set(some.dropna())))))
+    return listed.reset_index(drop=True)
+
+
+def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
+    """The table of all results.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.frame.frame`.
+    pictures : pandas.Series of int, optional
+        The number of each run's tree among the pictures of its dataset, from :func:`optree.bench.trees.numbered`.
+    """
+    table, linked = summarise(runs), {}
+    shown = _shown(table)
+    if pictures is not None:
+        table["picture"] = _pictures(runs, pictures)
+        shown.insert(1, "tree", table["picture"])
+        linked = {"tree": "../plots/trees/" + table["dataset"] + ".html#{}"}
     same = []
     if table["penalty"].nunique() == 1:
         same.append(f"lambda is paid per {table['penalty'].iloc[0]}")
@@ -149,9 +177,11 @@ def summary(runs: pd.DataFrame) -> Table:
         "out once; with means ± standard deviations of the accuracies, mean objective and sizes, median iterations and "
         "seconds, largest gap and memory.",
         *([f"In every row: {', '.join(same)}."] if same else []),
+        *(["tree = the number of the tree's picture in plots/trees/DATASET.html; of each run that ended with a proof, "
+           "and of one more where an algorithm has none."] if linked else []),
         *provenance(runs),
-    )
-    return Table("Results", table, _shown(table), notes)
+    )  # fmt: skip
+    return Table("Results", table, shown, notes, linked=linked)
 
 
 def _limits(runs: pd.DataFrame) -> str:
@@ -164,17 +194,22 @@ def _limits(runs: pd.DataFrame) -> str:
     return "; or ".join(sorted(texts))
 
 
+def one_iteration(runs: pd.DataFrame) -> str:
+    """What each algorithm counts."""
+    counted = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
+    counted = counted.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
+    return f"One iteration: {'; '.join(f'{names} = {text}' for text, names in counted.items())}."
+
+
 def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     """Notes on where numbers come from: machine, versions, limits, and what statuses and iterations mean."""
     machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
     statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(runs["status"])]
-    iterations = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
-    iterations = iterations.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
     return (
         f"status: {'; '.join(statuses)}.",
-        f"One iteration: {'; '.join(f'{names} = {text}' for text, names in iterations.items())}.",
+        one_iteration(runs),
         "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",

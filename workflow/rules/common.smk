@@ -84,12 +84,7 @@ LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"
 FIT_LINES = [f"{GIVEN or RESULTS}/tables/fits.jsonl"] if FITS else []
 if GIVEN:
     FIT_LINES = list(filter(os.path.exists, FIT_LINES))
-# Where algorithms are compared, all but one have the same trees.
-CELLS = list(
-    dict.fromkeys(
-        (run.dataset, run.encoding, run.algorithm) for run in done_or_planned() if REFERENCE in (None, run.algorithm)
-    )
-)
+SEARCHED = list(dict.fromkeys(run.dataset for run in done_or_planned()))
 DATASETS = list(dict.fromkeys(job.dataset for job in [*RUNS, *FITS]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.

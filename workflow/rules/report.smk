@@ -7,7 +7,7 @@ report: "../report/workflow.rst"
 
 
 if pages.wanted():
-    pages.dress(HOME / "workflow/report/style.css", f"optree: {config['name']}")
+    pages.dress(HOME / "workflow/report", f"optree: {config['name']}")
 
 # What made the results, but for where the raw files were.
 FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
@@ -82,19 +82,18 @@ rule plots:
 
 
 rule trees:
+    # A page per dataset: thousands of runs have thousands of proofs, but far fewer trees.
     input:
         LINES,
     output:
-        png=[f"{RESULTS}/plots/trees/{'/'.join(cell)}.png" for cell in CELLS],
-        svg=[
+        [
             report(
-                f"{RESULTS}/plots/trees/{'/'.join(cell)}.svg",
+                f"{RESULTS}/plots/trees/{dataset}.html",
                 category="Trees",
-                subcategory=cell[0],
-                caption="../report/tree.rst",
-                labels={"encoding": cell[1], "algorithm": cell[2]},
+                caption="../report/trees.rst",
+                labels={"dataset": dataset},
             )
-            for cell in CELLS
+            for dataset in SEARCHED
         ],
     log:
         f"{RESULTS}/logs/trees.log",
@@ -107,30 +106,31 @@ rule trees:
         "../scripts/trees.py"
 
 
-rule paper_figure:
+rule paper_figures:
     input:
         records=LINES,
         printed=PRINTED,
         fits=FIT_LINES,
     output:
-        f"{RESULTS}/plots/paper_figure_{{figure}}.png",
-        report(
-            f"{RESULTS}/plots/paper_figure_{{figure}}.svg",
-            category="Paper against measured",
-            caption="../report/paper_figure.rst",
-            labels={"of the paper": "figure {figure}"},
-        ),
+        [f"{RESULTS}/plots/paper_figure_{figure}.png" for figure in PAPER_FIGURES],
+        [
+            report(
+                f"{RESULTS}/plots/paper_figure_{figure}.svg",
+                category="Paper against measured",
+                caption="../report/paper_figure.rst",
+                labels={"of the paper": f"figure {figure}"},
+            )
+            for figure in PAPER_FIGURES
+        ],
     log:
-        f"{RESULTS}/logs/paper_figure_{{figure}}.log",
-    wildcard_constraints:
-        figure=one_of(PAPER_FIGURES),
+        f"{RESULTS}/logs/paper_figures.log",
     localrule: True
     params:
         **PAPER_OF,
     message:
-        "figure {wildcards.figure} of {params.paper}"
+        "figures of {params.paper}"
     script:
-        "../scripts/paper_figure.py"
+        "../scripts/paper_figures.py"
 
 
 if not GIVEN:

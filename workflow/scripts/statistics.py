@@ -1,12 +1,13 @@
-"""Write one table of statistics."""
+"""Write the tables of statistics."""
+
+from pathlib import Path
 
 from optree.bench import duels, formats, statistics
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
-TABLES = {"statistics": statistics.statistics, "duels": duels.duels}
-
 with reporting(snakemake.log[0]):
-    table = TABLES[snakemake.wildcards.table](frame(load(snakemake.input[0])))
+    runs = frame(load(snakemake.input[0]))
+    tables = {"statistics": statistics.statistics(runs), "duels": duels.duels(runs)}
     for path in snakemake.output:
-        formats.write(table, path)
+        formats.write(tables[Path(path).stem], path)

@@ -1,13 +1,14 @@
 """Write the table of all runs, and their summary."""
 
-from optree.bench import formats, tables
+from optree.bench import formats, tables, trees
 from optree.bench.cli import reporting
 from optree.bench.frame import frame, load
 
 with reporting(snakemake.log[0]):
     runs = frame(load(snakemake.input[0]))
     path, *others = snakemake.output
-    runs.drop(columns=["tree", "trace"]).to_csv(path, index=False)
-    summary = tables.summary(runs)
+    pictures = trees.numbered(runs)
+    runs.drop(columns=["tree", "trace"]).assign(picture=pictures).to_csv(path, index=False)
+    summary = tables.summary(runs, pictures)
     for path in others:
         formats.write(summary, path)

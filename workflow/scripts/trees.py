@@ -1,13 +1,13 @@
-"""Draw a tree of each dataset, encoding and algorithm."""
+"""Write a page of the optimal trees of each dataset."""
 
 from pathlib import Path
 
-from optree.bench import plots
+from optree.bench import trees
 from optree.bench.cli import reporting
-from optree.bench.frame import load
+from optree.bench.frame import frame, load
+from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
-    chosen = plots.representatives(load(snakemake.input[0]))
-    for path in snakemake.output:
-        cell = Path(path).with_suffix("").parts[-3:]
-        plots.save(plots.tree(chosen[cell]), path)
+    runs = frame(load(snakemake.input[0]))
+    for path in map(Path, snakemake.output):
+        write_whole(path, trees.page(runs, path.stem).encode())

@@ -90,7 +90,9 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
     ]
     every["why"] = every["why"].where(every["result"].eq(PASS) | every["why"].ne(""), every["verdict"])
     data = pd.concat([every[ran], pd.DataFrame(rest)], ignore_index=True).reindex(columns=COLUMNS).fillna("")
-    return Table(f"Claims of {paper.title}", data, data, _notes(runs), f"{len(every)} claims: {tally(data)}.")
+    linked = {"table": pd.Series("paper_table_{}.html", data.index)}
+    result = f"{len(every)} claims: {tally(data)}."
+    return Table(f"Claims of {paper.title}", data, data, _notes(runs), result, linked=linked)
 
 
 def _notes(runs: pd.DataFrame) -> tuple[str, ...]:

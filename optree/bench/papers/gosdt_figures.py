@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from optree import views
 from optree.bench import panels
@@ -28,7 +29,7 @@ def four_class(runs: pd.DataFrame) -> list[pd.Series]:
 
 def _page(panels_: int, width: float = 2.6, height: float = 2.4, columns: int = 3) -> tuple[Figure, list[Axes]]:
     """A figure with some panels."""
-    columns = min(columns, panels_)
+    columns = min(columns, 2 if panels_ == 4 else panels_)
     rows = -(-panels_ // columns)
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(panels_)]
@@ -84,6 +85,7 @@ def trees(folder: Path, runs: pd.DataFrame) -> Figure:
     for number, (run, tree) in enumerate(zip(found, grown, strict=True)):
         ax = figure.add_subplot(spec[number // 2, number % 2])
         views.plot(tree, ax)
+        _in_inches(ax, widths[number % 2], heights[number // 2] - 0.4)
         leaves = "1 leaf" if run["leaves"] == 1 else f"{run['leaves']} leaves"
         ax.set_title(f"{run['measure']}: {leaves}, loss {run['loss_train']:.4f}", loc="left")
     return figure
@@ -93,6 +95,12 @@ def _inches(tree: Tree) -> tuple[float, float]:
     """The width and height at which a tree can be read."""
     ax = views.plot(tree, Figure().add_subplot())
     return float(np.ptp(ax.get_xlim())), float(np.ptp(ax.get_ylim()))
+
+
+def _in_inches(ax: Axes, width: float, height: float) -> None:
+    """Draw a tree at the same scale as its larger neighbours: in the middle, at the top."""
+    middle, top = sum(ax.get_xlim()) / 2, ax.get_ylim()[1]
+    ax.set(xlim=(middle - width / 2, middle + width / 2), ylim=(top - height, top))
 
 
 @rc_context(panels.STYLE)
@@ -150,12 +158,14 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
         return panels.empty("no runs on seeds")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
-        for algorithm, rows in means[means["dataset"].eq(name)].groupby("algorithm"):
+        for place, (algorithm, rows) in enumerate(means[means["dataset"].eq(name)].groupby("algorithm")):
             rows, (colour, marker) = rows.sort_values("leaves"), looks[algorithm]
-            ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=3.5, lw=1, label=algorithm, alpha=0.85)
+            # The first lie below the others, and are larger: where algorithms agree, all can be seen.
+            ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=max(3, 8 - 1.3 * place), lw=1)
         ax.set_title(name, loc="left")
         ax.set(xlabel="leaves", ylabel=label)
-    axes[0].legend(fontsize=7)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    figure.legend(handles=panels.named(looks), loc="outside upper left", ncols=min(len(looks), 3))
     return figure
 
 

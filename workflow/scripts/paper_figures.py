@@ -1,0 +1,15 @@
+"""Draw the figures of a paper from the runs."""
+
+from pathlib import Path
+
+from optree.bench import fits, papers, plots
+from optree.bench.cli import reporting
+from optree.bench.frame import frame, load
+
+with reporting(snakemake.log[0]):
+    more, runs = fits.read(snakemake.input.fits), frame(load(snakemake.input.records))
+    for name, make in papers.get(snakemake.params.paper).figures.items():
+        figure = make(Path(snakemake.params.folder), runs, **more)
+        for path in snakemake.output:
+            if Path(path).stem == f"paper_figure_{name}":
+                plots.save(figure, path)
