@@ -122,6 +122,7 @@ def rules_of(task: Task, options: Options, depth: int) -> Rules:
         pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
         most=options.most_candidates,
         repeat=options.repeat,
+        plain=options.recursive,
         fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),
     )
