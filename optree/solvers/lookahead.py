@@ -38,6 +38,7 @@ from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Solver, Task
 
 _CANDIDATES = 200_000  # of a node, at most
+_FIRST = 1 << 22  # words counted before the clock is looked at: about a millisecond
 _MOST = int(INFINITE)
 
 
@@ -60,7 +61,7 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
-        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock), None
+        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock, first=16 + _FIRST // data.rows.size), None
 
     @property
     def iterations(self) -> int:

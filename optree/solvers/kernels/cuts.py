@@ -69,14 +69,14 @@ def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | No
     pieces, bins = [], [np.zeros((0, count), np.uint16)]
     first = np.searchsorted(feature, np.arange(count + 1))
     simple = np.array_equal(feature, np.arange(count))
+    above = (problem.codes if simple else problem.codes[:, feature]) > cut
     for digit in range(digits - 1, -1, -1):
         for k in present:
             held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
-            codes = np.ascontiguousarray(problem.codes.take(held, axis=0).T)
             every = np.ones((1, len(held)), bool)
-            pieces.append(pack(np.concatenate([every, (codes if simple else codes[feature]) > cut[:, None], ~every])))
+            pieces.append(pack(np.concatenate([every, above.take(held, axis=0).T, ~every])))
             if not simple:
-                bins.append(_positions(codes, cut, first))
+                bins.append(_positions(problem.codes.take(held, axis=0).T, cut, first))
     words = np.array([piece.shape[1] for piece in pieces])
     run = np.repeat(np.arange(len(words)), words)
     rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
