@@ -167,11 +167,11 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     clock.searched()
     tree = grow_tree(problem, plan)
     counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])} | counters
-    if not options.recursive:
-        counters |= {"candidates_bound": builder.lower}
     lower = None
-    if look == depth and options.exact and (problem.n_parts == 2).all():
-        lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+    if isinstance(builder, Once):
+        proven = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+        counters |= {} if options.recursive else {"candidates_bound": proven}
+        lower = proven if look == depth and options.exact and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
 
 
