@@ -307,3 +307,19 @@ def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
         assert cost == paper or depth > 2
         better += cost < paper
     assert better < len(seeds(400, 6)) // 3
+
+
+def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
+    won = 0
+    for seed in seeds(300, 8):
+        problem, depth = lickety_problem(seed), 4 + seed % 2
+        objective = Objective.of(("0.01", "0.005", "0.002")[seed % 3], "leaf", max_depth=depth)
+        options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
+        cost, lickety = (
+            solve(name, problem, objective, **(options if name == "split" else {})).cost
+            for name in ("split", "licketysplit")
+        )
+        alone = solve("split", problem, objective, lickety=False, **options).cost
+        assert cost == min(alone, lickety)
+        won += lickety < alone
+    assert won or not COMPILED

@@ -24,6 +24,7 @@ from optree.solvers.kernels.cuts import Cuts
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_options import (
     LEVELS,
+    LICKETY,
     LOOKAHEAD,
     MULTIWAY,
     PARAMETERS,
@@ -51,9 +52,11 @@ class Search:
     rules : Rules
     clock : Clock
         At a limit every search ends with the best tree in hand.
+    before : int
+        Iterations that others have done, which count.
     """
 
-    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
+    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock, before: int = 0):
         most = max(1, candidates(data, rules))
         if most > _CANDIDATES:
             raise OptreeError(
@@ -61,11 +64,12 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
-        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock, first=16 + _FIRST // data.rows.size), None
+        self.memo, self.status, self.before = new_memo(rules.ways), None, before
+        self.pace = Pace(clock, before, first=16 + _FIRST // data.rows.size)
 
     @property
     def iterations(self) -> int:
-        return int(self.work.state[tables.ITERATIONS])
+        return self.before + int(self.work.state[tables.ITERATIONS])
 
     def _call(self, iterations: int) -> int:
         return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
@@ -148,6 +152,14 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
     return layout, data
 
 
+def _lickety(task: Task, options: Options, data: Cuts, cut: np.ndarray, depth: int) -> tuple[Plan, Search]:
+    """LicketySPLIT's tree, which `split` begins with, and the search that found it."""
+    options = replace(options, recursive=True)
+    search = Search(data, rules_of(task, options, depth), task.clock)
+    plan = Again(search, options, cut).plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, 1)
+    return plan, search
+
+
 def run(task: Task, seed: int, options: Options) -> Outcome:
     """Search, and make the tree."""
     depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
@@ -157,16 +169,19 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     layout, data = _offered(task, options, layout, seed)
-    counters = {"cuts": len(layout.cut)}
-    search = Search(data, rules_of(task, options, depth), clock)
     look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
+    plans, before = [], 0
+    if options.lickety and 0 < look < depth - 1:
+        plan, first = _lickety(task, options, data, layout.cut, depth)
+        plans, before = [plan], first.iterations
+    search = Search(data, rules_of(task, options, depth), clock, before)
     builder = (Again if options.recursive and look < depth - 1 else Once)(search, options, layout.cut)
-    plan = builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look)
+    plans = [builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look), *plans]
     if options.collapse:
-        plan = collapse(problem, plan, options.ways)
+        plans = [collapse(problem, plan, options.ways) for plan in plans]
     clock.searched()
-    tree = grow_tree(problem, plan)
-    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])} | counters
+    tree = min((grow_tree(problem, plan) for plan in plans), key=task.cost)
+    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0]), "cuts": len(layout.cut)}
     lower = None
     if isinstance(builder, Once):
         proven = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
@@ -192,6 +207,7 @@ def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
         return run(task, seed, options_of(name, recursive, parameters))
 
     levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
+    levels |= {} if recursive or multiway else {"lickety": LICKETY}
     return Solver(
         name=name,
         title=title,
