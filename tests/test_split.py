@@ -323,3 +323,14 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
         assert cost == min(alone, lickety)
         won += lickety < alone
     assert won or not COMPILED
+
+
+@pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])
+def test_rows_that_nothing_parts_are_a_leaf(name):
+    """Equal rows of several classes, below a split and at once, with levels left."""
+    codes = np.repeat([[0, 0, 1], [1, 0, 1]], 20, axis=0)
+    parts, y = ([2] * 3 if name == "licketysplit" else [2, 3, 4]), np.tile([0, 1, 1, 2], 10)
+    for rows, leaves in ((slice(0, 20), 1), (slice(0, 40), 2)):
+        labels = np.where(codes[:, 0], y, np.arange(40) % 2 * 2)[rows]
+        result = solve(name, make(codes[rows], labels, parts, 3), Objective.of("0.001", "leaf", max_depth=5))
+        assert result.tree.n_leaves == leaves

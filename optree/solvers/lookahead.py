@@ -117,7 +117,8 @@ class Search:
 
     def split(self, at: int | None) -> tuple[int, ...]:
         """The columns of the split of an entry; none for a leaf."""
-        return () if at is None else tuple(self.memo.split[at, : int(self.memo.entry[at]["ways"]) - 1].tolist())
+        ways = 1 if at is None else max(1, int(self.memo.entry[at]["ways"]))  # 0: no split parts the rows
+        return tuple(self.memo.split[at, : ways - 1].tolist()) if ways > 1 else ()
 
     def parts(self, rows: np.ndarray, split: tuple[int, ...]) -> list[np.ndarray]:
         """The rows of each part of a split."""

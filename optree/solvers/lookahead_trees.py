@@ -14,8 +14,8 @@ So the tree costs no more than LicketySPLIT's, with the same greedy trees and th
 induction on the depth: the split that it takes is one of those gone on with, the trees of its parts cost no more than
 its own by induction, and it takes the least of the same leaf and a split's. Nor does the tree cost more than the least
 value v of a split, so no more than the greedy tree, whose split is one of the candidates. For the trees of the parts
-cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where two levels or
-fewer lie below the lookahead's first, the search is exact, so are all these trees.
+cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where only leaves and
+stumps are below the lookahead, the search is exact.
 """
 
 from __future__ import annotations

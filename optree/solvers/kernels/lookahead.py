@@ -7,11 +7,15 @@ least score, and the two-way one of least score. (So, by induction, more ways ne
 of any node include those of the same node with two ways.) One level is solved exactly (`stumps`), two are where the
 rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
 
-A node's value is at most that of its best stump, too. Bounds, which change no value: a tree is a leaf, or has two
-leaves or more, so the value of rows S is at least min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or
-more leaves, so it is at least min(leaf(S), stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a
-part gets the budget that the best tree of its node leaves beside the others; values and bounds are kept by rows, depth
-and lookahead. A score is the weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
+A node's value is at most that of its best stump, too; but with ``plain``, which LicketySPLIT has, not that of a greedy
+node of two levels or more. With ``split`` the value of the first node is that of its best split, though a leaf may cost
+less, and all splits as good as the best are valued: `work.bound` has their values then.
+
+Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
+min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
+stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of
+its node leaves beside the others; values and bounds are kept by rows, depth and lookahead. A score is the weighted
+impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Kept values are found by two hashes of 63 bits: with M sets of rows some two are taken for one with a chance below
 M^2 / 2^127: for a million, 1e-26.
