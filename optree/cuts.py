@@ -14,6 +14,14 @@ def distinct_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array([low, high]), np.array([len(values) - above, above])
 
 
+def two_values(X: np.ndarray) -> list[tuple[float, float] | None]:
+    """The two values of each column of an array of numbers that has just two, and finite ones; else None."""
+    low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+    two = (low < high) & ((low == X) | (high == X)).all(axis=0) & np.isfinite(low) & np.isfinite(high)
+    pairs = zip(low.tolist(), high.tolist(), strict=True)
+    return [pair if known else None for pair, known in zip(pairs, two.tolist(), strict=True)]
+
+
 def cut_points(values: np.ndarray, max_cuts: int | None = None, distinct: bool = False) -> tuple[float, ...]:
     """Points that separate neighbouring distinct values.
 

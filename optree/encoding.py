@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from optree.cells import cell_text, number_text, ordered, read_columns, read_numbers, read_texts, which_categorical
-from optree.cuts import cut_points, distinct_values
+from optree.cuts import between, cut_points, distinct_values, two_values
 from optree.errors import OptreeError, choice
 from optree.mdlp import mdlp_cut_points
 from optree.problem import Feature, Problem
@@ -148,6 +148,11 @@ class Column:
         return choice(f"encoding: column {self.name!r}", cell_text(value), shown)
 
 
+def _is_numeric(X) -> bool:
+    """Whether a table is an array of numbers, whose columns can be looked at together."""
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf"
+
+
 class Encoder:
     """Encodes tables of one kind, with the categories and cut points of the rows it was fitted to.
 
@@ -203,7 +208,11 @@ class Encoder:
         if y is None and self.spec.cuts == "mdlp":
             raise OptreeError("encoding: cuts = 'mdlp' looks at the classes; give y")
         labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
-        columns = [self._fit_column(name, values, mask[name], labels) for name, values in table.items()]
+        pairs = two_values(X) if _is_numeric(X) and len(X) and labels is None else [None] * len(table)
+        columns = [
+            self._fit_column(name, values, mask[name], labels, pair)
+            for (name, values), pair in zip(table.items(), pairs, strict=True)
+        ]
         self.columns_ = [column for column in columns if column is not None]
         if not self.columns_:
             raise OptreeError(
@@ -213,10 +222,14 @@ class Encoder:
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
 
-    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels) -> Column | None:
+    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
+        """``pair``: the values, if it is known that these are two."""
         if categorical:
             parts = ordered(set(read_texts(name, values)))
             form = "onehot" if name in self.spec.onehot else self.spec.categorical
+        elif pair is not None and self.spec.numeric != "values":
+            form = "bins" if self.spec.numeric == "bins" else "thresholds"
+            return Column(name, form, (between(*pair),))
         else:
             numbers, form = read_numbers(name, values), self.spec.numeric
             if form != "values":
@@ -253,6 +266,10 @@ class Encoder:
         table = read_columns(X, self.names_)
         if list(table) != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(table)}; expected: {', '.join(self.names_)}")
+        if _is_numeric(X) and all(column.form == "thresholds" for column in self.columns_) and np.isfinite(X).all():
+            place = {name: number for number, name in enumerate(self.names_)}
+            source = [place[column.name] for column in self.columns_ for _ in column.parts]
+            return (X[:, source] <= [cut for column in self.columns_ for cut in column.parts]).astype(np.int32)
         blocks = []
         for column in self.columns_:
             read = read_numbers if column.is_numeric else read_texts

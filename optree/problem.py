@@ -106,7 +106,7 @@ class Problem:
                 f"{len(self.classes)} x {len(self.classes)} costs >= 0 is needed"
             )
 
-    @property
+    @cached_property
     def n_parts(self) -> np.ndarray:
         """int32[q]: the number of parts of each feature."""
         return np.array([len(f.labels) for f in self.features], np.int32)

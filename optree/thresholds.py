@@ -107,9 +107,9 @@ class SparseEncoder(Encoder):
     A search over all cuts takes columns of numbers, and gives back the few thresholds that it uses.
     """
 
-    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels) -> Column | None:
+    def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         if categorical:
-            return super()._fit_column(name, values, categorical, labels)
+            return super()._fit_column(name, values, categorical, labels, pair)
         numbers = read_numbers(name, values)
         return Column(name, "thresholds", ()) if numbers.min() < numbers.max() else None
 

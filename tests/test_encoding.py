@@ -10,6 +10,7 @@ import pytest
 from refusal import refused
 
 from optree.encoding import Encoder, EncodingSpec
+from optree.errors import OptreeError
 from optree.tree import Tree
 
 X = pd.DataFrame(
@@ -235,3 +236,22 @@ def test_bad_arguments_of_fit_are_refused():
         Encoder().fit(X, [None, *Y[1:]])
     with refused("'y'", "1 rows"):
         Encoder().fit(X, [float("nan"), *Y[1:]])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("numeric", ["thresholds", "bins", "intervals", "values"])
+def test_arrays_are_encoded_as_their_columns_are(kind, numeric):
+    """Columns of two values, and all of an array at once, are short cuts: a table of columns takes the long way."""
+    random = np.random.RandomState(0)
+    X = np.stack([random.choice(values, 40) for values in ([0, 1], [3, 7], [0, 1, 2, 3, 4], [5, 5], [0, 200])], axis=1)
+    X[:2, [0, 1, 4]] = [[0, 3, 0], [1, 7, 200]]
+    X, spec = X.astype(kind), EncodingSpec(numeric=numeric, max_cuts=2)
+    one, other = Encoder(spec).fit(X), Encoder(spec).fit(pd.DataFrame(X, columns=[f"x{j}" for j in range(5)]))
+    assert one.columns_ == other.columns_
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(5)])
+    assert np.array_equal(one.transform(X), other.transform(frame))
+    if kind in (np.float64, np.float32):
+        X[3, 1] = np.nan
+        for read in (Encoder(spec).fit, one.transform):
+            with pytest.raises(OptreeError, match="column 'x1': 1 rows are missing or infinite"):
+                read(X)

@@ -94,3 +94,14 @@ def test_its_configurations_can_be_planned(name):
     asked = {run.algorithm for run in runs}
     assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked
     assert {"shapecart", "shapecart-3", "shapecart-pruned", "sgtlearn", "sgtlearn-3", "sgtlearn-paper"} <= asked
+
+
+def test_the_gap_to_the_best_tree_of_the_candidates_is_shown(runs):
+    assert (papers.get("multisplit").tables["methods"](FOLDER, runs).data["candidates_gap"] == 0).all()
+    entry = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
+    cost = entry["cost"]["value"]
+    entry["counters"]["candidates_bound"] = cost - cost // 2
+    shown = papers.get("multisplit").tables["methods"](FOLDER, frame([entry]).assign(algorithm="multi-repeats"))
+    expected = cost // 2 / cost * (1 - entry["objective"])
+    assert shown.data["candidates_gap"].tolist() == pytest.approx([expected])
+    assert shown.shown["candidates_gap"].tolist() == [f"{expected:.4f}"]

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from lickety_naive import Naive
 from problems import COMPILED, make, random_problem, seeds
 
 from optree import solvers
@@ -15,6 +16,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import cut_offers
 from optree.solvers.kernels import lookahead as kernel
+from optree.solvers.kernels.cuts import logs_of
 from optree.solvers.lookahead import Search
 from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
 from optree.solvers.plans import Plan, collapse, grow_tree
@@ -280,3 +282,55 @@ def test_one_compiled_signature():
     solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
     solve("multisplit", intervals(1), Objective.of("0.1", "leaf", max_depth=2))
     assert len(kernel.search.signatures) == 1
+
+
+def lickety_problem(seed):
+    """Binary features in number, so that a greedy tree is not the best, and parts are worth searching again."""
+    random = np.random.RandomState(seed)
+    n, q, classes = random.randint(10, 120), random.randint(3, 9), random.randint(2, 5)
+    codes = (random.random_sample((n, q)) < random.random_sample(q)).astype(int)
+    y = (codes[:, :3].sum(axis=1) + codes[:, -1] * codes[:, 0]) % classes
+    y = np.where(random.random_sample(n) < 0.15, random.randint(classes, size=n), y)
+    return make(codes, y, [2] * q, classes, random.randint(1, 4, n) if seed % 4 == 0 else None)
+
+
+def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
+    """As proven in `lookahead_trees.py`; where no splits are equal, what is searched is the same."""
+    better = 0
+    for seed in seeds(400, 6):
+        problem, depth = lickety_problem(seed), 1 + seed % 6
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
+        naive = Naive(problem, objective.scale(problem), logs_of(problem))
+        rows, cost = np.arange(len(problem.y)), solve("licketysplit", problem, objective).cost
+        paper = naive.lickety(rows, depth)
+        assert cost <= paper <= naive.greedy(rows, depth)
+        assert cost == paper or depth > 2
+        better += cost < paper
+    assert better < len(seeds(400, 6)) // 3
+
+
+def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
+    won = 0
+    for seed in seeds(300, 8):
+        problem, depth = lickety_problem(seed), 4 + seed % 2
+        objective = Objective.of(("0.01", "0.005", "0.002")[seed % 3], "leaf", max_depth=depth)
+        options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
+        cost, lickety = (
+            solve(name, problem, objective, **(options if name == "split" else {})).cost
+            for name in ("split", "licketysplit")
+        )
+        alone = solve("split", problem, objective, lickety=False, **options).cost
+        assert cost == min(alone, lickety)
+        won += lickety < alone
+    assert won or not COMPILED
+
+
+@pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])
+def test_rows_that_nothing_parts_are_a_leaf(name):
+    """Equal rows of several classes, below a split and at once, with levels left."""
+    codes = np.repeat([[0, 0, 1], [1, 0, 1]], 20, axis=0)
+    parts, y = ([2] * 3 if name == "licketysplit" else [2, 3, 4]), np.tile([0, 1, 1, 2], 10)
+    for rows, leaves in ((slice(0, 20), 1), (slice(0, 40), 2)):
+        labels = np.where(codes[:, 0], y, np.arange(40) % 2 * 2)[rows]
+        result = solve(name, make(codes[rows], labels, parts, 3), Objective.of("0.001", "leaf", max_depth=5))
+        assert result.tree.n_leaves == leaves

@@ -40,6 +40,14 @@ def _versions(loaded: dict[str, str]) -> list[str]:
     return [f"{_PACKAGES.get(name, name)} {version}" for name, version in loaded.items()]
 
 
+def _candidates_gap(entry: dict) -> float | None:
+    """How far the objective is at most from that of the best tree of the splits that were candidates, if known."""
+    bound, cost = entry["counters"].get("candidates_bound"), entry["cost"]["value"]
+    if bound is None or not cost:
+        return None
+    return max(0, cost - bound) / cost * (1 - entry["objective"])
+
+
 def _row(entry: dict) -> dict:
     run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
     test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
@@ -67,6 +75,7 @@ def _row(entry: dict) -> dict:
         "objective": entry["objective"],
         "objective_bound": entry["objective_bound"],
         "gap": entry["gap"],
+        "candidates_gap": _candidates_gap(entry),
         "accuracy_train": entry["train"]["accuracy"],
         "accuracy_test": test.get("accuracy"),
         "loss_train": entry["train"]["loss"],

@@ -5,49 +5,6 @@ from __future__ import annotations
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 
-_PARAMETERS = """
-    Minimises the share of misclassified rows plus ``regularization`` for each leaf, among trees of limited depth.
-
-    Parameters
-    ----------
-    regularization : float or str, default=0.01
-        lambda in [0, 1], the accuracy that a leaf must gain. A float is read as the decimal it prints as.
-    max_depth : int, default=5
-        The greatest number of splits on a path.
-    {lookahead}
-    max_ways : int, default=2
-        The most parts of a split. With 2, numbers are split at thresholds. With more, a split parts a number into up to
-        so many intervals; candidates are the partitions of least gini for each number of intervals. Categories are
-        always split one against the rest.
-    max_thresholds : int or None, default=100
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    criterion : {{"entropy", "gini"}} or None, default=None
-        The impurity that greedy splits lessen: entropy for two ways, gini for more.
-    two_levels : {{"never", "lookahead", "frontier"}}, default="lookahead"
-        Where the last two levels are solved exactly, not greedily: where both have lookahead, or everywhere.
-    repeat : bool, default=True
-        Whether a column may be split again on a path; with ``max_ways`` above 2.
-    {polish}collapse : bool, default=False
-        Join neighbouring leaves of one class, and nested splits of one column, after the search.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
-    iteration_limit : int or None, default=None
-        Sets of rows to be counted.
-    random_state : int or None, default=None
-        Not used: nothing is drawn.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {{"error", "ignore"}}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
-
-    References
-    ----------
-    Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025.
-"""
-
 
 class _Lookahead(TreeClassifier):
     """What the two have in common."""
@@ -72,18 +29,57 @@ class _Lookahead(TreeClassifier):
 
 
 class SPLITClassifier(_Lookahead):
-    __doc__ = (
-        """SPLIT: the first levels of a tree searched in full, greedy trees below them.
-"""
-        + _PARAMETERS.format(
-            lookahead="""lookahead : int or None, default=None
+    """SPLIT: the first levels of a tree searched in full, greedy trees below them.
+
+    Minimises the share of misclassified rows plus ``regularization`` for each leaf, among trees of limited depth.
+
+    Parameters
+    ----------
+    regularization : float or str, default=0.01
+        lambda in [0, 1], the accuracy that a leaf must gain. A float is read as the decimal it prints as.
+    max_depth : int, default=5
+        The greatest number of splits on a path.
+    lookahead : int or None, default=None
         Levels searched in full; None for half of ``max_depth``, rounded up. With all of them the tree is optimal, and
-        with ``max_ways=2`` proven to be.""",
-            polish="""polish : bool, default=False
+        with ``max_ways=2`` proven to be.
+    max_ways : int, default=2
+        The most parts of a split. With 2, numbers are split at thresholds. With more, a split parts a number into up to
+        so many intervals; candidates are the partitions of least gini for each number of intervals. Categories are
+        always split one against the rest.
+    max_thresholds : int or None, default=100
+        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
+    criterion : {"entropy", "gini"} or None, default=None
+        The impurity that greedy splits lessen: entropy for two ways, gini for more.
+    two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
+        Where the last two levels are solved exactly, not greedily: where both have lookahead, or everywhere.
+    repeat : bool, default=True
+        Whether a column may be split again on a path; with ``max_ways`` above 2.
+    polish : bool, default=False
         Replace each greedy subtree by the best of its depth.
-    """,
-        )
-        + """
+    collapse : bool, default=False
+        Join neighbouring leaves of one class, and nested splits of one column, after the search.
+    time_limit : float or None, default=30
+        Seconds of search. A search that reaches a limit warns, and leaves its best tree.
+    memory_limit : float or None, default=None
+        MiB of memory of the whole process.
+    iteration_limit : int or None, default=None
+        Sets of rows to be counted.
+    random_state : int or None, default=None
+        Not used: nothing is drawn.
+    categorical_features : "from_dtype", mask or names, default="from_dtype"
+        Which columns hold categories.
+    unseen : {"error", "ignore"}, default="error"
+        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
+        those that were.
+
+    See Also
+    --------
+    LicketySPLITClassifier : A level at a time, faster.
+
+    References
+    ----------
+    Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -94,7 +90,6 @@ class SPLITClassifier(_Lookahead):
     petal width (cm) in (0.8, 1.65]: 1 (48 of 52)
     petal width (cm) > 1.65: 2 (46 of 48)
     """
-    )
 
     _name = "split"
 
@@ -141,15 +136,52 @@ class SPLITClassifier(_Lookahead):
 
 
 class LicketySPLITClassifier(_Lookahead):
-    __doc__ = (
-        """LicketySPLIT: a few levels searched in full, and so again for each subtree.
-"""
-        + _PARAMETERS.format(
-            lookahead="""lookahead : int, default=1
-        Levels searched in full at a time.""",
-            polish="",
-        )
-        + """
+    """LicketySPLIT: a few levels searched in full, and so again for each subtree.
+
+    Minimises what `SPLITClassifier` does, in polynomial time. With one level of lookahead and ``max_ways=2`` the tree
+    costs no more than the one that the paper's algorithm finds with the first of equal splits, nor than the greedy one.
+
+    Parameters
+    ----------
+    regularization : float or str, default=0.01
+        lambda in [0, 1], the accuracy that a leaf must gain.
+    max_depth : int, default=5
+        The greatest number of splits on a path.
+    lookahead : int, default=1
+        Levels searched in full at a time.
+    max_ways : int, default=2
+        The most parts of a split.
+    max_thresholds : int or None, default=100
+        The most thresholds of a numeric column.
+    criterion : {"entropy", "gini"} or None, default=None
+        The impurity that greedy splits lessen.
+    two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
+        Where the last two levels are solved exactly, not greedily.
+    repeat : bool, default=True
+        Whether a column may be split again on a path.
+    collapse : bool, default=False
+        Join neighbouring leaves of one class, and nested splits of one column, after the search.
+    time_limit : float or None, default=30
+        Seconds of search.
+    memory_limit : float or None, default=None
+        MiB of memory of the whole process.
+    iteration_limit : int or None, default=None
+        Sets of rows to be counted.
+    random_state : int or None, default=None
+        Not used.
+    categorical_features : "from_dtype", mask or names, default="from_dtype"
+        Which columns hold categories.
+    unseen : {"error", "ignore"}, default="error"
+        What to do with categories that were not there in ``fit``.
+
+    See Also
+    --------
+    SPLITClassifier : Says more about each parameter but ``lookahead``, which mean the same there.
+
+    References
+    ----------
+    Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -159,7 +191,6 @@ class LicketySPLITClassifier(_Lookahead):
     >>> model.status_, model.tree_.n_leaves
     ('heuristic', 4)
     """
-    )
 
     _name = "licketysplit"
 

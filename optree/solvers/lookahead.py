@@ -10,7 +10,6 @@ paper scales lambda up with the share of the rows that are left; here costs are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from optree.solvers.kernels.cuts import Cuts
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_options import (
     LEVELS,
+    LICKETY,
     LOOKAHEAD,
     MULTIWAY,
     PARAMETERS,
@@ -34,10 +34,13 @@ from optree.solvers.lookahead_options import (
     rules_of,
 )
 from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
+from optree.solvers.lookahead_trees import Again, Once
 from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Solver, Task
 
 _CANDIDATES = 200_000  # of a node, at most
+_FIRST = 1 << 22  # words counted before the clock is looked at: about a millisecond
+_MOST = int(INFINITE)
 
 
 class Search:
@@ -49,9 +52,11 @@ class Search:
     rules : Rules
     clock : Clock
         At a limit every search ends with the best tree in hand.
+    before : int
+        Iterations that others have done, which count.
     """
 
-    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
+    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock, before: int = 0):
         most = max(1, candidates(data, rules))
         if most > _CANDIDATES:
             raise OptreeError(
@@ -59,20 +64,26 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
-        self.memo, self.pace, self.status = new_memo(rules.ways), Pace(clock), None
+        self.memo, self.status, self.before = new_memo(rules.ways), None, before
+        self.pace = Pace(clock, before, first=16 + _FIRST // data.rows.size)
 
     @property
     def iterations(self) -> int:
-        return int(self.work.state[tables.ITERATIONS])
+        return self.before + int(self.work.state[tables.ITERATIONS])
 
     def _call(self, iterations: int) -> int:
         return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
 
-    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int, budget: int = int(INFINITE)) -> int | None:
-        """Search a node for a tree that costs less than ``budget``; its entry, or None if nothing is known of it."""
-        work = self.work
+    def ask(
+        self, rows: np.ndarray, used: np.ndarray, depth: int, look: int, budget: int = _MOST, split: bool = False
+    ) -> int | None:
+        """Search a node for a tree that costs less than ``budget``; its entry, or None if nothing is known of it.
+
+        With ``split`` for the best of the trees that split the rows, though a leaf may cost less; see `ties`.
+        """
+        work, frame = self.work, self.work.frame[0]
         work.rows[0], work.used[0], work.state[tables.LEVEL] = rows, used, -1
-        work.frame[0]["depth"], work.frame[0]["look"], work.frame[0]["budget"] = depth, min(look, depth), budget
+        frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), budget, split
         try:
             while self.status is None:
                 code = self._call(self.pace.next(self.iterations))
@@ -91,7 +102,7 @@ class Search:
 
     def value(self, at: int | None) -> int:
         """The cost of the best tree in hand."""
-        return int(INFINITE) if at is None else int(self.memo.entry[at]["upper"])
+        return _MOST if at is None else int(self.memo.entry[at]["upper"])
 
     @property
     def floor(self) -> int:
@@ -99,63 +110,27 @@ class Search:
         found = int(self.work.state[tables.FOUND])
         return 0 if found < 0 else int(self.memo.entry[found]["lower"])
 
-    def parts(self, rows: np.ndarray, at: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The columns of the split of an entry, each with the rows of the part that it ends."""
-        number, end = int(self.memo.entry[at]["ways"]), len(self.data.rows) - 1
-        cuts = [*self.memo.split[at, : number - 1].tolist(), end] if number > 1 else []
-        low = 0
-        for high in cuts:
-            yield high, rows & self.data.rows[low] & ~self.data.rows[high]
-            low = high
+    @property
+    def leaf(self) -> int:
+        """What a leaf costs with the rows of the node that was searched last."""
+        return int(self.work.frame[0]["leaf"])
 
+    def split(self, at: int | None) -> tuple[int, ...]:
+        """The columns of the split of an entry; none for a leaf."""
+        ways = 1 if at is None else max(1, int(self.memo.entry[at]["ways"]))  # 0: no split parts the rows
+        return tuple(self.memo.split[at, : ways - 1].tolist()) if ways > 1 else ()
 
-class Builder:
-    """Makes a tree by searches: what is left of the lookahead says what is asked of each subtree.
+    def parts(self, rows: np.ndarray, split: tuple[int, ...]) -> list[np.ndarray]:
+        """The rows of each part of a split."""
+        above = [rows & self.data.rows[column] for column in split]
+        return [one & ~other for one, other in zip([rows, *above], [*above, np.uint64(0)], strict=True)]
 
-    Attributes
-    ----------
-    lower : int
-        What the first search proved of the least cost.
-    """
-
-    def __init__(self, search: Search, options: Options, cut: np.ndarray):
-        self.search, self.options, self.cut, self.lower = search, options, cut, None
-
-    def _looks(self, look: int, depth: int) -> list[int]:
-        """What to search a subtree with, which begins with ``look`` left; the best tree found is taken."""
-        if look > 0:
-            return [look]
-        if self.options.recursive:
-            return [self.options.lookahead]
-        return [0, depth] if self.options.polish else [0]
-
-    def plan(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> Plan:
-        """The tree of some rows."""
-        if depth == 0:
-            return Plan()
-        search, looks = self.search, self._looks(look, depth)
-        if self.options.deepening and self.lower is None:
-            looks = list(range(look + 1))
-        tried, best = [], int(INFINITE)
-        for asked in looks:
-            budget = min(best + 1, int(INFINITE)) if self.options.deepening else int(INFINITE)
-            tried.append((asked, search.ask(rows, used, depth, asked, budget)))
-            best = min(best, search.value(tried[-1][1]))
-            floor = min(search.floor, best)
-        if search.status:  # what the greedy tree of these rows is may be known all the same
-            tried.append((0, search.ask(rows, used, depth, 0)))
-        self.lower = floor if self.lower is None else self.lower
-        look, at = min(tried, key=lambda pair: (search.value(pair[1]), -pair[0]))
-        parts = [] if at is None else list(search.parts(rows, at))
-        if not parts:
-            return Plan()
-        data, columns = search.data, [high for high, _ in parts[:-1]]
-        feature = int(data.feature[columns[0]])
-        if not search.rules.repeat:
-            used = used.copy()
-            used[feature] = 1
-        below = tuple(self.plan(part, used, depth - 1, max(0, look - 1)) for _, part in parts)
-        return Plan(feature, tuple(int(self.cut[column - 1]) + 1 for column in columns), below)
+    def ties(self, at: int) -> list[tuple[int, ...]]:
+        """All splits of the node that was searched last, with ``split``, that are as good as the one of its entry."""
+        work, least = self.work, self.value(at)
+        tied = np.flatnonzero(work.bound[0, : int(work.frame[0]["candidates"])] == least)
+        splits = [tuple(work.candidate[0, c, : int(work.number[0, c]) - 1].tolist()) for c in tied]
+        return splits or [self.split(at)]
 
 
 def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int) -> tuple[cut_offers.Layout, Cuts]:
@@ -169,13 +144,21 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
 
         def stump(rows: np.ndarray) -> tuple[int, list[int]]:
             at = stumps.ask(rows, used, 1, 1)
-            return stumps.value(at), [high for high, _ in stumps.parts(rows, at)][:-1] if at is not None else []
+            return stumps.value(at), list(stumps.split(at))
 
         layout = cut_offers.restrict(layout, task.problem, cut_offers.near_optimal(layout.data, stump))
     data = layout.data
     if options.reference:
         data = data._replace(wrong=cut_offers.Reference(data, seed).wrong())
     return layout, data
+
+
+def _lickety(task: Task, options: Options, data: Cuts, cut: np.ndarray, depth: int) -> tuple[Plan, Search]:
+    """LicketySPLIT's tree, which `split` begins with, and the search that found it."""
+    options = replace(options, recursive=True)
+    search = Search(data, rules_of(task, options, depth), task.clock)
+    plan = Again(search, options, cut).plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, 1)
+    return plan, search
 
 
 def run(task: Task, seed: int, options: Options) -> Outcome:
@@ -187,21 +170,24 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     layout, data = _offered(task, options, layout, seed)
-    counters = {"cuts": len(layout.cut)}
-    search = Search(data, rules_of(task, options, depth), clock)
     look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
-    builder = Builder(search, replace(options, lookahead=look), layout.cut)
-    plan = builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look)
+    plans, before = [], 0
+    if options.lickety and 0 < look < depth - 1:
+        plan, first = _lickety(task, options, data, layout.cut, depth)
+        plans, before = [plan], first.iterations
+    search = Search(data, rules_of(task, options, depth), clock, before)
+    builder = (Again if options.recursive and look < depth - 1 else Once)(search, options, layout.cut)
+    plans = [builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look), *plans]
     if options.collapse:
-        plan = collapse(problem, plan, options.ways)
+        plans = [collapse(problem, plan, options.ways) for plan in plans]
     clock.searched()
-    tree = grow_tree(problem, plan)
-    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0])} | counters
-    if not options.recursive:
-        counters |= {"candidates_bound": builder.lower}
+    tree = min((grow_tree(problem, plan) for plan in plans), key=task.cost)
+    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0]), "cuts": len(layout.cut)}
     lower = None
-    if look == depth and options.exact and (problem.n_parts == 2).all():
-        lower = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+    if isinstance(builder, Once):
+        proven = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+        counters |= {} if options.recursive else {"candidates_bound": proven}
+        lower = proven if look == depth and options.exact and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
 
 
@@ -222,6 +208,7 @@ def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
         return run(task, seed, options_of(name, recursive, parameters))
 
     levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
+    levels |= {} if recursive or multiway else {"lickety": LICKETY}
     return Solver(
         name=name,
         title=title,

@@ -32,6 +32,7 @@ class Options:
     collapse: bool
     deepening: bool = True
     polish: bool = False
+    lickety: bool = False
     ways: int = 2
     two_way_from: int = 255
     generator: str = "all"
@@ -90,6 +91,7 @@ MULTIWAY = {
 }
 LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
 POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
+LICKETY = Parameter(bool, True, "look for LicketySPLIT's tree, too, and keep the better one")
 LEVELS = Parameter(int, 1, "levels searched in full at a time")
 
 
@@ -122,6 +124,7 @@ def rules_of(task: Task, options: Options, depth: int) -> Rules:
         pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
         most=options.most_candidates,
         repeat=options.repeat,
+        plain=options.recursive,
         fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),
     )

@@ -20,6 +20,11 @@ def candidates(data: Cuts, rules: tables.Rules) -> int:
     return int(len(bins) * rules.beam.sum())
 
 
+def stride_of(data: Cuts) -> int:
+    """The columns in whole LANES."""
+    return -(-len(data.rows) // LANES) * LANES
+
+
 def new_work(data: Cuts, rules: tables.Rules, most: int) -> tables.Work:
     """The stack of a search, and its scratch memory."""
     levels, (columns, words), features = rules.depth + 1, data.rows.shape, len(data.first) - 1
@@ -30,7 +35,8 @@ def new_work(data: Cuts, rules: tables.Rules, most: int) -> tables.Work:
         rows=np.zeros((levels + 1, words), np.uint64),
         used=np.zeros((levels + 1, features), np.uint8),
         counts=np.zeros((levels, columns, data.classes), np.int64),
-        row=np.zeros(columns + LANES, np.int64),
+        lines=np.zeros(data.classes * stride_of(data), np.int64),
+        kept=np.zeros(stride_of(data), np.int64),
         split=np.zeros((levels, rules.ways - 1), np.int32),
         candidate=np.zeros((levels, most, rules.ways - 1), np.int32),
         number=np.zeros((levels, most), np.int64),
@@ -74,7 +80,7 @@ def new_pairs(data: Cuts, rules: tables.Rules) -> tables.Pairs:
         piece=np.zeros(words, np.uint64),
         inside=np.zeros((len(data.rows), data.classes), np.int64),
         outside=np.zeros((len(data.rows), data.classes), np.int64),
-        row=np.zeros(len(data.rows) + LANES, np.int64),
+        lines=np.zeros(data.classes * stride_of(data), np.int64),
         found=np.zeros(rules.ways - 1, np.int32),
         stride=stride,
     )

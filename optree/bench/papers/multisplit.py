@@ -53,8 +53,10 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     """Means over splits, by dataset, lambda, depth and algorithm."""
     runs = runs[runs["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
-    numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
-    data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited"]].mean()
+    numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(
+        dict.fromkeys([*_MEANS, "candidates_gap"], float)
+    )
+    data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited", "candidates_gap"]].mean()
     shown = data.copy()
     for name in ("objective", "accuracy_train", "accuracy_test"):
         shown[name] = data[name].map("{:.4f}".format)
@@ -63,9 +65,12 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     shown["search_seconds"] = data["search_seconds"].map("{:.3f}".format)
     shown["max_depth"] = data["max_depth"].astype(float).map("{:g}".format).replace("nan", "none")
     shown["limited"] = data["limited"].map("{:.0%}".format)
+    shown["candidates_gap"] = data["candidates_gap"].map("{:.4f}".format).replace("nan", "")
     notes = (
         "Means over splits. objective = accuracy - lambda * leaves on the training rows; decisions = splits that a "
         "training row meets, path_features = different columns among them; limited = share of runs that a limit ended.",
+        "candidates_gap = how much greater the objective of the search's own best tree can be at most: of the same "
+        "candidates, lookahead and greedy trees below it; 0 where the search ended by itself.",
         *(
             f"Its authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
             f"{row['leaves']} leaves, accuracy {row['accuracy']}."

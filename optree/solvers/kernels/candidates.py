@@ -13,6 +13,7 @@ from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.partitions import (
     ALL,
     CART,
+    ENTROPY,
     cart_bins,
     coarsen,
     fill_program,
@@ -22,6 +23,7 @@ from optree.solvers.kernels.partitions import (
     next_choice,
     trace_program,
 )
+from optree.solvers.kernels.single_cuts import least_entropy
 from optree.solvers.kernels.stumps import leaf_of
 
 
@@ -98,6 +100,12 @@ def list_candidates(data, work, rules, v):
     apart()
     frame, order, score = work.frame[v], work.order[v], work.score[v]
     ways = ways_of(rules, frame["depth"])
+    if frame["look"] == 0 and rules.criterion == ENTROPY and not len(data.bins) and len(data.logs) > 1:
+        work.found[0] = least_entropy(data, work.lines, work.kept)
+        if work.found[0] > 0:
+            propose(data, work, rules, v, work.found, 2)
+            order[0] = 0
+        return
     for f in range(len(data.first) - 1):
         bins = 1 if work.used[v, f] else find_bins(data, work.counts[v], f, work.cols)
         if bins > 1 and (rules.generator == ALL or bins == 2):

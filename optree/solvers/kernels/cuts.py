@@ -69,14 +69,14 @@ def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | No
     pieces, bins = [], [np.zeros((0, count), np.uint16)]
     first = np.searchsorted(feature, np.arange(count + 1))
     simple = np.array_equal(feature, np.arange(count))
+    above = (problem.codes if simple else problem.codes[:, feature]) > cut
     for digit in range(digits - 1, -1, -1):
         for k in present:
             held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
-            codes = np.ascontiguousarray(problem.codes.take(held, axis=0).T)
             every = np.ones((1, len(held)), bool)
-            pieces.append(pack(np.concatenate([every, (codes if simple else codes[feature]) > cut[:, None], ~every])))
+            pieces.append(pack(np.concatenate([every, above.take(held, axis=0).T, ~every])))
             if not simple:
-                bins.append(_positions(codes, cut, first))
+                bins.append(_positions(problem.codes.take(held, axis=0).T, cut, first))
     words = np.array([piece.shape[1] for piece in pieces])
     run = np.repeat(np.arange(len(words)), words)
     rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
@@ -126,13 +126,14 @@ def count_class(data, one, other, k):
 
 
 @njit(**INNER)
-def count_cuts(data, rows, row, out):
+def count_cuts(data, rows, lines, out):
     """Write to ``out[c, k]`` the weight of class k in each column, among some rows.
 
-    row : int64[>= columns, in whole LANES], scratch.
+    lines : int64[K * stride], the same by class: class k in column c at ``k * stride + c``; the stride is that of the
+        columns in whole LANES.
     """
     apart()
-    columns, words = len(data.rows), len(rows)
+    columns, words, stride = len(data.rows), len(rows), len(lines) // data.classes
     for k in range(data.classes):
         for block in range(0, columns, LANES):
             total = splat(np.int64(0))
@@ -140,9 +141,9 @@ def count_cuts(data, rows, row, out):
                 total = total + total
                 for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
                     total = total + popcount(load(data.blocks, block * words + LANES * w) & splat(rows[w]))
-            store(row, block, total)
+            store(lines, k * stride + block, total)
         for c in range(columns):
-            out[c, k] = row[c]
+            out[c, k] = lines[k * stride + c]
 
 
 @njit(**INNER)

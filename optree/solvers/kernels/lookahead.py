@@ -7,11 +7,15 @@ least score, and the two-way one of least score. (So, by induction, more ways ne
 of any node include those of the same node with two ways.) One level is solved exactly (`stumps`), two are where the
 rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
 
-A node's value is at most that of its best stump, too. Bounds, which change no value: a tree is a leaf, or has two
-leaves or more, so the value of rows S is at least min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or
-more leaves, so it is at least min(leaf(S), stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a
-part gets the budget that the best tree of its node leaves beside the others; values and bounds are kept by rows, depth
-and lookahead. A score is the weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
+A node's value is at most that of its best stump, too; but with ``plain``, which LicketySPLIT has, not that of a greedy
+node of two levels or more. With ``split`` the value of the first node is that of its best split, though a leaf may cost
+less, and all splits as good as the best are valued: `work.bound` has their values then.
+
+Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
+min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
+stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of
+its node leaves beside the others; values and bounds are kept by rows, depth and lookahead. A score is the weighted
+impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Kept values are found by two hashes of 63 bits: with M sets of rows some two are taken for one with a chance below
 M^2 / 2^127: for a million, 1e-26.
@@ -27,6 +31,7 @@ from optree.solvers.kernels.candidates import list_candidates, part_ends, ways_o
 from optree.solvers.kernels.cuts import count_class, count_cuts, digest, take_part
 from optree.solvers.kernels.lookahead_state import FOUND, ITERATIONS, LEVEL, find, key_of
 from optree.solvers.kernels.partitions import find_bins
+from optree.solvers.kernels.single_cuts import best_single
 from optree.solvers.kernels.stumps import INFINITE, best_binary_pair, best_pair, best_stump, leaf_of
 
 COMPLETE, PAUSED, NO_ROOM = range(3)  # what `search` returns
@@ -44,11 +49,17 @@ def keep(work, v, cost, cuts, number):
 
 
 @njit(**INNER)
+def target_of(frame):
+    """What a tree of a node has to cost less than; of splits that are to be found, those as good as the best count."""
+    return min(frame["upper"] + frame["split"], frame["budget"])
+
+
+@njit(**INNER)
 def open_node(data, work, pairs, rules, v):
     """Count level ``v``; solve it if one level is left, or two that are to be solved; else find its candidates."""
     apart()
     frame, counts = work.frame[v], work.counts[v]
-    count_cuts(data, work.rows[v], work.row, counts)
+    count_cuts(data, work.rows[v], work.lines, counts)
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
     frame["candidates"], frame["at"], frame["current"] = 0, 0, -1
@@ -61,16 +72,25 @@ def open_node(data, work, pairs, rules, v):
     frame["lower"] = lower
     if depth == 0 or frame["leaf"] <= lower:
         return
-    ways = ways_of(rules, depth)
-    for f in range(len(data.first) - 1):
+    ways, stump = ways_of(rules, depth), INFINITE if frame["split"] else frame["leaf"]
+    frame["upper"], takes = stump, not rules.plain or depth == 1 or frame["look"] > 0
+    if not len(data.bins):
+        cost, number = best_single(data, rules, work.lines, work.kept, work.used[v], work.found)
+        if number > 1:
+            stump = min(stump, cost)
+            if takes:
+                keep(work, v, cost, work.found, number)
+    for f in range(len(data.first) - 1 if len(data.bins) else 0):
         bins = 1 if work.used[v, f] else find_bins(data, counts, f, work.cols)
         if bins > 1:
             cost, number = best_stump(rules, counts, work.cols, bins, min(ways, bins), work.run, work.back, work.found)
-            keep(work, v, cost, work.found, number)
+            stump = min(stump, cost)
+            if takes:
+                keep(work, v, cost, work.found, number)
     if depth == 1:
         return
-    frame["lower"] = lower = max(lower, min(frame["upper"], 3 * rules.penalty))
-    if lower >= min(frame["upper"], frame["budget"]):
+    frame["lower"] = lower = max(lower, min(stump, 3 * rules.penalty))
+    if lower >= target_of(frame):
         frame["floor"] = lower
     elif solves_two(rules, depth, frame["look"]):
         below, rows, found, leaf = ways_of(rules, 1), work.rows[v], work.found, frame["leaf"]
@@ -98,7 +118,7 @@ def pick(data, work, rules, v):
     while frame["at"] < frame["candidates"]:
         c = work.order[v, frame["at"]]
         frame["at"] += 1
-        if work.bound[v, c] >= min(frame["upper"], frame["budget"]):
+        if work.bound[v, c] >= target_of(frame):
             frame["floor"] = min(frame["floor"], work.bound[v, c])
             continue
         frame["current"] = c
@@ -120,8 +140,9 @@ def prepare(data, work, memo, rules, v, part):
     take_part(data, work.rows[v], low, high, work.rows[v + 1])
     below["hash0"] = digest(data, work.rows[v + 1], work.used[v + 1], 0)
     below["hash1"] = digest(data, work.rows[v + 1], work.used[v + 1], 1)
-    below["depth"], below["look"], below["fresh"] = frame["depth"] - 1, max(0, frame["look"] - 1), 1
-    return find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"]))
+    below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
+    below["fresh"] = 1
+    return find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"], 0))
 
 
 @njit(**INNER)
@@ -140,7 +161,7 @@ def advance(data, work, memo, rules, v):
             if not rules.repeat:
                 work.used[v + 1, data.feature[work.candidate[v, frame["current"], 0]]] = 1
         c = frame["current"]
-        number, target = work.number[v, c], min(frame["upper"], frame["budget"])
+        number, target = work.number[v, c], target_of(frame)
         lower = upper = np.int64(0)
         chosen = -1
         for part in range(number):
@@ -154,7 +175,7 @@ def advance(data, work, memo, rules, v):
                 chosen = part
         keep(work, v, upper, work.candidate[v, c], number)
         if chosen < 0 or lower >= target:
-            frame["floor"] = min(frame["floor"], lower)
+            frame["floor"], work.bound[v, c] = min(frame["floor"], lower), lower
             frame["current"] = -1
             continue
         at = prepare(data, work, memo, rules, v, chosen)
@@ -179,7 +200,7 @@ def leave(work, memo, rules, v):
     apart()
     frame = work.frame[v]
     lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
-    key = key_of(rules, frame["depth"], frame["look"])
+    key = key_of(rules, frame["depth"], frame["look"], frame["split"])
     at = find(memo, frame["hash0"], frame["hash1"], key)
     if at < 0:
         slot, at = -1 - at, memo.used[0]
@@ -226,7 +247,8 @@ def search(data, work, pairs, memo, rules, iterations):
         frame = work.frame[0]
         frame["hash0"] = digest(data, work.rows[0], work.used[0], 0)
         frame["hash1"] = digest(data, work.rows[0], work.used[0], 1)
-        state[FOUND] = find(memo, frame["hash0"], frame["hash1"], key_of(rules, frame["depth"], frame["look"]))
+        key = key_of(rules, frame["depth"], frame["look"], frame["split"])
+        state[FOUND] = find(memo, frame["hash0"], frame["hash1"], key)
         if state[FOUND] >= 0 and memo.entry[state[FOUND]]["lower"] == memo.entry[state[FOUND]]["upper"]:
             return COMPLETE
         frame["fresh"], state[LEVEL] = 1, 0

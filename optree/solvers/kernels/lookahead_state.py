@@ -29,6 +29,7 @@ class Rules(NamedTuple):
     pair_bins: int  # the most bins of a feature where two levels are solved
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
+    plain: bool  # a greedy tree is no better than its split of least score, but for a stump in its last level
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
 
@@ -38,7 +39,7 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part"),
+            *("ways", "candidates", "at", "current", "part", "split"),
         )
     ]
 )
@@ -70,7 +71,7 @@ class Pairs(NamedTuple):
     piece: np.ndarray  # uint64[words]
     inside: np.ndarray  # int64[columns, K]
     outside: np.ndarray  # int64[columns, K]
-    row: np.ndarray  # int64[>= columns]
+    lines: np.ndarray  # int64[K * stride], as of Work
     found: np.ndarray  # int32[ways - 1]
     stride: int  # bins + 1 and more, so that vectors fit
 
@@ -82,7 +83,8 @@ class Work(NamedTuple):
     rows: np.ndarray  # uint64[levels + 1, words]
     used: np.ndarray  # uint8[levels + 1, features], features that may not be split
     counts: np.ndarray  # int64[levels, columns, K]
-    row: np.ndarray  # int64[>= columns]
+    lines: np.ndarray  # int64[K * stride], and the next: `single_cuts`
+    kept: np.ndarray  # int64[stride]
     split: np.ndarray  # int32[levels, ways - 1], of the best tree in hand
     candidate: np.ndarray  # int32[levels, candidates, ways - 1]
     number: np.ndarray  # int64[levels, candidates], intervals of each
@@ -131,6 +133,6 @@ def rebuild(memo):
 
 
 @njit(**INNER)
-def key_of(rules, depth, look):
+def key_of(rules, depth, look, split):
     """Levels and lookahead left, as one number: where levels are solved exactly there is enough."""
-    return depth * 256 + (depth if depth <= rules.solved else min(depth, look))
+    return (split * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))

@@ -143,7 +143,7 @@ def best_binary_pair(data, pairs, rules, rows, counts, out, limit):
     for c in range(1, len(counts) - 1):
         for w in range(len(piece)):
             piece[w] = rows[w] & data.rows[c, w]
-        count_cuts(data, piece, pairs.row, inside)
+        count_cuts(data, piece, pairs.lines, inside)
         for g in range(len(counts)):
             for k in range(data.classes):
                 outside[g, k] = counts[g, k] - inside[g, k]
