@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from refusal import refused
 
@@ -174,3 +175,45 @@ def test_repeated_rows_are_the_same_problem():
     assert problem.total_weight == 3000
     assert len(problem.groups.rows) <= 256
     assert (problem.codes[:1000] == problem.codes[1000:2000]).all()
+
+
+LEAF = """
+import numpy as np
+
+class LicketySPLITClassifier:
+    eta_defer_used_ = 0.0
+
+    def __init__(self, lambda_leaf, depth_budget):
+        self.lambda_leaf, self.depth_budget = lambda_leaf, depth_budget
+
+    def fit(self, X, y, *rest):
+        assert set(np.unique(X)) <= {0, 1} and X.dtype == np.uint8
+        self.label = np.bincount(y).argmax()
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.label)
+
+    def get_tree_paths(self):
+        return [()], None
+
+    def _new_core(self):
+        return self
+"""
+
+
+def test_licketysplit_is_compared_with_a_package(tmp_path, monkeypatch, capsys):
+    """A stand-in that makes but leaves is worse where a split pays, and as good where none does."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
+    (tmp_path / "licketysplit.py").write_text(LEAF)
+    random = np.random.RandomState(0)
+    numbers = random.random_sample((60, 2))
+    np.savetxt(tmp_path / "half.txt", np.column_stack([numbers[:, 0] > 0.5, numbers]))
+    script, runs = importlib.import_module("licketysplit_authors"), tmp_path / "runs.csv"
+    few = ["--cuts", "3", "--depths", "2", "--lambdas", "0.01", "0.9", "--repeats", "1", "--most-rows", "50"]
+    script.main(["--python", sys.executable, "--data", str(tmp_path), "--out", str(runs), *few])
+    assert capsys.readouterr().out.splitlines()[-1].startswith("| all 2 | 1 | 1 | 0 |")
+    with open(runs) as file:
+        found = list(csv.DictReader(file))
+    assert [(row["rows"], row["columns"], row["leaves"]) for row in found[2:]] == [("50", "6", "2"), ("50", "6", "1")]
