@@ -132,7 +132,7 @@ _WHOLE = (
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
-    *("loss_train", "loss_test", "decisions", "path_features"),
+    *("loss_train", "loss_test", "decisions", "path_features", "candidates_gap"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
 _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]

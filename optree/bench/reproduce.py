@@ -86,7 +86,7 @@ _COLUMNS = {
         ("dataset", "algorithm", "split", "encoding", "regularization", "penalty", "measure", "status"), "str"
     ),
     **dict.fromkeys(("lambda", "max_depth", "max_splits", "min_samples_leaf", "errors_train", "rows_train"), "float"),
-    **dict.fromkeys(("objective", "depth", "decisions", "path_features"), "float"),
+    **dict.fromkeys(("objective", "depth", "decisions", "path_features", "candidates_gap"), "float"),
     **dict.fromkeys(("leaves", "encoded_features", "accuracy_train", "accuracy_test", "search_seconds"), "float"),
     **dict.fromkeys(("exact", "tree"), "object"),
 }

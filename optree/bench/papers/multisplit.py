@@ -53,9 +53,7 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     """Means over splits, by dataset, lambda, depth and algorithm."""
     runs = runs[runs["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
-    numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(
-        dict.fromkeys([*_MEANS, "candidates_gap"], float)
-    )
+    numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
     data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited", "candidates_gap"]].mean()
     shown = data.copy()
     for name in ("objective", "accuracy_train", "accuracy_test"):
