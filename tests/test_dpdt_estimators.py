@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cart_naive import random_rows
+from problems import seeds
 from refusal import refused
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -185,6 +186,25 @@ def test_weights_are_repeated_rows_and_no_weight_is_no_row(model):
         weighted, repeated = model().fit(X, y, weights), model().fit(X[rows], y[rows])
         assert weighted.cost_ == pytest.approx(repeated.cost_, abs=1e-9)
         assert np.allclose(weighted.predict(X), repeated.predict(X))
+
+
+@pytest.mark.parametrize("generator", ["cart", "top", "top_features", "lookahead", "exhaustive"])
+@pytest.mark.parametrize(
+    ("model", "greedy"), [(DPDTreeClassifier, DecisionTreeClassifier), (DPDTreeRegressor, DecisionTreeRegressor)]
+)
+def test_weights_of_all_sizes(model, greedy, generator):
+    """Boosting makes weights that no sum shows beside others, or whose squares are zero. CART's trees are not better."""
+    for seed in seeds(120, 6):
+        random = np.random.RandomState(seed)
+        n, depth = random.randint(3, 60), random.randint(1, 4)
+        X, y = random.randint(0, 6, (n, 3)).astype(float), random.randint(0, 2, n)
+        weight = 10.0 ** random.uniform(-random.choice([3, 30, 200]), 0, n)
+        asked = {"max_depth": depth, "min_samples_leaf": random.randint(1, 4), "random_state": 0}
+        ours = model(**asked, generator=generator).fit(X, y, sample_weight=weight)
+        assert np.isfinite(ours.score(X, y, weight))
+        if generator == "cart":
+            cart = greedy(**asked).fit(X, y, sample_weight=weight)
+            assert ours.score(X, y, weight) >= cart.score(X, y, weight) - 1e-9
 
 
 @BOTH

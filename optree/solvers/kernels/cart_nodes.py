@@ -137,6 +137,8 @@ def open_node(sample, machine, number, layer, start, stop, features):
 def impurity(sample, counts, weight):
     if sample.classes:
         return gini(weight, squares_of(counts))
+    if weight <= 0.0:
+        return 0.0
     mean = counts[1] / weight
     return counts[2] / weight - mean * mean
 

@@ -24,8 +24,12 @@ BLOCK = 256
 
 @njit(**INNER)
 def gini(weight, squares):
-    """Gini impurity of a node, from its weight and the sum of its classes' squared weights."""
-    return 1.0 - squares / (weight * weight)
+    """Gini impurity of a node, from its weight and the sum of its classes' squared weights.
+
+    0 where these are too small for a float, so that nothing is gained there.
+    """
+    whole = weight * weight
+    return 1.0 - squares / whole if whole > 0.0 else 0.0
 
 
 @njit(**INNER)
@@ -211,7 +215,7 @@ def best_of_squares(sample, column, counts, rules, best):
         if (word ^ previous) >= step:
             n_right, right = total - n_left, whole - left
             product = left * left * n_right + right * right * n_left
-            if product >= best * (n_left * n_right) * _SLACK:
+            if min(n_left, n_right) > 0.0 and product >= best * (n_left * n_right) * _SLACK:
                 rating = left * left / n_left + right * right / n_right
                 rows = min(place, m - place)
                 if (

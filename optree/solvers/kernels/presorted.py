@@ -118,10 +118,16 @@ def squares_of(counts):
 
 
 @njit(**INNER)
+def explained(counts):
+    """What its mean takes away from a target's sum of squares; nothing where rounding has left no weight."""
+    return counts[1] * counts[1] / counts[0] if counts[0] > 0.0 else 0.0
+
+
+@njit(**INNER)
 def leaf_loss(sample, counts):
     """The loss of a leaf: the weight of all classes but the heaviest; or the squared error around the mean."""
     if not sample.classes:
-        return max(0.0, counts[2] - counts[1] * counts[1] / counts[0])
+        return max(0.0, counts[2] - explained(counts))
     weight = most = 0.0
     for k in range(len(counts)):
         weight += counts[k]

@@ -40,7 +40,7 @@ from optree.solvers.kernels.cart_nodes import (
 )
 from optree.solvers.kernels.cart_scan import ROUNDING, gini
 from optree.solvers.kernels.dpdt_search import LAST
-from optree.solvers.kernels.presorted import count, fill, leaf_loss, rank_of, squares_of, weight_of
+from optree.solvers.kernels.presorted import count, explained, fill, leaf_loss, rank_of, squares_of, weight_of
 
 TOP, TOP_FEATURES, EXHAUSTIVE, LOOKAHEAD = range(1, 5)  # 0 is CART
 FEATURE, PLACE, FEATURES, KEPT = range(4)  # where `look_ahead` is: in which of so many features, with how many splits
@@ -53,7 +53,7 @@ def rate(sample, counts, left, right):
         right[k] = counts[k] - left[k]
     loss = leaf_loss(sample, left) + leaf_loss(sample, right)
     if not sample.classes:
-        return counts[2] - (left[1] * left[1] / left[0] + right[1] * right[1] / right[0]), loss
+        return counts[2] - (explained(left) + explained(right)), loss
     n_left, n_right = weight_of(sample, left), weight_of(sample, right)
     return n_right * gini(n_right, squares_of(right)) + n_left * gini(n_left, squares_of(left)), loss
 
