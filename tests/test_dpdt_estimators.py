@@ -193,7 +193,7 @@ def test_weights_are_repeated_rows_and_no_weight_is_no_row(model):
     ("model", "greedy"), [(DPDTreeClassifier, DecisionTreeClassifier), (DPDTreeRegressor, DecisionTreeRegressor)]
 )
 def test_weights_of_all_sizes(model, greedy, generator):
-    """Boosting makes weights that no sum shows beside others, or whose squares are zero. CART's trees are not better."""
+    """Boosting makes weights that no sum shows beside others, or whose squares are zero. CART is not better."""
     for seed in seeds(120, 6):
         random = np.random.RandomState(seed)
         n, depth = random.randint(3, 60), random.randint(1, 4)
