@@ -28,6 +28,29 @@ def cards(page: str) -> dict[int, str]:
     return {int(card[: card.index('"')]): card for card in page.split('<article id="')[1:]}
 
 
+def test_proven_trees_of_fits_come_last(runs):
+    """Each once, and none that proves nothing."""
+    tree = runs[runs["dataset"].eq("tic-tac-toe")]["tree"].iloc[0]
+    fits = pd.DataFrame(
+        {
+            "dataset": ["tic-tac-toe", "tic-tac-toe", "tic-tac-toe", "wine"],
+            "model": ["exact", "exact", "greedy", "exact"],
+            "split": ["full", "3", "full", "full"],
+            "status": ["optimal", "optimal", "heuristic", "optimal"],
+            "train": [0.75, 0.5, 0.25, 1.0],
+            "tree": [tree] * 4,
+        }
+    )
+    without, with_ = (cards(trees.page(runs, "tic-tac-toe", some)) for some in (None, fits))
+    assert set(with_) - set(without) == {max(without) + 1}
+    last = with_[max(with_)]
+    assert "exact: training accuracy 0.75000, proven" in last
+    assert "training accuracy 0.50000" in last
+    assert "greedy" not in last
+    assert "<svg" in last
+    assert list(cards(trees.page(runs, "wine", fits))) == [1]
+
+
 def texts(picture: str) -> list[str]:
     return [element.text for element in ElementTree.fromstring(picture).iter("text")]
 

@@ -67,14 +67,16 @@ def _representative(runs: pd.DataFrame) -> pd.Series:
     return pd.Series(runs.index.isin(first.index[first]), runs.index)
 
 
-def page(runs: pd.DataFrame, dataset: str) -> str:
-    """The page of a dataset: a card per tree, with its picture and the runs that gave it.
+def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> str:
+    """The page of a dataset: a card per tree, with its picture and the runs or fits that gave it.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.frame.frame`: all of them, for the proofs that others refute.
     dataset : str
+    fits : pandas.DataFrame, optional
+        From :func:`optree.bench.fits.frame`.
     """
     own = runs.assign(number=numbered(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
@@ -88,6 +90,9 @@ def page(runs: pd.DataFrame, dataset: str) -> str:
     left_out = int((own["status"].eq(CERTIFIED) & own["number"].isna()).sum())
     if left_out:
         told += f" There is no room for the trees of {left_out:,} further proven runs, the last in this order."
+    if fits is not None and (fitted := _of_fits(fits, dataset, int(own["number"].max() if len(cards) else 0))):
+        cards += fitted
+        told += " The last are of estimators that were fitted to numbers as they are, and proved them."
     title = escape(f"{dataset}: optimal trees")
     return "\n".join(
         [
@@ -107,11 +112,32 @@ def _card(number: int, runs: pd.DataFrame) -> str:
     size = f"{count(one['splits'], 'split')}, {count(one['leaves'], 'leaf', 'leaves')}, depth {one['depth']}"
     rows = f"{one['errors_train']:,} of {one['rows_train']:,} rows wrong"
     rows += "" if runs["status"].eq(CERTIFIED).any() else "; not proven"
-    lines = [f"<li>{_told(same)}</li>" for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
+    lines = [_told(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
+    return _article(number, f"{size}; {rows}", lines, Tree.from_dict(one["tree"]))
+
+
+def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
+    items = "".join(f"<li>{line}</li>" for line in lines)
     return (
-        f'<article id="{number}"><h2><a href="#{number}">{number}</a> {size}; {rows}</h2>'
-        f"<ul>{''.join(lines)}</ul><div>{svg.to_svg(Tree.from_dict(one['tree']))}</div></article>"
+        f'<article id="{number}"><h2><a href="#{number}">{number}</a> {title}</h2>'
+        f"<ul>{items}</ul><div>{svg.to_svg(tree)}</div></article>"
     )
+
+
+def _of_fits(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
+    """Cards of the trees that fits of a dataset have proven optimal, numbered from the last one on."""
+    proven = fits[fits["dataset"].eq(dataset) & fits["status"].eq(CERTIFIED) & fits["tree"].notna()]
+    texts = proven["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
+    cards = []
+    for number, (_, same) in enumerate(proven.groupby(texts, sort=False), last + 1):
+        tree = Tree.from_dict(same["tree"].iloc[0])
+        size = f"{count(tree.n_splits, 'split')}, {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}"
+        lines = []
+        for _, fit in same.iterrows():
+            split = f", {name}" if (name := splits.name(fit["split"])) else ""
+            lines.append(escape(f"{fit['model']}{split}: training accuracy {fit['train']:.5f}, proven"))
+        cards.append(_article(number, size, lines, tree))
+    return cards[: max(0, MOST - last)]
 
 
 def _told(runs: pd.DataFrame) -> str:

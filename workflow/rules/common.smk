@@ -84,7 +84,8 @@ LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"
 FIT_LINES = [f"{GIVEN or RESULTS}/tables/fits.jsonl"] if FITS else []
 if GIVEN:
     FIT_LINES = list(filter(os.path.exists, FIT_LINES))
-SEARCHED = list(dict.fromkeys(run.dataset for run in done_or_planned()))
+PROVING = [fit.dataset for fit in FITS if fit.estimator == "OptimalTreeClassifier"]
+SEARCHED = list(dict.fromkeys([*(run.dataset for run in done_or_planned()), *PROVING]))
 DATASETS = list(dict.fromkeys(job.dataset for job in [*RUNS, *FITS]))
 
 # Snakemake sees edits neither in an imported package nor numba's disk cache in another file: both go by this digest.

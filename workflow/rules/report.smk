@@ -84,7 +84,8 @@ rule plots:
 rule trees:
     # A page per dataset: thousands of runs have thousands of proofs, but far fewer trees.
     input:
-        LINES,
+        records=LINES,
+        fits=FIT_LINES,
     output:
         [
             report(
