@@ -212,7 +212,7 @@ PAPER = Paper(
     name="continuous",
     title="Trees over all thresholds: Quant-BnB (ICML 2022), ConTree (AAAI 2025), DPDT (KDD 2025) and ours",
     levels={
-        "smoke": Level(("continuous-smoke.yaml",), "nothing", "75 s of processor time, with compiling"),
+        "smoke": Level(("continuous-smoke.yaml",), "nothing", "a minute with compiling, two cores"),
         "short": Level(("continuous-short.yaml",), "a mirror; pycontree is installed", "a few minutes, an estimate"),
         "full": Level(
             ("continuous.yaml",),

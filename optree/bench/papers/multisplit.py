@@ -244,7 +244,9 @@ PAPER = Paper(
     levels={
         "smoke": Level(("multisplit-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
         "short": Level(
-            ("multisplit-short.yaml",), "a mirror; peers are installed", "a quarter of an hour (an estimate)"
+            ("multisplit-short.yaml",),
+            "a mirror; peers are installed",
+            "seven minutes, one core of two, beside other work",
         ),
         "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most: its limits"),
     },
