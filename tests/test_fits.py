@@ -233,6 +233,15 @@ def test_tables_are_made_of_what_is_there(name, records):
     assert len(make(FOLDER, NO_RUNS, fits.frame(records)).data) > 8
 
 
+def test_regression_on_other_sets_is_shown_beside_the_papers(records):
+    data = papers.get("dpdt").tables["5"](FOLDER, NO_RUNS, fits.frame(records)).data
+    own = data[data["row"].eq("diabetes") & data["verdict"].eq("other data")]
+    assert list(own["claim"]) == ["train R2, %", "test R2, %"]
+    assert list(own["paper"]) == ["", ""]
+    assert (own["measured"].astype(float) > 10).all()
+    assert data.loc[data["paper"].ne(""), "verdict"].eq("not run").all()
+
+
 def test_printed_numbers_are_judged(records):
     """With a record for raisin that says what was measured, another, and a misprint of the paper."""
     source = next(record for record in records if record["fit"]["model"] == "dpdt-8-8-8")
