@@ -11,6 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from optree.bench.fits import frame
+from optree.bench.formats import count
 from optree.bench.panels import STYLE, empty
 from optree.views import PALETTE
 
@@ -93,8 +94,8 @@ def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
             ax.plot(x, mean, color=colour, label=model.removeprefix("search-"))
             ax.fill_between(x, scores.min(axis=0), scores.max(axis=0), color=colour, alpha=0.15, lw=0)
             ax.axhline(mean[0], color=colour, ls=":", lw=0.8)
-    count = searches["dataset"].nunique()
-    left.set(xscale="log", xlabel="iterations of random search", ylabel=f"test accuracy, scaled, mean of {count} sets")
+    sets = count(searches["dataset"].nunique(), "set")
+    left.set(xscale="log", xlabel="iterations of random search", ylabel=f"test accuracy, scaled, mean of {sets}")
     right.set(xscale="log", xlabel="processor seconds of fits per set")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper left", ncols=4)
@@ -130,7 +131,8 @@ def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
             ax.plot(trees, mean, color=colour, label=name)
             ax.fill_between(trees, mean - error, mean + error, color=colour, alpha=0.15, lw=0)
         ax.set(xlabel="stages", title=title)
-    axes[0].set_ylabel(f"test accuracy / that of one CART,\nmean of {boosted['dataset'].nunique()} sets")
+    sets = count(boosted["dataset"].nunique(), "set")
+    axes[0].set_ylabel(f"test accuracy / that of one CART,\nmean of {sets}")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper left", ncols=3)
     figure.subplots_adjust(**_ROOM | {"top": 0.82})
