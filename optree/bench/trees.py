@@ -80,20 +80,12 @@ def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> 
     """
     own = runs.assign(number=numbered(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
-    proofs, trees = int(own["status"].eq(CERTIFIED).sum()), own.loc[own["status"].eq(CERTIFIED), "number"].nunique()
-    told = (
-        f"{count(proofs, 'search', 'searches')} of {len(own):,} ended with a proof of optimality, and gave "
-        f"{count(trees, 'different tree')}: each is drawn once. Where an algorithm proves nothing, one of its trees is "
-        "drawn beside them. Leaves say their class and how many of their rows have it; leaves of one class under one "
-        "split are drawn as one, and leaves without rows are left out."
-    )
-    left_out = int((own["status"].eq(CERTIFIED) & own["number"].isna()).sum())
-    if left_out:
-        told += f" There is no room for the trees of {left_out:,} further proven runs, the last in this order."
+    proven = own["status"].eq(CERTIFIED)
+    told = _introduction(own, proven)
     if fits is not None and (fitted := _of_fits(fits, dataset, int(own["number"].max() if len(cards) else 0))):
         cards += fitted
         told += " The last are of estimators that were fitted to numbers as they are, and proved them."
-    title = escape(f"{dataset}: optimal trees")
+    title = escape(f"{dataset}: {'optimal trees' if proven.any() else 'trees'}")
     return "\n".join(
         [
             f"{HEAD}<title>{title}</title><style>{_STYLE}{svg.style()}</style></head>",
@@ -104,6 +96,25 @@ def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> 
             f"<script>{_FILTER}{LINKS}</script></body></html>\n",
         ]
     )
+
+
+def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
+    """What is on the page of these runs."""
+    if proven.any():
+        trees = count(runs.loc[proven, "number"].nunique(), "different tree")
+        told = (
+            f"{count(int(proven.sum()), 'search', 'searches')} of {len(runs):,} ended with a proof of optimality, "
+            f"and gave {trees}: each is drawn once. Where an algorithm proves nothing, one of its trees is drawn beside them."
+        )
+    else:
+        told = "No search ended with a proof of optimality: one tree of each algorithm is drawn."
+    told += (
+        " Leaves say their class and how many of their rows have it; leaves of one class under one split are drawn as "
+        "one, and leaves without rows are left out."
+    )
+    if left_out := int((proven & runs["number"].isna()).sum()):
+        told += f" There is no room for the trees of {left_out:,} further proven runs, the last in this order."
+    return told
 
 
 def _card(number: int, runs: pd.DataFrame) -> str:
