@@ -101,10 +101,11 @@ def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> 
 def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
     """What is on the page of these runs."""
     if proven.any():
+        searches = f"{count(int(proven.sum()), 'search', 'searches')} of {len(runs):,}"
         trees = count(runs.loc[proven, "number"].nunique(), "different tree")
         told = (
-            f"{count(int(proven.sum()), 'search', 'searches')} of {len(runs):,} ended with a proof of optimality, "
-            f"and gave {trees}: each is drawn once. Where an algorithm proves nothing, one of its trees is drawn beside them."
+            f"{searches} ended with a proof of optimality, and gave {trees}: each is drawn once. Where an algorithm "
+            "proves nothing, one of its trees is drawn beside them."
         )
     else:
         told = "No search ended with a proof of optimality: one tree of each algorithm is drawn."
