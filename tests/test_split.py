@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
-from lickety_naive import Naive
-from problems import COMPILED, make, random_problem, seeds
+from lickety_naive import Again, Naive
+from problems import CHECKED, COMPILED, make, random_problem, seeds
 
 from optree import solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import cut_offers
-from optree.solvers.kernels import lookahead as kernel
+from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels.cuts import logs_of
+from optree.solvers.kernels.lookahead_turns import AGAIN
 from optree.solvers.lookahead import Search
 from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
+from optree.solvers.lookahead_tables import new_memo
 from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Task
 from optree.tree import LEAF
@@ -190,9 +193,9 @@ def test_the_program_over_bins_finds_the_least_impurity(criterion):
             for w in range(2, min(4, len(present)) + 1)
         }
         found = {}
-        for c in range(int(work.number[0].astype(bool).sum())):
-            w = int(work.number[0, c])
-            found[w] = min(found.get(w, np.inf), work.score[0, c])
+        for offer in work.offer[0][work.offer[0]["number"] > 0]:
+            w = int(offer["number"])
+            found[w] = min(found.get(w, np.inf), offer["score"])
         for w, score in found.items():
             assert score == pytest.approx(least[w], abs=1e-4)
         tested += bool(found)
@@ -242,6 +245,7 @@ def test_a_limit_leaves_a_tree():
         for iterations in (0, 1, 50, 400):
             result = solvers.get(name).solve(problem, objective, Budget(iterations=iterations), lookahead=6)
             assert result.status == "iteration_limit"
+            assert result.counters["iterations"] <= max(2, iterations)  # one, at least, of each search
             assert result.lower_bound is None or result.lower_bound <= greedy.cost
             assert not objective.broken(result.tree, problem)
 
@@ -323,6 +327,98 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
         assert cost == min(alone, lickety)
         won += lickety < alone
     assert won or not COMPILED
+
+
+def search_for(name, problem, objective, **parameters):
+    """A search of a solver, and the cuts it is over; None if all rows are of one class."""
+    task = Task(problem, objective, objective.scale(problem), Budget().start(), None)
+    defaults = {key: p.default for key, p in solvers.get(name).parameters.items()}
+    layout = cut_offers.lay_out(problem)
+    if layout.data is None:
+        return None, None
+    rules = rules_of(task, options_of(name, True, defaults | parameters), objective.max_depth)
+    return Search(layout.data, rules, task.clock), layout.cut
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "parameters"),
+    [
+        ("licketysplit", 1200, {}),
+        ("licketysplit", 400, {"criterion": "gini", "two_levels": "frontier"}),
+        ("licketymultisplit", 300, {"max_ways": 3, "repeat": False}),
+        ("licketymultisplit", 100, {"generator": "all", "two_levels": "never"}),
+    ],
+)
+def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters):
+    again = 0
+    for seed in seeds(count, 12):
+        problem = (intervals if "multi" in name else lickety_problem)(seed)
+        depth, look = min(2 + seed % 5, len(problem.y) - 1), 1 + seed // 5 % 2
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
+        search, cut = search_for(name, problem, objective, **parameters)
+        if search is None:
+            continue
+        search.find_tree(depth, look, AGAIN)
+        twin = Again(*search_for(name, problem, objective, **parameters))
+        rows, used = search.data.rows[0], np.zeros(len(problem.features), np.uint8)
+        assert search.plan(cut) == twin.plan(rows, used, depth, look)
+        again += twin.best(rows, used, depth, look)[2]
+    assert again > len(seeds(count, 12)) // 10
+
+
+def noisy(rows=1500, columns=60):
+    random = np.random.RandomState(0)
+    codes = random.randint(2, size=(rows, columns))
+    return make(codes, random.randint(2, size=rows), [2] * columns, 2)
+
+
+@pytest.mark.parametrize("name", ["split", "licketysplit"])
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
+    """Ctrl-C arrives when the kernel has returned, between two slices of work."""
+    called, call = [], Search._call
+
+    def interrupted(self, iterations):
+        called.append(iterations)
+        if len(called) == after + 1:
+            raise KeyboardInterrupt
+        return call(self, min(iterations, 20))
+
+    monkeypatch.setattr(Search, "_call", interrupted)
+    problem, objective = noisy(300, 20), Objective.of("0.001", "leaf", max_depth=6)
+    result = solve(name, problem, objective)
+    assert result.status == "interrupted"
+    assert called[-1] == kernel.CLOSE
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes as long as it takes")
+@pytest.mark.parametrize("name", ["split", "licketysplit"])
+def test_limits_of_time_and_memory_end_a_search(name):
+    objective = Objective.of("0.0001", "leaf", max_depth=12)
+    solve(name, noisy(100, 5), objective)  # compiles
+    for budget, status in ((Budget(seconds=0.1), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
+        start = time.process_time()
+        result = solvers.get(name).solve(noisy(), objective, budget, lookahead=4)
+        assert result.status == status
+        assert not objective.broken(result.tree, noisy())
+        assert time.process_time() - start < (20 if CHECKED else 2)
+
+
+def test_slices_of_any_size_find_the_same_tree():
+    """The kernel returns and goes on wherever it is, and where the memo has to grow."""
+    for seed in seeds(60, 4):
+        problem, depth = lickety_problem(seed), 3 + seed % 4
+        objective = Objective.of("0.002", "leaf", max_depth=depth)
+        for look in (1, 2):
+            search, cut = search_for("licketysplit", problem, objective)
+            if search is None:
+                continue
+            search.find_tree(depth, look, AGAIN)
+            sliced, _ = search_for("licketysplit", problem, objective)
+            sliced.pace.next, sliced.memo = lambda done: 1, new_memo(2, 8)
+            sliced.find_tree(depth, look, AGAIN)
+            assert sliced.plan(cut) == search.plan(cut)
+            assert sliced.iterations == search.iterations
 
 
 @pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])

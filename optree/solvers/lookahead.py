@@ -18,9 +18,11 @@ from optree.budget import Clock, Pace
 from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers import cut_offers
-from optree.solvers.kernels import lookahead as kernel
 from optree.solvers.kernels import lookahead_state as tables
+from optree.solvers.kernels import lookahead_trees as kernel
+from optree.solvers.kernels import lookahead_turns as turns
 from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.lookahead import COMPLETE, NO_ROOM
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_options import (
     LEVELS,
@@ -33,8 +35,7 @@ from optree.solvers.lookahead_options import (
     options_of,
     rules_of,
 )
-from optree.solvers.lookahead_tables import candidates, grow, new_memo, new_pairs, new_work
-from optree.solvers.lookahead_trees import Again, Once
+from optree.solvers.lookahead_tables import candidates, entries_for, grow, new_memo, new_programs, new_trees, new_work
 from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Solver, Task
 
@@ -52,85 +53,83 @@ class Search:
     rules : Rules
     clock : Clock
         At a limit every search ends with the best tree in hand.
+
+    Attributes
+    ----------
     before : int
         Iterations that others have done, which count.
     """
 
-    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock, before: int = 0):
+    def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
         most = max(1, candidates(data, rules))
         if most > _CANDIDATES:
             raise OptreeError(
                 f"generator: 'all' makes {most} splits of a node; give 'midpoints' or 'cart', or fewer bins"
             )
         self.data, self.rules, self.clock = data, rules, clock
-        self.work, self.pairs = new_work(data, rules, most), new_pairs(data, rules)
-        self.memo, self.status, self.before = new_memo(rules.ways), None, before
-        self.pace = Pace(clock, before, first=16 + _FIRST // data.rows.size)
+        self.work, self.programs = new_work(data, rules, most), new_programs(data, rules)
+        self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules.depth)), new_trees(data, rules)
+        self.status, self.before = None, 0
+        self.pace = Pace(clock, first=16 + _FIRST // data.rows.size)
 
     @property
     def iterations(self) -> int:
         return self.before + int(self.work.state[tables.ITERATIONS])
 
+    @property
+    def lower(self) -> int:
+        """What no tree of the root costs less than, as it was searched; not after LicketySPLIT."""
+        return int(self.work.state[tables.LOWER])
+
     def _call(self, iterations: int) -> int:
-        return kernel.search(self.data, self.work, self.pairs, self.memo, self.rules, iterations)
+        return kernel.search(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
 
-    def ask(
-        self, rows: np.ndarray, used: np.ndarray, depth: int, look: int, budget: int = _MOST, split: bool = False
-    ) -> int | None:
-        """Search a node for a tree that costs less than ``budget``; its entry, or None if nothing is known of it.
-
-        With ``split`` for the best of the trees that split the rows, though a leaf may cost less; see `ties`.
-        """
-        work, frame = self.work, self.work.frame[0]
-        work.rows[0], work.used[0], work.state[tables.LEVEL] = rows, used, -1
-        frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), budget, split
+    def _finish(self) -> None:
+        """Let the kernel work until it is done, or a limit is reached."""
         try:
             while self.status is None:
                 code = self._call(self.pace.next(self.iterations))
-                if code == kernel.COMPLETE:
-                    break
-                full, held = code == kernel.NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes
+                if code == COMPLETE:
+                    return
+                full, held = code == NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes
                 self.status = self.clock.limit(self.iterations, 2 * held / 2**20 if full else 0.0)
                 if full and self.status is None:
                     self.memo = grow(self.memo)
         except KeyboardInterrupt:
             self.status = "interrupted"
-        if self.status is not None:
-            self._call(kernel.CLOSE)
+        self._call(kernel.CLOSE)
+
+    def ask(self, rows: np.ndarray, used: np.ndarray, depth: int, look: int) -> tuple[int, tuple[int, ...]]:
+        """Search a node: what its best tree costs, as far as is known, and the columns of its split."""
+        work, frame = self.work, self.work.frame[0]
+        work.rows[0], work.used[0], work.state[tables.LEVEL], work.state[tables.ASKED] = rows, used, -1, 1
+        frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), _MOST, False
+        self._finish()
         found = int(work.state[tables.FOUND])
-        return found if found >= 0 else None
+        if found < 0:
+            return _MOST, ()
+        entry = self.memo.entry[found]
+        return int(entry["upper"]), tuple(self.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
 
-    def value(self, at: int | None) -> int:
-        """The cost of the best tree in hand."""
-        return _MOST if at is None else int(self.memo.entry[at]["upper"])
+    def find_tree(self, depth: int, look: int, how: int) -> None:
+        """Search for a tree of all rows; ``how`` is a kind of turn."""
+        trees, root = self.trees, self.trees.turn[0]
+        trees.rows[0], self.work.state[tables.TURN] = self.data.rows[0], 0
+        root["mode"], root["phase"], root["depth"], root["look"] = how, turns.BEGUN, depth, look
+        self._finish()
 
-    @property
-    def floor(self) -> int:
-        """A bound of the value of the node that was asked for last."""
-        found = int(self.work.state[tables.FOUND])
-        return 0 if found < 0 else int(self.memo.entry[found]["lower"])
+    def plan(self, cut: np.ndarray) -> Plan:
+        """The tree that was found."""
+        feature, nodes = self.data.feature, iter(self.trees.plan[: self.work.state[tables.NODES]].tolist())
 
-    @property
-    def leaf(self) -> int:
-        """What a leaf costs with the rows of the node that was searched last."""
-        return int(self.work.frame[0]["leaf"])
+        def make() -> Plan:
+            parts, *columns = next(nodes)
+            if parts == 1:
+                return Plan()
+            starts = tuple(int(cut[column - 1]) + 1 for column in columns[: parts - 1])
+            return Plan(int(feature[columns[0]]), starts, tuple(make() for _ in range(parts)))
 
-    def split(self, at: int | None) -> tuple[int, ...]:
-        """The columns of the split of an entry; none for a leaf."""
-        ways = 1 if at is None else max(1, int(self.memo.entry[at]["ways"]))  # 0: no split parts the rows
-        return tuple(self.memo.split[at, : ways - 1].tolist()) if ways > 1 else ()
-
-    def parts(self, rows: np.ndarray, split: tuple[int, ...]) -> list[np.ndarray]:
-        """The rows of each part of a split."""
-        above = [rows & self.data.rows[column] for column in split]
-        return [one & ~other for one, other in zip([rows, *above], [*above, np.uint64(0)], strict=True)]
-
-    def ties(self, at: int) -> list[tuple[int, ...]]:
-        """All splits of the node that was searched last, with ``split``, that are as good as the one of its entry."""
-        work, least = self.work, self.value(at)
-        tied = np.flatnonzero(work.bound[0, : int(work.frame[0]["candidates"])] == least)
-        splits = [tuple(work.candidate[0, c, : int(work.number[0, c]) - 1].tolist()) for c in tied]
-        return splits or [self.split(at)]
+        return make()
 
 
 def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int) -> tuple[cut_offers.Layout, Cuts]:
@@ -143,8 +142,8 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
         used = np.zeros(len(layout.data.first) - 1, np.uint8)
 
         def stump(rows: np.ndarray) -> tuple[int, list[int]]:
-            at = stumps.ask(rows, used, 1, 1)
-            return stumps.value(at), list(stumps.split(at))
+            cost, split = stumps.ask(rows, used, 1, 1)
+            return cost, list(split)
 
         layout = cut_offers.restrict(layout, task.problem, cut_offers.near_optimal(layout.data, stump))
     data = layout.data
@@ -153,12 +152,19 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
     return layout, data
 
 
-def _lickety(task: Task, options: Options, data: Cuts, cut: np.ndarray, depth: int) -> tuple[Plan, Search]:
-    """LicketySPLIT's tree, which `split` begins with, and the search that found it."""
-    options = replace(options, recursive=True)
+def _searches(task: Task, options: Options, data: Cuts, depth: int, look: int) -> list[tuple[Search, int, int]]:
+    """What is searched for, one after the other: each search, its lookahead and its kind of turn.
+
+    `split` begins with LicketySPLIT's tree.
+    """
     search = Search(data, rules_of(task, options, depth), task.clock)
-    plan = Again(search, options, cut).plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, 1)
-    return plan, search
+    if options.recursive and look < depth - 1:
+        return [(search, look, turns.AGAIN)]
+    searches = [(search, look, turns.DEEPEN if options.deepening else turns.READ)]
+    if options.lickety and 0 < look < depth - 1:
+        first = Search(data, rules_of(task, replace(options, recursive=True), depth), task.clock)
+        searches.insert(0, (first, 1, turns.AGAIN))
+    return searches
 
 
 def run(task: Task, seed: int, options: Options) -> Outcome:
@@ -171,24 +177,27 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     layout, data = _offered(task, options, layout, seed)
     look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
-    plans, before = [], 0
-    if options.lickety and 0 < look < depth - 1:
-        plan, first = _lickety(task, options, data, layout.cut, depth)
-        plans, before = [plan], first.iterations
-    search = Search(data, rules_of(task, options, depth), clock, before)
-    builder = (Again if options.recursive and look < depth - 1 else Once)(search, options, layout.cut)
-    plans = [builder.plan(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), depth, look), *plans]
+    searches = _searches(task, options, data, depth, look)
+    if options.given:
+        clock.prepared()  # memory for the search is laid out, too
+    before, status = 0, None
+    for search, levels, how in searches:
+        search.before, search.status = before, status
+        search.find_tree(depth, levels, how)
+        before, status = search.iterations, search.status
+    clock.searched()
+    plans = [one.plan(layout.cut) for one, _, _ in reversed(searches)]
     if options.collapse:
         plans = [collapse(problem, plan, options.ways) for plan in plans]
-    clock.searched()
-    tree = min((grow_tree(problem, plan) for plan in plans), key=task.cost)
+    trees = [grow_tree(problem, plan) for plan in plans]
+    tree = trees[0] if len(trees) == 1 else min(trees, key=task.cost)
     counters = {"iterations": search.iterations, "supports": int(search.memo.used[0]), "cuts": len(layout.cut)}
     lower = None
-    if isinstance(builder, Once):
-        proven = builder.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
-        counters |= {} if options.recursive else {"candidates_bound": proven}
-        lower = proven if look == depth and options.exact and (problem.n_parts == 2).all() else None
-    return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
+    if how != turns.AGAIN:
+        bound = search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+        counters |= {} if options.recursive else {"candidates_bound": bound}
+        lower = bound if look == depth and options.exact and (problem.n_parts == 2).all() else None
+    return Outcome(tree, lower, status or ("heuristic" if lower is None else "optimal"), counters)
 
 
 def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:

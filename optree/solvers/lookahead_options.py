@@ -45,7 +45,12 @@ class Options:
     @property
     def exact(self) -> bool:
         """Whether with as much lookahead as levels the tree is the optimum."""
-        return self.cuts == "all" and not self.reference and not self.most_candidates and self.generator == "all"
+        return self.given and not self.most_candidates and self.generator == "all"
+
+    @property
+    def given(self) -> bool:
+        """Whether the cuts are those of the problem, and nothing has to be fitted to find them."""
+        return self.cuts == "all" and not self.reference
 
     def check(self, solver: str) -> None:
         """Refuse values that are not accepted."""
@@ -124,6 +129,8 @@ def rules_of(task: Task, options: Options, depth: int) -> Rules:
         pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
         most=options.most_candidates,
         repeat=options.repeat,
+        polish=options.polish,
+        deepening=options.deepening,
         plain=options.recursive,
         fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),

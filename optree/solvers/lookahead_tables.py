@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import comb
 
 import numpy as np
@@ -14,10 +15,12 @@ from optree.solvers.kernels.partitions import ALL
 
 def candidates(data: Cuts, rules: tables.Rules) -> int:
     """The most candidates of a node."""
-    bins = np.diff(data.first) + 1
+    if not len(data.bins):
+        return len(data.rows) - 2
+    cuts = np.diff(data.first).tolist()
     if rules.generator == ALL:
-        return sum(comb(int(b) - 1, w - 1) for b in bins for w in range(2, min(rules.ways, int(b)) + 1))
-    return int(len(bins) * rules.beam.sum())
+        return sum(comb(cut, way) for cut in cuts for way in range(1, min(rules.ways - 1, cut) + 1))
+    return int(len(cuts) * rules.beam.sum())
 
 
 def stride_of(data: Cuts) -> int:
@@ -28,65 +31,88 @@ def stride_of(data: Cuts) -> int:
 def new_work(data: Cuts, rules: tables.Rules, most: int) -> tables.Work:
     """The stack of a search, and its scratch memory."""
     levels, (columns, words), features = rules.depth + 1, data.rows.shape, len(data.first) - 1
-    parts = int(np.diff(data.first).max()) + 2
-    program = (rules.ways + 1, parts + 1)
     return tables.Work(
         frame=np.zeros(levels, tables.FRAME),
         rows=np.zeros((levels + 1, words), np.uint64),
         used=np.zeros((levels + 1, features), np.uint8),
         counts=np.zeros((levels, columns, data.classes), np.int64),
-        lines=np.zeros(data.classes * stride_of(data), np.int64),
+        lines=np.zeros((levels, data.classes * stride_of(data)), np.int64),
         kept=np.zeros(stride_of(data), np.int64),
         split=np.zeros((levels, rules.ways - 1), np.int32),
         candidate=np.zeros((levels, most, rules.ways - 1), np.int32),
-        number=np.zeros((levels, most), np.int64),
-        score=np.zeros((levels, most)),
-        bound=np.zeros((levels, most), np.int64),
-        order=np.zeros((levels, most), np.int64),
-        lower=np.zeros((levels, rules.ways), np.int64),
-        upper=np.zeros((levels, rules.ways), np.int64),
-        known=np.zeros((levels, rules.ways), np.uint8),
-        cols=np.zeros(parts + 1, np.int64),
-        best=np.zeros(program, np.int64),
-        source=np.zeros(program, np.int64),
-        last=np.zeros(parts + 1, np.int64),
-        leaves=np.zeros((parts + 1, 5), np.int64),
-        marked=np.zeros(parts + 1, np.uint8),
-        choice=np.zeros(rules.ways, np.int64),
-        run=np.zeros((rules.ways + 1, data.classes), np.int64),
-        back=np.zeros((parts, rules.ways + 1, data.classes), np.int64),
+        offer=np.zeros((levels, most), tables.OFFER),
+        bounds=np.zeros((levels, rules.ways), tables.PART),
         found=np.zeros(rules.ways - 1, np.int32),
-        state=np.array([-1, 0, 0], np.int64),
+        state=np.array([-1, 0, -1, 0, 0, -1, 0, 0], np.int64),
     )
 
 
-def new_pairs(data: Cuts, rules: tables.Rules) -> tables.Pairs:
-    """Scratch memory for two levels."""
-    features, words = len(data.first) - 1, data.rows.shape[1]
-    parts = int(np.diff(data.first).max()) + 2
-    bins, rows = min(parts, max(2, rules.pair_bins)), len(data.bins)
+def new_programs(data: Cuts, rules: tables.Rules) -> tuple[tables.Program, tables.Pairs]:
+    """Scratch memory for programs over bins, of one level and of two."""
+    if not len(data.bins):
+        return _no_programs()
+    features, most = len(data.first) - 1, int(np.diff(data.first).max()) + 2
+    return _programs(features, most, data.classes, rules.ways, rules.pair_bins, len(data.bins))
+
+
+@cache
+def _no_programs() -> tuple[tables.Program, tables.Pairs]:
+    """Features of one cut need none."""
+    return _programs(0, 0, 0, 0, 0, 0)
+
+
+def _programs(
+    features: int, parts: int, classes: int, ways: int, pair_bins: int, rows: int
+) -> tuple[tables.Program, tables.Pairs]:
+    table, bins = (ways + 1, parts + 1), min(parts, max(2, pair_bins))
     stride = bins + 1 + LANES
-    return tables.Pairs(
+    program = tables.Program(
+        cols=np.zeros(parts + 1, np.int64),
+        best=np.zeros(table, np.int64),
+        source=np.zeros(table, np.int64),
+        last=np.zeros(parts + 1, np.int64),
+        leaves=np.zeros((parts + 1, 5), np.int64),
+        marked=np.zeros(parts + 1, np.uint8),
+        choice=np.zeros(ways, np.int64),
+        run=np.zeros((ways + 1, classes), np.int64),
+        back=np.zeros((parts, ways + 1, classes), np.int64),
+    )
+    pairs = tables.Pairs(
         cols=np.zeros((features, parts + 1), np.int64),
         bins=np.zeros(features, np.int64),
         items=np.zeros(rows, np.int64),
         place=np.zeros((features, rows), np.uint16),
         of_part=np.zeros(parts, np.int64),
-        table=np.zeros(bins * data.classes * stride, np.int64),
-        run=np.zeros((rules.ways + 1) * data.classes * LANES, np.int64),
+        table=np.zeros(bins * classes * stride, np.int64),
+        run=np.zeros((ways + 1) * classes * LANES, np.int64),
         value=np.zeros((bins + 1) * stride, np.int64),
-        best=np.zeros((rules.ways + 1, bins + 1), np.int64),
-        source=np.zeros((rules.ways + 1, bins + 1), np.int64),
-        piece=np.zeros(words, np.uint64),
-        inside=np.zeros((len(data.rows), data.classes), np.int64),
-        outside=np.zeros((len(data.rows), data.classes), np.int64),
-        lines=np.zeros(data.classes * stride_of(data), np.int64),
-        found=np.zeros(rules.ways - 1, np.int32),
+        best=np.zeros((ways + 1, bins + 1), np.int64),
+        source=np.zeros((ways + 1, bins + 1), np.int64),
+        found=np.zeros(max(0, ways - 1), np.int32),
         stride=stride,
+    )
+    return program, pairs
+
+
+def new_trees(data: Cuts, rules: tables.Rules) -> tables.Trees:
+    """Memory for trees: a turn for each level, and one for the value of the root."""
+    levels, words, features = rules.depth + 2, data.rows.shape[1], len(data.first) - 1
+    leaves = min(64 * words, rules.ways ** min(rules.depth, 60))
+    return tables.Trees(
+        turn=np.zeros(levels, tables.TURN_OF),
+        rows=np.zeros((levels, words), np.uint64),
+        used=np.zeros((levels, features), np.uint8),
+        split=np.zeros((levels, tables.TIES + 2, rules.ways), np.int32),
+        plan=np.empty((2 * leaves, rules.ways), np.int32),
     )
 
 
-def new_memo(ways: int, entries: int = 1 << 10) -> tables.Memo:
+def entries_for(data: Cuts, depth: int) -> int:
+    """Room in a memo at first: a small search needs no more, and time for what it does not need."""
+    return 1 << min(12, max(8, (4 * len(data.rows) * depth).bit_length()))
+
+
+def new_memo(ways: int, entries: int) -> tables.Memo:
     """An empty memo."""
     return tables.Memo(
         entry=np.zeros(entries, tables.ENTRY),

@@ -7,6 +7,7 @@ and one into k intervals are the same thing: increasing cuts of one feature.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,27 +67,30 @@ def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | No
     if len(present) < 2:
         return None
     digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
-    pieces, bins = [], [np.zeros((0, count), np.uint16)]
+    groups, bins = [], [np.zeros((0, count), np.uint16)]
     first = np.searchsorted(feature, np.arange(count + 1))
     simple = np.array_equal(feature, np.arange(count))
-    above = (problem.codes if simple else problem.codes[:, feature]) > cut
+    above = problem.codes > 0 if simple else problem.codes[:, feature] > cut
     for digit in range(digits - 1, -1, -1):
+        weighs = problem.weights >> digit & 1 > 0 if digits > 1 else problem.weights > 0
         for k in present:
-            held = np.flatnonzero((problem.y == k) & (problem.weights >> digit & 1 > 0))
-            every = np.ones((1, len(held)), bool)
-            pieces.append(pack(np.concatenate([every, above.take(held, axis=0).T, ~every])))
+            groups.append(np.flatnonzero((problem.y == k) & weighs))
             if not simple:
-                bins.append(_positions(problem.codes.take(held, axis=0).T, cut, first))
-    words = np.array([piece.shape[1] for piece in pieces])
+                bins.append(_positions(problem.codes.take(groups[-1], axis=0).T, cut, first))
+    words = np.array([-(-len(held) // 64) for held in groups])
     run = np.repeat(np.arange(len(words)), words)
-    rows = np.ascontiguousarray(np.concatenate(pieces, axis=1))
-    random = np.random.RandomState(1).randint(0, 2**63 - 1, (2, len(run) + count), np.int64)
+    bits = np.zeros((len(feature) + 2, 64 * len(run)), bool)
+    for held, start in zip(groups, (64 * (words.cumsum() - words)).tolist(), strict=True):
+        bits[0, start : start + len(held)] = True
+        bits[1:-1, start : start + len(held)] = above.take(held, axis=0).T
+    rows = pack(bits)
+    random = _random((len(run) + count).bit_length())
     return Cuts(
         rows=rows,
         blocks=_side_by_side(rows),
         runs=np.append(0, words.cumsum()),
         salt=random[:, : len(run)].astype(np.uint64) * np.uint64(2) + np.uint64(1),
-        mark=np.ascontiguousarray(random[:, len(run) :]),
+        mark=np.ascontiguousarray(random[:, len(run) : len(run) + count]),
         first=1 + first,
         feature=np.concatenate([[-1], feature, [-1]]),
         bins=np.concatenate(bins),
@@ -97,6 +101,12 @@ def cuts_of(problem: Problem, feature: np.ndarray, cut: np.ndarray) -> Cuts | No
         digits=digits,
         classes=len(present),
     )
+
+
+@lru_cache(4)
+def _random(digits: int) -> np.ndarray:
+    """Random numbers, int64[2, 2^digits], always the same: making them takes longer than a small search."""
+    return np.random.RandomState(1).randint(0, 2**63 - 1, (2, 1 << digits), np.int64)
 
 
 def _side_by_side(rows: np.ndarray) -> np.ndarray:
@@ -126,23 +136,52 @@ def count_class(data, one, other, k):
 
 
 @njit(**INNER)
-def count_cuts(data, rows, lines, out):
-    """Write to ``out[c, k]`` the weight of class k in each column, among some rows.
+def count_lines(data, rows, lines):
+    """Write to ``lines[k * stride + c]`` the weight of class k in column c, among some rows.
 
-    lines : int64[K * stride], the same by class: class k in column c at ``k * stride + c``; the stride is that of the
-        columns in whole LANES.
+    lines : int64[K * stride]; the stride is that of the columns in whole LANES.
     """
     apart()
-    columns, words, stride = len(data.rows), len(rows), len(lines) // data.classes
+    words, stride = len(rows), len(lines) // data.classes
     for k in range(data.classes):
-        for block in range(0, columns, LANES):
-            total = splat(np.int64(0))
+        block = 0
+        while block < stride:  # three vectors at a time: the words of a class are few, and beginning takes its time
+            wide = stride - block >= 3 * LANES
+            one = two = three = splat(np.int64(0))
             for digit in range(data.digits):
-                total = total + total
-                for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
-                    total = total + popcount(load(data.blocks, block * words + LANES * w) & splat(rows[w]))
-            store(lines, k * stride + block, total)
-        for c in range(columns):
+                one, two, three = one + one, two + two, three + three
+                first, last = data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]
+                at = block * words
+                if wide:
+                    for w in range(first, last):
+                        held, place = splat(rows[np.uint64(w)]), at + LANES * w
+                        one = one + popcount(load(data.blocks, place) & held)
+                        two = two + popcount(load(data.blocks, place + LANES * words) & held)
+                        three = three + popcount(load(data.blocks, place + 2 * LANES * words) & held)
+                else:
+                    for w in range(first, last):
+                        one = one + popcount(load(data.blocks, at + LANES * w) & splat(rows[np.uint64(w)]))
+            store(lines, k * stride + block, one)
+            if wide:
+                store(lines, k * stride + block + LANES, two)
+                store(lines, k * stride + block + 2 * LANES, three)
+            block += 3 * LANES if wide else LANES
+
+
+@njit(**INNER)
+def rest_of(lines, out):
+    """Replace the counts in ``out`` of one of two parts of some rows by those of the other; ``lines`` are of all."""
+    for at in range(0, len(lines), LANES):
+        store(out, at, load(lines, at) - load(out, at))
+
+
+@njit(**INNER)
+def spread(data, lines, out):
+    """Write to ``out[c, k]`` what `count_lines` counted."""
+    apart()
+    stride = len(lines) // data.classes
+    for c in range(len(out)):
+        for k in range(data.classes):
             out[c, k] = lines[k * stride + c]
 
 
@@ -155,10 +194,11 @@ def take_part(data, rows, low, high, out):
 
 
 @njit(**INNER)
-def digest(data, rows, used, which):
-    """A hash of a set of rows and of the features that may not be split again, a non-negative int64."""
-    hashed = hash_words(rows, data.salt[which])
-    for f in range(len(used)):
+def digest(data, rules, rows, used, frame):
+    """Give a frame the two hashes of a set of rows, and of the features that may not be split again."""
+    apart()
+    frame["hash0"], frame["hash1"] = hash_words(rows, data.salt[0]), hash_words(rows, data.salt[1])
+    for f in range(0 if rules.repeat else len(used)):
         if used[f]:
-            hashed ^= data.mark[which, f]
-    return hashed
+            frame["hash0"] ^= data.mark[0, f]
+            frame["hash1"] ^= data.mark[1, f]

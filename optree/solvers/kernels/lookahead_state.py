@@ -9,7 +9,9 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 
-LEVEL, ITERATIONS, FOUND = range(3)  # places of ``state``
+LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
+TIES = 4  # splits of equal value that are gone on with: two or three, as a rule, but there may be hundreds
+BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
 
 
 class Rules(NamedTuple):
@@ -29,6 +31,8 @@ class Rules(NamedTuple):
     pair_bins: int  # the most bins of a feature where two levels are solved
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
+    polish: bool  # whether greedy subtrees are replaced by the best of their depth
+    deepening: bool  # whether the root is searched with less lookahead first
     plain: bool  # a greedy tree is no better than its split of least score, but for a stump in its last level
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
@@ -39,11 +43,22 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split"),
+            *("ways", "candidates", "at", "current", "part", "split", "counted"),
         )
     ]
 )
-ENTRY = np.dtype([(name, np.int64) for name in ("hash0", "hash1", "key", "lower", "upper", "ways")])
+TURN_OF = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("mode", "phase", "depth", "look", "hash0", "hash1", "cost", "asked", "chosen"),
+            *("found", "again", "ties", "tie", "part", "sum"),
+        )
+    ]
+)
+OFFER = np.dtype([("number", np.int64), ("score", np.float64), ("bound", np.int64), ("order", np.int64)])
+PART = np.dtype([("lower", np.int64), ("upper", np.int64), ("known", np.int64)])
+ENTRY = np.dtype([(name, np.int64) for name in ("hash0", "hash1", "key", "lower", "upper", "ways", "again")])
 
 
 class Memo(NamedTuple):
@@ -68,32 +83,13 @@ class Pairs(NamedTuple):
     value: np.ndarray  # int64[(bins + 1) * stride]
     best: np.ndarray  # int64[ways + 1, bins + 1]
     source: np.ndarray  # int64[ways + 1, bins + 1]
-    piece: np.ndarray  # uint64[words]
-    inside: np.ndarray  # int64[columns, K]
-    outside: np.ndarray  # int64[columns, K]
-    lines: np.ndarray  # int64[K * stride], as of Work
     found: np.ndarray  # int32[ways - 1]
     stride: int  # bins + 1 and more, so that vectors fit
 
 
-class Work(NamedTuple):
-    """The stack, by level from the root, and scratch."""
+class Program(NamedTuple):
+    """Scratch of programs over the bins of a feature."""
 
-    frame: np.ndarray  # FRAME[levels]
-    rows: np.ndarray  # uint64[levels + 1, words]
-    used: np.ndarray  # uint8[levels + 1, features], features that may not be split
-    counts: np.ndarray  # int64[levels, columns, K]
-    lines: np.ndarray  # int64[K * stride], and the next: `single_cuts`
-    kept: np.ndarray  # int64[stride]
-    split: np.ndarray  # int32[levels, ways - 1], of the best tree in hand
-    candidate: np.ndarray  # int32[levels, candidates, ways - 1]
-    number: np.ndarray  # int64[levels, candidates], intervals of each
-    score: np.ndarray  # float64[levels, candidates]
-    bound: np.ndarray  # int64[levels, candidates]
-    order: np.ndarray  # int64[levels, candidates]
-    lower: np.ndarray  # int64[levels, ways], of the parts of the current candidate
-    upper: np.ndarray  # int64[levels, ways]
-    known: np.ndarray  # uint8[levels, ways], whether the memo was asked
     cols: np.ndarray  # int64[parts + 1]
     best: np.ndarray  # int64[ways + 1, parts + 1], and the next two: the program of `partitions`
     source: np.ndarray  # int64[ways + 1, parts + 1]
@@ -103,8 +99,33 @@ class Work(NamedTuple):
     choice: np.ndarray  # int64[ways]
     run: np.ndarray  # int64[ways + 1, K], and the next: `best_stump`
     back: np.ndarray  # int64[parts, ways + 1, K]
-    found: np.ndarray  # int32[ways - 1]
-    state: np.ndarray  # int64[3]
+
+
+class Work(NamedTuple):
+    """The stack, by level from the root, and scratch."""
+
+    frame: np.ndarray  # FRAME[levels]
+    rows: np.ndarray  # uint64[levels + 1, words]
+    used: np.ndarray  # uint8[levels + 1, features], features that may not be split
+    counts: np.ndarray  # int64[levels, columns, K]
+    lines: np.ndarray  # int64[levels + 1, K * stride], and the next: `single_cuts`
+    kept: np.ndarray  # int64[stride]
+    split: np.ndarray  # int32[levels, ways - 1], of the best tree in hand
+    candidate: np.ndarray  # int32[levels, candidates, ways - 1]
+    offer: np.ndarray  # OFFER[levels, candidates]: intervals, score and bound of each; the one that is next in order
+    bounds: np.ndarray  # PART[levels, ways], of the parts of the current candidate, and whether the memo was asked
+    found: np.ndarray  # int32[ways - 1], columns
+    state: np.ndarray  # int64[8]
+
+
+class Trees(NamedTuple):
+    """The trees that searches are put together to, by level from the root."""
+
+    turn: np.ndarray  # TURN_OF[levels]
+    rows: np.ndarray  # uint64[levels, words]
+    used: np.ndarray  # uint8[levels, features]
+    split: np.ndarray  # int32[levels, TIES + 2, most ways]: intervals and columns of the ties, the best and another
+    plan: np.ndarray  # int32[nodes, most ways]: intervals, 1 for a leaf, and columns; the root first, then its parts
 
 
 @njit(**INNER)
@@ -119,6 +140,19 @@ def find(memo, hash0, hash1, key):
             return at
         slot = (slot + 1) & mask
     return -1 - slot
+
+
+@njit(**INNER)
+def enter(memo, hash0, hash1, key):
+    """The entry of a node, and whether it is new."""
+    at = find(memo, hash0, hash1, key)
+    if at >= 0:
+        return at, False
+    slot, at = -1 - at, memo.used[0]
+    memo.slot[slot], memo.used[0] = at, at + 1
+    entry = memo.entry[at]
+    entry["hash0"], entry["hash1"], entry["key"] = hash0, hash1, key
+    return at, True
 
 
 @njit(cache=True, nogil=True)

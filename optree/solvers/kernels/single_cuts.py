@@ -6,74 +6,133 @@ follows from how many rows of each class are above. Classes are lines of numbers
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.lanes import LANES, load, most, splat, store, where_more
+from optree.solvers.kernels.cuts import count_lines, rest_of, take_part
+from optree.solvers.kernels.lanes import LANES, least, least_lane, load, most, splat, store, where_more
 
 
 @njit(**INNER)
-def kept_right(lines, classes, out):
-    """Write to ``out[c]`` the weight that the two leaves of a split at column c classify correctly, -1 if one is empty.
+def best_single(data, rules, lines, kept, used):
+    """The weight that the leaves of the best stump classify correctly, -1 if no cut parts the rows; and that of all.
 
-    lines : int64[classes * stride], as of `count_cuts`; the first column holds all rows.
-    out : int64[stride]
+    Left in ``kept[c]`` for each column: what its two leaves do, -1 if one is empty or its feature is used.
+
+    lines : int64[K * stride], as of `count_lines`; the first column holds all rows.
+    kept : int64[stride]
     """
-    stride, none, all_rows = len(out), splat(np.int64(-1)), np.int64(0)
-    for k in range(classes):
+    apart()
+    stride, none, all_rows, fewest = len(kept), splat(np.int64(-1)), np.int64(0), splat(np.int64(1))
+    for k in range(data.classes):
         all_rows += lines[k * stride]
     for block in range(0, stride, LANES):
         rows = above = below = splat(np.int64(0))
-        for k in range(classes):
+        for k in range(data.classes):
             held = load(lines, k * stride + block)
             rows, above, below = rows + held, most(above, held), most(below, splat(lines[k * stride]) - held)
         some = where_more(rows, splat(np.int64(0)), above + below, none)
-        store(out, block, where_more(splat(all_rows), rows, some, none))
-
-
-@njit(**INNER)
-def best_single(data, rules, lines, kept, used, out):
-    """The best stump of all features, each of one cut: its cost and 2, or a negative cost if no cut parts the rows.
-
-    The first of equals; its column in ``out``. ``kept`` is left as `kept_right` has it, -1 also for features used.
-    """
-    apart()
-    kept_right(lines, data.classes, kept)
-    best, column = np.int64(-1), 0
+        some = where_more(splat(all_rows), rows, some, none)
+        fewest = least(fewest, splat(np.int64(0)) - some)
+        store(kept, block, some)
+    if rules.repeat:
+        return -least_lane(fewest), all_rows
+    best = np.int64(-1)
     for c in range(1, len(data.rows) - 1):
         if used[data.feature[c]]:
             kept[c] = -1
-        elif kept[c] > best:
-            best, column = kept[c], c
-    if best < 0:
-        return np.int64(-1), 1
-    out[0], total = column, np.int64(0)
-    for k in range(data.classes):
-        total += lines[k * len(kept)]
-    return rules.error * (total - best) + 2 * rules.penalty, 2
+        best = max(best, kept[c])
+    return best, all_rows
 
 
 @njit(**INNER)
-def least_entropy(data, lines, kept):
+def column_of(kept, best):
+    """The first column whose stump is the best."""
+    c = 1
+    while kept[c] != best:
+        c += 1
+    return c
+
+
+@njit(**INNER)
+def entropy_of(data, lines, stride, total, c):
+    """The weighted entropy of the two parts of a split, half of it, in units of impurity."""
+    rows = entropy = np.int64(0)
+    for k in range(data.classes):
+        held = lines[k * stride + c]
+        rows += held
+        entropy -= log_of(data, held) + log_of(data, lines[k * stride] - held)
+    return entropy + log_of(data, rows) + log_of(data, total - rows)
+
+
+@njit(**INNER)
+def log_of(data, number):
+    """An entry of `data.logs`; unsigned, so that no time goes into the question whether it is counted from the end."""
+    return data.logs[np.uint64(number)]
+
+
+@njit(**INNER)
+def right_enough(data, rules, total, least):
+    """What the leaves of a split must classify correctly, at the least, for its entropy to be as small as ``least``.
+
+    Each of the numbers in `data.logs` is rounded, by half a unit at most, which is allowed for.
+    """
+    return max(0, np.int64(math.ceil(total - (least + 2 * data.classes + 4) / rules.fine)))
+
+
+@njit(**INNER)
+def least_entropy(data, rules, lines, kept, total, best):
     """The column of the split of least weighted entropy, the first of equals; 0 if there is none.
 
-    lines, kept : as of `best_single`; ``data.logs`` reaches as far as the weight of all rows.
+    Half the entropy of some rows is at least the share of those that a leaf misclassifies (M. Hellman, J. Raviv,
+    "Probability of Error, Equivocation, and the Chernoff Bound", IEEE Transactions on Information Theory 1970). So a
+    split is passed over whose leaves misclassify more than half the least entropy so far, first that of the best
+    stump.
+
+    lines, kept, total, best : as of `best_single`; ``data.logs`` reaches as far as the weight of all rows.
     """
     apart()
-    stride, best, column = len(kept), np.int64(0), 0
-    total = np.int64(0)
-    for k in range(data.classes):
-        total += lines[k * stride]
+    if best < 0:
+        return 0
+    stride, column = len(kept), column_of(kept, best)
+    least = entropy_of(data, lines, stride, total, column)
+    enough = right_enough(data, rules, total, least)
     for c in range(1, len(data.rows) - 1):
-        if kept[c] < 0:
+        if kept[c] < enough:
             continue
-        rows = entropy = np.int64(0)
-        for k in range(data.classes):
-            held = lines[k * stride + c]
-            rows += held
-            entropy -= data.logs[held] + data.logs[lines[k * stride] - held]
-        entropy += data.logs[rows] + data.logs[total - rows]
-        if column == 0 or entropy < best:
-            best, column = entropy, c
+        entropy = entropy_of(data, lines, stride, total, c)
+        if entropy < least or (entropy == least and c < column):
+            least, column = entropy, c
+            enough = right_enough(data, rules, total, least)
     return column
+
+
+@njit(**INNER)
+def best_below(data, rules, lines, kept, used):
+    """The cost of a leaf, or of the best stump, whichever is less."""
+    best, rows = best_single(data, rules, lines, kept, used)
+    right = np.int64(0)
+    for k in range(data.classes):
+        right = max(right, lines[k * len(kept)])
+    leaf = rules.error * (rows - right) + rules.penalty
+    return leaf if best < 0 else min(leaf, rules.error * (rows - best) + 2 * rules.penalty)
+
+
+@njit(**INNER)
+def best_single_pair(data, work, rules, v, limit):
+    """The best tree of two levels with a split at its root: its cost and the root's column, or ``limit`` and 0."""
+    apart()
+    lines, kept, used = work.lines[v + 1], work.kept, work.used[v]
+    column = 0
+    for c in range(1, len(data.rows) - 1):
+        take_part(data, work.rows[v], c, len(data.rows) - 1, work.rows[v + 1])
+        count_lines(data, work.rows[v + 1], lines)
+        cost = best_below(data, rules, lines, kept, used)
+        rest_of(work.lines[v], lines)
+        cost += best_below(data, rules, lines, kept, used)
+        if cost < limit:
+            limit, column = cost, c
+    return limit, column

@@ -15,7 +15,6 @@ from numba import njit
 
 from optree.solvers.kernels.bits import lowest_bit
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.cuts import count_cuts
 from optree.solvers.kernels.lanes import LANES, least, load, splat, store
 from optree.solvers.kernels.partitions import coarsen, find_bins
 
@@ -122,36 +121,6 @@ def joint_counts(data, pairs, rules, f, g, n):
         for a in range(line * stride, line * stride + top + 1):
             total += rules.error * table[a]
             table[a] = total
-
-
-@njit(**INNER)
-def best_question(rules, counts):
-    """The cost of a leaf, or of the best split at one cut."""
-    end = len(counts) - 1
-    best = leaf_of(rules, counts[0], counts[end])
-    for c in range(1, end):
-        best = min(best, leaf_of(rules, counts[0], counts[c]) + leaf_of(rules, counts[c], counts[end]))
-    return best
-
-
-@njit(**INNER)
-def best_binary_pair(data, pairs, rules, rows, counts, out, limit):
-    """As `best_pair` where each feature has one cut: joint counts are those of the rows above each."""
-    apart()
-    piece, inside, outside = pairs.piece, pairs.inside, pairs.outside
-    cost, intervals = limit, 1
-    for c in range(1, len(counts) - 1):
-        for w in range(len(piece)):
-            piece[w] = rows[w] & data.rows[c, w]
-        count_cuts(data, piece, pairs.lines, inside)
-        for g in range(len(counts)):
-            for k in range(data.classes):
-                outside[g, k] = counts[g, k] - inside[g, k]
-        total = best_question(rules, inside) + best_question(rules, outside)
-        if total < cost:
-            cost, intervals = total, 2
-            out[0] = c
-    return cost, intervals
 
 
 @njit(**INNER)
