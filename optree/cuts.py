@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 
@@ -16,9 +18,11 @@ def distinct_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def two_values(X: np.ndarray) -> list[tuple[float, float] | None]:
     """The two values of each column of an array of numbers that has just two, and finite ones; else None."""
-    low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-    two = (low < high) & ((low == X) | (high == X)).all(axis=0) & np.isfinite(low) & np.isfinite(high)
-    pairs = zip(low.tolist(), high.tolist(), strict=True)
+    low, high = X.min(axis=0), X.max(axis=0)
+    two = low.astype(float) < high.astype(float)
+    if X.dtype.kind not in "iu" or not (low + 1 >= high).all():  # else nothing lies between
+        two &= ((low == X) | (high == X)).all(axis=0) & np.isfinite(low) & np.isfinite(high)
+    pairs = zip(low.astype(float).tolist(), high.astype(float).tolist(), strict=True)
     return [pair if known else None for pair, known in zip(pairs, two.tolist(), strict=True)]
 
 
@@ -50,6 +54,7 @@ def cut_points(values: np.ndarray, max_cuts: int | None = None, distinct: bool =
     return tuple(between(float(found[gap]), float(found[gap + 1])) for gap in gaps)
 
 
+@lru_cache(1024)
 def between(low: float, high: float) -> float:
     """The middle of a gap, with the fewest digits, four or more, that stay inside."""
     middle = low / 2 + high / 2

@@ -111,6 +111,9 @@ class Column:
 
     def features(self, drop: str) -> list[Feature]:
         """The features made of this column."""
+        if self.form == "thresholds":
+            pairs = [(f"{self.name} > {text}", f"{self.name} <= {text}") for text in map(number_text, self.parts)]
+            return [Feature(pair[1], pair) for pair in pairs]
         texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
         relation = "<=" if self.has_cuts else "="
         conditions = [f"{self.name} {relation} {text}" for text in texts]
@@ -122,9 +125,8 @@ class Column:
             return [Feature(part, (f"not {part}", part)) for part in parts]
         if self.form in ("ordinal", "values"):
             return [Feature(self.name, tuple(conditions))]
-        opposite = ">" if self.has_cuts else "!="
-        pairs = [Feature(yes, (f"{self.name} {opposite} {t}", yes)) for yes, t in zip(conditions, texts, strict=True)]
-        return pairs[_KEPT[drop]] if self.form == "onehot" else pairs
+        pairs = [Feature(yes, (f"{self.name} != {t}", yes)) for yes, t in zip(conditions, texts, strict=True)]
+        return pairs[_KEPT[drop]]
 
     def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
         """The codes of rows with these values, int32[n, number of features]."""
@@ -263,18 +265,37 @@ class Encoder:
         """The codes of new rows, int32[n, q]; ``X`` must have the columns that the encoder was fitted to."""
         if not self.columns_:
             raise OptreeError("encoding: not fitted; call fit first")
+        if self._compares(X):
+            return self._compared(X)
         table = read_columns(X, self.names_)
         if list(table) != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(table)}; expected: {', '.join(self.names_)}")
-        if _is_numeric(X) and all(column.form == "thresholds" for column in self.columns_) and np.isfinite(X).all():
-            place = {name: number for number, name in enumerate(self.names_)}
-            source = [place[column.name] for column in self.columns_ for _ in column.parts]
-            return (X[:, source] <= [cut for column in self.columns_ for cut in column.parts]).astype(np.int32)
         blocks = []
         for column in self.columns_:
             read = read_numbers if column.is_numeric else read_texts
             blocks.append(column.codes(read(column.name, table[column.name]), self.spec))
         return np.hstack(blocks)
+
+    def _compares(self, X) -> bool:
+        """Whether all that is asked of a table is whether its numbers lie above thresholds."""
+        if not _is_numeric(X) or X.shape[1] != len(self.names_):
+            return False
+        return all(column.form == "thresholds" for column in self.columns_) and (
+            X.dtype.kind != "f" or bool(np.isfinite(X).all())
+        )
+
+    def _compared(self, X: np.ndarray) -> np.ndarray:
+        """The codes of a table of which :meth:`_compares` is true."""
+        cuts = np.array([cut for column in self.columns_ for cut in column.parts])
+        if len(cuts) != len(self.names_) or any(len(column.parts) > 1 for column in self.columns_):
+            place = {name: number for number, name in enumerate(self.names_)}
+            X = X[:, [place[column.name] for column in self.columns_ for _ in column.parts]]
+        if X.dtype.kind != "f":  # whole numbers are compared as such
+            least, most = max(np.iinfo(X.dtype).min, -(2**53)), min(np.iinfo(X.dtype).max, 2**53)
+            floors = np.floor(cuts)
+            if (floors >= least).all() and (floors < most).all():
+                cuts = floors.astype(X.dtype)
+        return (cuts >= X).astype(np.int32)
 
     def problem(self, X, y, weights=None) -> Problem:
         """The problem of these rows; ``weights`` as in :class:`optree.problem.Problem`."""

@@ -92,10 +92,8 @@ class Problem:
                 f"problem: codes are {n} x {q}, but there are {len(self.features)} features, "
                 f"{len(self.y)} classes and {len(self.weights)} weights"
             )
-        over = np.flatnonzero((self.codes.max(axis=0) >= self.n_parts) | (self.codes.min(axis=0) < -1))
-        if len(over):
-            j = over[0]
-            raise OptreeError(f"problem: feature {self.features[j].name!r} has codes outside 0..{self.n_parts[j] - 1}")
+        if self.codes.max() >= self.n_parts.min() or self.codes.min() < -1:
+            self._check_codes()
         if self.y.min() < 0 or self.y.max() >= len(self.classes):
             raise OptreeError(f"problem: classes outside 0..{len(self.classes) - 1}")
         if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
@@ -105,6 +103,12 @@ class Problem:
                 f"problem: costs of shape {self.costs.shape}, least {self.costs.min()}; a table of "
                 f"{len(self.classes)} x {len(self.classes)} costs >= 0 is needed"
             )
+
+    def _check_codes(self):
+        over = np.flatnonzero((self.codes.max(axis=0) >= self.n_parts) | (self.codes.min(axis=0) < -1))
+        if len(over):
+            j = over[0]
+            raise OptreeError(f"problem: feature {self.features[j].name!r} has codes outside 0..{self.n_parts[j] - 1}")
 
     @cached_property
     def n_parts(self) -> np.ndarray:

@@ -75,9 +75,9 @@ class Tree:
             rows, state, inherited = queue[len(feature)]
             queue[len(feature)] = None  # the rows of a finished node are not needed any more
             weights = None if each_weighs_one else problem.weights[rows]
-            count = np.bincount(problem.y.take(rows), weights, class_count).astype(np.int64)
-            value = count if problem.costs is None else -(count @ problem.costs)
-            label = int(value.argmax()) if count.any() else inherited
+            count = np.bincount(problem.y.take(rows), weights, class_count)
+            value = count if problem.costs is None else -(count.astype(np.int64) @ problem.costs)
+            label = int(value.argmax()) if len(rows) and (each_weighs_one or count.any()) else inherited
             chosen, states, *shared = choose(rows, state) if len(rows) else (LEAF, [])
             feature.append(chosen)
             moves = tuple(map(int, shared[0])) if shared else ()
@@ -179,16 +179,21 @@ class Tree:
 
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """The node where each row ends: int32[n] for codes int32[n, q]."""
-        node = np.zeros(len(codes), np.int32)
-        moving = np.arange(len(codes))
+        n, q = codes.shape
+        ends, flat = np.zeros(n, np.int32), np.ascontiguousarray(codes).ravel()
+        moving, node = np.arange(n), ends
         while len(moving):
-            moving = moving[self.feature[node[moving]] != LEAF]
-            code = codes[moving, self.feature[node[moving]]]
-            on = code >= 0
-            moving = moving[on]
-            moved = code[on] if self.places is None else self._moves[node[moving], code[on]]
-            node[moving] = self.first_child[node[moving]] + moved
-        return node
+            feature = self.feature.take(node)
+            on = feature != LEAF
+            moving, node, feature = moving.compress(on), node.compress(on), feature.compress(on)
+            code = flat.take(moving * q + feature)
+            if len(code) and code.min() < 0:
+                on = code >= 0
+                moving, node, code = moving.compress(on), node.compress(on), code.compress(on)
+            moved = code if self.places is None else self._moves[node, code]
+            node = self.first_child.take(node) + moved
+            ends[moving] = node
+        return ends
 
     def predict(self, codes: np.ndarray) -> np.ndarray:
         """Class indices int32[n], or values float64[n], of rows in codes int32[n, q]."""

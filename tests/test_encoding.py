@@ -255,3 +255,20 @@ def test_arrays_are_encoded_as_their_columns_are(kind, numeric):
         for read in (Encoder(spec).fit, one.transform):
             with pytest.raises(OptreeError, match="column 'x1': 1 rows are missing or infinite"):
                 read(X)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_whole_numbers_are_compared_as_they_are(kind):
+    """As floats are, to the ends of the type; columns of neighbours need no second look, others do."""
+    least, most = np.iinfo(kind).min, min(np.iinfo(kind).max, 2**52)
+    columns = ([0, 1], [most - 1, most], [least, least + 1], [least, most], [0, 1, 2], [7, 7])
+    random = np.random.RandomState(0)
+    X = np.array([[values[i % len(values)] for values in columns] for i in range(40)], kind)
+    pairs = np.array([[values[i % 2] for values in columns[:3]] for i in range(40)], kind)
+    new = random.randint(0, 4, (30, 6)).astype(kind)
+    new[0], new[1] = least, most
+    for table, rows in ((X, new), (pairs, new[:, :3])):
+        one, other = Encoder().fit(table), Encoder().fit(table.astype(float))
+        assert one.columns_ == other.columns_
+        assert np.array_equal(one.transform(rows), other.transform(rows.astype(float)))
+        assert np.array_equal(one.transform(table), other.transform(table.astype(float)))

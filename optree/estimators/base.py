@@ -67,6 +67,13 @@ class TreeViews:
         return views.plot(self.tree_, ax)
 
 
+def _cells(X: np.ndarray) -> np.ndarray:
+    """Refuse an array with anything but numbers and texts."""
+    if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
+        raise TypeError("X: each value must be a number or text; argument must be a string or a number")
+    return X
+
+
 class TreeEstimator(TreeViews, BaseEstimator):
     """What classifiers and regressors on encoded columns share: what goes in, and where rows end."""
 
@@ -83,17 +90,20 @@ class TreeEstimator(TreeViews, BaseEstimator):
             return X, y, sample_weight
         return X[kept], y[kept], np.asarray(sample_weight)[kept]
 
-    def _table(self, X, y="no_validation", *, reset: bool):
+    def _table(self, X, *, reset: bool):
         """X as the encoder takes it: a DataFrame as it is, anything else as a checked array."""
         if hasattr(X, "iloc"):
-            validate_data(self, X, y, reset=reset, skip_check_array=True)
+            validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        arguments = {} if isinstance(y, str) else {"y": y}
-        checked = validate_data(self, X, reset=reset, dtype=None, **arguments)
-        X = checked[0] if arguments else checked
-        if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
-            raise TypeError("X: each value must be a number or text; argument must be a string or a number")
-        return X
+        return _cells(validate_data(self, X, reset=reset, dtype=None))
+
+    def _rows(self, X, y) -> tuple:
+        """X as the encoder takes it, and y as an array of one dimension and the same length."""
+        if hasattr(X, "iloc"):
+            validate_data(self, X, y, reset=True, skip_check_array=True)
+            return X, column_or_1d(y, warn=True)
+        X, y = validate_data(self, X, y, reset=True, dtype=None)
+        return _cells(X), y
 
     def _codes(self, X) -> np.ndarray:
         check_is_fitted(self)
@@ -195,8 +205,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
     def _read(self, X, y, sample_weight) -> Table:
         """The rows of positive weight; sets ``classes_``."""
-        X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        X, y = self._rows(X, y)
+        if y.dtype.kind not in "biuU":  # whole numbers and texts are classes
+            check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         self.classes_, labels = np.unique(y, return_inverse=True)
         names = tuple(map(str, self.classes_))

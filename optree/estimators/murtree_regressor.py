@@ -128,7 +128,8 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         """
         objective = self._objective()
         budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        X, y = self._table(X, y, reset=True), column_or_1d(y, warn=True, dtype=np.float64)
+        X, y = self._rows(X, y)
+        y = column_or_1d(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise OptreeError(f"y has {int((~np.isfinite(y)).sum())} values that are NaN or infinity; leave them out")
         if len(y) < 2:

@@ -28,6 +28,8 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
         Indices into ``classes``.
     classes : array[K]
     """
+    if sample_weight is None and class_weight is None:
+        return np.ones(len(y), np.int64), Fraction(1)
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     if weights.shape != y.shape:
         raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, {y.shape}, is needed")

@@ -41,7 +41,7 @@ def lay_out(problem: Problem) -> Layout:
         name = problem.features[int(parts.argmax())].name
         raise OptreeError(f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_PARTS}, as bins")
     feature = np.repeat(np.arange(len(parts)), parts - 1)
-    cut = np.concatenate([np.arange(count - 1) for count in parts])
+    cut = np.arange(len(feature)) - np.repeat((parts - 1).cumsum() - (parts - 1), parts - 1)
     return Layout(cuts_of(problem, feature, cut), feature, cut)
 
 

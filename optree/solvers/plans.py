@@ -21,9 +21,11 @@ class Plan(NamedTuple):
 def grow_tree(problem: Problem, plan: Plan) -> Tree:
     """The tree of a plan."""
 
-    def choose(rows: np.ndarray, node: Plan) -> tuple[int, list, np.ndarray]:
+    def choose(rows: np.ndarray, node: Plan) -> tuple:
         parts = 0 if node.feature == LEAF else len(problem.features[node.feature].labels)
-        return node.feature, list(node.below), np.searchsorted(node.starts, np.arange(parts), "right")
+        if len(node.below) == parts:
+            return node.feature, node.below
+        return node.feature, node.below, np.searchsorted(node.starts, np.arange(parts), "right")
 
     return Tree.grow(problem, choose, plan)
 

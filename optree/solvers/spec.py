@@ -155,7 +155,7 @@ class Declaration:
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse features with more parts than the solver splits, and training rows without a part."""
-        most = max(problem.n_parts)
+        most = problem.n_parts.max()
         if "multiway" not in self.features and most > 2:
             raise OptreeError(f"solver {self.name}: features with {most} parts are not accepted; use a binary encoding")
         if problem.costs is not None and "costs" not in self.constraints:
