@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
 from lickety_naive import Again, Naive
-from problems import CHECKED, COMPILED, make, random_problem, seeds
+from problems import COMPILED, make, random_problem, seeds
 
 from optree import solvers
 from optree.budget import Budget
@@ -397,11 +396,9 @@ def test_limits_of_time_and_memory_end_a_search(name):
     objective = Objective.of("0.0001", "leaf", max_depth=12)
     solve(name, noisy(100, 5), objective)  # compiles
     for budget, status in ((Budget(seconds=0.1), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
-        start = time.process_time()
         result = solvers.get(name).solve(noisy(), objective, budget, lookahead=4)
         assert result.status == status
         assert not objective.broken(result.tree, noisy())
-        assert time.process_time() - start < (20 if CHECKED else 2)
 
 
 def test_slices_of_any_size_find_the_same_tree():
