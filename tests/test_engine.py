@@ -77,14 +77,20 @@ def random_objective(seed, rows, least=(1,), splits=None):
     return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, splits, int(random.choice(least)))
 
 
+@pytest.fixture
+def few_features(monkeypatch):
+    """Techniques that are for many features only are tried with few, too."""
+    monkeypatch.setattr(engine, "_MANY", 1)
+
+
 @pytest.mark.parametrize("by_depth", [True, False])
-def test_harder_problems_with_every_penalty_and_depth_limit(by_depth):
+def test_harder_problems_with_every_penalty_and_depth_limit(by_depth, few_features):
     for seed in seeds(1000, 10):
         problem = harder_problem(seed)
         check("optree", problem, random_objective(seed, len(problem.y)), by_depth=by_depth)
 
 
-def test_costs_and_least_rows_in_a_leaf():
+def test_costs_and_least_rows_in_a_leaf(few_features):
     for seed in seeds(1500, 15):
         problem = harder_problem(seed)
         if seed % 3:
@@ -111,7 +117,7 @@ def test_numeric_columns_beside_categories():
 
 
 @pytest.mark.parametrize("few", [8, 0])
-def test_a_limit_on_splits(monkeypatch, few):
+def test_a_limit_on_splits(monkeypatch, few, few_features):
     monkeypatch.setattr(engine, "_FEW", few)
     monkeypatch.setattr(engine, "_TRIED", 5)
     for seed in seeds(600, 8):
@@ -121,7 +127,7 @@ def test_a_limit_on_splits(monkeypatch, few):
 
 
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
-def test_every_technique_may_be_off(off):
+def test_every_technique_may_be_off(off, few_features):
     switches = {name: False for name in SOLVER.parameters if off in (name, "all")}
     for seed in seeds(150, 5):
         problem, objective = harder_problem(seed), random_objective(seed, 30, (1, 1, 3))
@@ -135,6 +141,46 @@ def test_a_multiway_split_buys_many_leaves_for_one_penalty():
     codes = np.repeat(np.arange(4), 5)[:, None]
     result = check("optree", make(codes, codes[:, 0], [4], 4), Objective.of("0.1"))
     assert (result.tree.n_splits, result.cost_in_rows) == (1, 2)
+
+
+def listed_problem(seed, most_rows=60, n_columns=None):
+    """Rows sorted out cell after cell, as by a decision list, with noise; columns are often nested thresholds."""
+    random = np.random.RandomState(seed)
+    n, n_columns, classes = random.randint(6, most_rows + 1), n_columns or 4 + seed % 4, random.choice([2, 2, 2, 3, 4])
+    columns = []
+    while len(columns) < n_columns:
+        values = random.randint(6, size=n)
+        cuts = random.choice(5, random.randint(1, 4), replace=False)
+        columns += [(values <= cut) ^ random.randint(2) for cut in cuts]
+    codes = np.array(columns).T.astype(int)
+    y, sorted_out = np.full(n, classes - 1), np.zeros(n, bool)
+    for column in random.permutation(codes.shape[1])[: random.randint(1, 6)]:
+        cell = (codes[:, column] == random.randint(2)) & ~sorted_out
+        y[cell], sorted_out = random.randint(classes), sorted_out | cell
+    noise = random.random_sample(n) < random.choice([0, 0.05, 0.15, 0.3])
+    weights = random.randint(1, 5, n) if seed % 3 == 0 else None
+    return make(codes, np.where(noise, random.randint(classes, size=n), y), [2] * len(columns), classes, weights)
+
+
+def test_rows_sorted_out_cell_by_cell(few_features):
+    """Where a small cell after another is cut off, bounds of two splits, contained cells and swaps have most to say."""
+    for seed in seeds(1500, 10):
+        problem = listed_problem(seed)
+        value = ["0.002", "0.01", "0.03", "0.05", f"{1 + seed % 3}/{2 * problem.total_weight}"][seed % 5]
+        check("optree", problem, Objective.of(value, ["split", "leaf"][seed % 2]))
+
+
+@compiled_only
+@pytest.mark.parametrize("off", ["cover_bound", "contained"])
+def test_what_bounds_spare(off, few_features):
+    """On larger problems of that kind these spare visits (B8 spares pairs), and the optimum is the same."""
+    spared = 0
+    for seed in range(40):
+        problem, objective = listed_problem(seed, 600, 16), Objective.of("0.01")
+        on, without = SOLVER.solve(problem, objective), SOLVER.solve(problem, objective, **{off: False})
+        assert on.cost == without.cost == on.lower_bound == without.lower_bound
+        spared += without.counters["iterations"] - on.counters["iterations"]
+    assert spared > 0
 
 
 @compiled_only
@@ -207,7 +253,7 @@ def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
     assert result.trace[-1][1:] == (result.cost, result.lower_bound)
 
 
-def test_stopped_anywhere_the_interval_holds_the_optimum():
+def test_stopped_anywhere_the_interval_holds_the_optimum(few_features):
     for seed in seeds(60, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30)
         best = solvers.get("exhaustive").solve(problem, objective).cost
@@ -288,13 +334,14 @@ def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
 
 
 def test_bounds_found_in_registers_are_those_from_tables():
-    """Costs of one for each error are the same problem, but its bounds come from tables of counts."""
+    """Costs of one for each error are the same problem, but its bounds come from tables of counts (and B6 is off)."""
     for seed in seeds(300, 20):
         problem = random_problem(seed)
         costs = 1 - np.eye(len(problem.classes), dtype=np.int64)
         for penalty in ("split", "leaf") if max(problem.n_parts) == 2 else ("split",):
             plain, priced = (
-                SOLVER.solve(one, Objective.of("0.02", penalty)) for one in (problem, replace(problem, costs=costs))
+                SOLVER.solve(one, Objective.of("0.02", penalty), cover_bound=False)
+                for one in (problem, replace(problem, costs=costs))
             )
             assert (plain.cost, plain.counters) == (priced.cost, priced.counters)
 

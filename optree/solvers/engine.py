@@ -43,6 +43,9 @@ _SWITCHES = {
     "gain_bound": "drop splits that gain too little, for the whole subtree (B3)",
     "class_bound": "count the classes that few leaves can name (B4; binary splits)",
     "two_split_bound": "bound trees of exactly two splits (t of B2)",
+    "cover_bound": "bound trees of two splits by what two columns cover of a class (B6; two classes, or nearly)",
+    "contained": "drop splits that cut off less, to a leaf as good, than another (B7)",
+    "swap_bound": "bound splits by what was found of them a split further up (B8)",
     "easier_first": "deepen the part with the least bound; else the one with the greatest",
     "deepening": "raise the budget of a part in steps that double; else ask for all at once",
     "lazy": "count the pairs of a split only if its own bound can win",
@@ -52,6 +55,9 @@ _SWITCHES = {
     "duplicates": "drop splits that are the same partition of the rows as another",
     "by_depth": "binary splits to a depth of five at most: search depth by depth, as the solver murtree",
 }
+
+
+_MANY = 28  # features: with fewer, what B7 and B8 spare is not worth the time they take
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -65,6 +71,9 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         per_leaf=objective.penalty == "leaf",
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
+        covers=on["cover_bound"],
+        contained=_MANY if on["contained"] else int(INFINITE),
+        swaps=_MANY if on["swap_bound"] else int(INFINITE),
         **{
             name: on[name]
             for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "peek", "duplicates")

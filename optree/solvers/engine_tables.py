@@ -8,6 +8,7 @@ from optree.budget import Clock
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.bounds import TOP_ROWS
 from optree.solvers.kernels.frames import FRAME, Stack
+from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.layout import Layout
 from optree.solvers.kernels.limited_search import Shares
 from optree.solvers.kernels.memo import ENTRY, LEVELS, LOW, Memo, rebuild
@@ -48,6 +49,8 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         row=np.empty((2, counts, width), np.int64),
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
+        leaf=np.empty((2, width), np.int64),
+        scores=np.empty(2 * LANES, np.int64),
         source=np.empty(width, np.int64),
         stride=np.empty(q, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),

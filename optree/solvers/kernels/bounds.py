@@ -27,6 +27,30 @@ m may also be taken against y's complement; m = 0 means that one of the two can 
 if moving rows could break a limit on the rows of a leaf, or fill an empty one that is paid for: then only splits that
 are the same partition are dropped.
 
+B6 (covers), of trees of exactly two binary splits: L1 is the part of the first split that is a leaf, L2 and L3 are the
+parts of the second, which name different classes, or a stump would do. Say two classes are named, j by L1 and L2, k by
+L3 alone. Let M1 = L1 and M2 be the side of the second split on all of S that holds L2. All of class k in M1 or M2 is
+lost, max(n_k(M1), n_k(M2)) at least, and of class j at least n_j - n_j(M1) - n_j(M2). So the tree errs at least on all
+other classes and on n_j - (score(M1) + score(M2)) / 2, where score(M) = 2 n_j(M) - n_k(M). M1 and M2 are sides of two
+columns, so the two best scores of columns bound all such trees. A side with n_k(M) > A / c + e need not be tried: a
+tree with it costs more than 3 A + c e. If the classes named are not the two heaviest, some class i among them weighs
+no more than the third. If i names one leaf, cut it off, and its rows go with the rest; if two, make all one leaf of the
+other class: a tree of fewer splits that errs on n_i more at most. So the tree errs at least as the best of those, less
+the weight of the third class. As in B2, splits that B3 drops need not be tried. Not used with costs.
+
+B7 (contained): let R be a side of binary split x that is best as a leaf (c leaf(R) <= A + c e(R), by B1), contained in
+a side Q of binary split y, and leaf(Q) = leaf(R). Then opt(S, x at the root) >= opt(S, y at the root), for that is
+A + c leaf(Q) + opt(S - Q), and opt(S - Q) <= opt(S - R), as no tree costs more on a subset. So x is barred from S, but
+not from its subsets, where y may part nothing any more. Of splits with equal sides one stays.
+
+B8 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
+X and Y. Then opt(S, x at the root) >= opt(F, x at the root) - A - U - min(A + U, c n(R in X)). Proof: put x at the root
+of F. In Y split by a: the part in S goes on as below x in the best tree of S, the others cost at most U, as on a subset
+nothing costs more. In X do the same, for another A + U at most; or nothing, and the rows of R go with the others and
+lose n at most. So what was proven of x at F holds below a, less that. Not under limits on levels or splits.
+
+B7 and B8 move rows between leaves, so they are off where B5 is.
+
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
 
 Costs: with C the costs of a problem less each class' cheapest, let n be the weight times the costliest prediction, and

@@ -20,6 +20,7 @@ from optree.solvers.kernels.bounds import (
     least_pairs_of_two,
     multiway_cells,
 )
+from optree.solvers.kernels.gains import swap
 from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 
@@ -64,6 +65,9 @@ class Rules(NamedTuple):
     per_leaf: bool  # the penalty is for each leaf that holds rows
     classes: bool  # B4
     two_splits: bool  # t of B2
+    covers: bool  # B6
+    contained: int  # features from which B7 is tried ...
+    swaps: int  # ... and B8
     easier_first: bool
     deepening: bool
     lazy: bool
@@ -96,6 +100,8 @@ class Stack(NamedTuple):
     row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
+    leaf: np.ndarray  # int64[2, width], scratch, see `find_leaves`
+    scores: np.ndarray  # int64[2 * LANES], scratch
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 4], scratch
@@ -188,7 +194,7 @@ def least_pairs(stack, d, counts, n_classes, rules):
 
 
 @njit(**INNER)
-def inherit(data, stack, d, counts, rules):
+def inherit(data, stack, d, counts, rest, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
     Keeps the features that B3 does not drop; finds the best stump.
@@ -197,6 +203,7 @@ def inherit(data, stack, d, counts, rules):
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
     margin = gain_margin(stack, d, rules)
     bound_singles(stack, d, counts, rules)
+    swap(stack, d, counts, rest, rules)
     kept, columns, binary = 0, 1, 0
     stack.source[0] = 0
     for t in range(above["n_features"]):

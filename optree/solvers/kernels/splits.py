@@ -8,7 +8,9 @@ from numba import njit
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.kernels.covers import cover
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
+from optree.solvers.kernels.gains import contain, find_gains, find_leaves, is_strict
 from optree.solvers.kernels.memo import find
 from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
@@ -92,35 +94,6 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, rules):
 
 
 @njit(**INNER)
-def is_strict(stack, d, rules):
-    """Whether rows may not move from one leaf to another for free (see `find_gains`)."""
-    return rules.least > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
-
-
-@njit(**INNER)
-def find_gains(stack, d, counts, rules, out):
-    """For each column: n - e, the most that its rows can change a loss by; if strict, a count that tells sets apart."""
-    frame, classes, strict = stack.frame[d], stack.classes[d], is_strict(stack, d, rules)
-    columns = frame["width"]
-    if rules.least:
-        whole = counts[len(counts) - 2] if strict else counts[len(counts) - 3]
-        for c in range(columns):
-            out[c] = whole[c]
-    else:
-        first, second = counts[classes[0]], counts[classes[1]]
-        for c in range(columns):
-            out[c] = first[c] + second[c]
-        for i in range(2, frame["n_classes"]):
-            other = counts[classes[i]]
-            for c in range(columns):
-                out[c] += other[c]
-    if not strict:
-        e = counts[len(counts) - 1]
-        for c in range(columns):
-            out[c] -= e[c]
-
-
-@njit(**INNER)
 def spread(stack, d, t, lower, rules):
     """Carry the bound of binary split ``t`` of frame ``d`` to the others (B5), and drop those that are the same.
 
@@ -135,6 +108,7 @@ def spread(stack, d, t, lower, rules):
         moved = min(moved, everything - moved)
         bound[c - 1] = max(bound[c - 1], same - error * moved)
         bound[c - 1] = INFINITE if rules.duplicates and moved == 0 else bound[c - 1]
+    contain(stack, d, own, rules)
     bound[t] = kept
 
 
@@ -227,6 +201,28 @@ def recall(data, memo, stack, d, t, rules):
 
 
 @njit(**INNER)
+def cover_parts(data, stack, d, t, lower, target, rules):
+    """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B6, as far as needed; its new bound."""
+    first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
+    error, penalty, counts = rules.error, rules.penalty, stack.counts[d]
+    unavoidable = counts[len(counts) - 1]
+    if not has_pairs(stack, d, rules):
+        return lower
+    for part in range(2):
+        low, upper = stack.lower[d, first + part], stack.upper[d, first + part]
+        e = unavoidable[column] if part else unavoidable[0] - unavoidable[column]
+        most = min(upper, 3 * penalty + error * e)
+        if low >= most or lower >= target:
+            continue
+        stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
+        two = cover(data, stack, d, column, part, stump, known, penalty // error + e, rules)
+        raised = max(low, min(2 * penalty + error * two, most))
+        stack.lower[d, first + part] = raised
+        lower += raised - low
+    return lower
+
+
+@njit(**INNER)
 def peek(data, memo, stack, d, t, rules):
     """A bound on trees with split ``t`` at the root from B1 and the memo, before its pairs are counted.
 
@@ -281,6 +277,7 @@ def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
+    find_leaves(stack, d, rules)
     for t in range(frame["n_features"]):
         order[t] = t
     sort_by(order, frame["n_features"], bound)
@@ -297,18 +294,29 @@ def expand(data, memo, stack, d, rules):
             lower = peek(data, memo, stack, d, t, rules)
             if lower >= target:
                 frame["floor"] = min(frame["floor"], lower)
+                bound[t] = max(bound[t], lower)
                 continue
         lower, upper = bound_split(data, stack, d, t, rules)
         improve(frame, upper, stack.feature[d, t])
         if lower < min(target, upper):
             lower, upper = recall(data, memo, stack, d, t, rules)
             improve(frame, upper, stack.feature[d, t])
+            # not at the root, which goes by bounds that tell its splits apart
+            if d > 1 and rules.covers and lower < min(frame["budget"], frame["upper"], upper):
+                lower = cover_parts(data, stack, d, t, lower, min(frame["budget"], frame["upper"]), rules)
+        if bound[t] < BARRED:
+            bound[t] = max(bound[t], lower)
         if lower < min(frame["budget"], frame["upper"]):
             stack.total[d, t] = lower
             order[kept] = t
             kept += 1
         else:
             frame["floor"] = min(frame["floor"], lower)
+    found, kept = kept, ZERO
+    for i in range(found):
+        if bound[order[i]] < BARRED:  # or a later one is as good
+            order[kept] = order[i]
+            kept += 1
     sort_by(order, kept, stack.total[d])
     frame["n_candidates"] = kept
     frame["current"] = -1
