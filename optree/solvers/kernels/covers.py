@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.lanes import LANES, least, load, most, popcount, splat, store, where_more
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
@@ -53,6 +53,7 @@ def heaviest(stack, d, own, part):
 @njit(**INNER)
 def add_two(stack, first, second):
     """The sum of the two greatest of sixteen numbers, given as the greatest and the second of each lane."""
+    apart()
     store(stack.scores, 0, first)
     store(stack.scores, LANES, second)
     one = two = NONE
@@ -72,6 +73,7 @@ def cover(data, stack, d, own, part, stump, known, limit, rules):
     known : errors that are known of, and not counted for again where there is no hope for more.
     stump : a bound on the errors of its trees of one split at most. ``stack.gain_row`` holds the gains of own's rows.
     """
+    apart()
     frame, counts, gain = stack.frame[d], stack.counts[d], stack.gain[d]
     f, s, n_f, n_s, third, others = heaviest(stack, d, own, part)
     ceiling = min(limit + 1, stump - third if third else limit + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import BARRED
 
 
@@ -65,6 +65,7 @@ def contain(stack, d, own, rules):
 
     ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
     """
+    apart()
     if stack.frame[d]["n_features"] < rules.contained or is_strict(stack, d, rules):
         return
     bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
