@@ -179,14 +179,13 @@ class Tree:
 
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """The node where each row ends: int32[n] for codes int32[n, q]."""
-        n, q = codes.shape
-        ends, flat = np.zeros(n, np.int32), np.ascontiguousarray(codes).ravel()
-        moving, node = np.arange(n), ends
+        ends = np.zeros(len(codes), np.int32)
+        moving, node = np.arange(len(codes)), ends
         while len(moving):
             feature = self.feature.take(node)
             on = feature != LEAF
             moving, node, feature = moving.compress(on), node.compress(on), feature.compress(on)
-            code = flat.take(moving * q + feature)
+            code = codes[moving, feature]
             if len(code) and code.min() < 0:
                 on = code >= 0
                 moving, node, code = moving.compress(on), node.compress(on), code.compress(on)
