@@ -269,6 +269,21 @@ def noise(rows, columns):
     return make(random.randint(2, size=(rows, columns)), random.randint(2, size=rows), [2] * columns, 2)
 
 
+@pytest.mark.parametrize("penalty", ["leaf", "split"])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 2}, {"max_splits": 3}])
+def test_splits_that_cost_nothing_and_part_nothing_end(penalty, limits):
+    """Splits into several parts, all but one of which are empty further down, could go on for ever for nothing."""
+    objective = Objective.of(0, penalty, **limits)
+    for seed in seeds(100, 10):
+        random = np.random.RandomState(seed)
+        n_parts = random.choice([2, 3, 4], random.randint(2, 6))
+        codes = (random.rand(random.randint(4, 30), len(n_parts)) * n_parts).astype(int)
+        problem = make(codes, random.randint(3, size=len(codes)), list(n_parts), 3)
+        result = SOLVER.solve(problem, objective, Budget(iterations=100_000))
+        assert result.status == "optimal"
+        assert result.cost == solvers.get("exhaustive").solve(problem, objective).cost
+
+
 @compiled_only
 def test_the_memory_limit_is_kept():
     problem = noise(1000, 60)

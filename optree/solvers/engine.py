@@ -68,7 +68,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         step=min(max(2 * scale.penalty, scale.error), int(INFINITE) // 2),
         least=objective.min_samples_leaf if data.n_totals > 1 else 0,
         most_parts=int(INFINITE) // 2 // max(1, scale.penalty),
-        per_leaf=objective.penalty == "leaf",
+        per_leaf=objective.penalty == "leaf" and scale.penalty > 0,  # for nothing, both are the same, and B3 holds
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
         covers=on["cover_bound"],
