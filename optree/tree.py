@@ -178,7 +178,7 @@ class Tree:
         return moves
 
     def apply(self, codes: np.ndarray) -> np.ndarray:
-        """The node where each row ends: int32[n] for codes int32[n, q]."""
+        """The node where each row ends: int32[n] for codes int32[n, q], or what is indexed like them."""
         ends = np.zeros(len(codes), np.int32)
         moving, node = np.arange(len(codes)), ends
         while len(moving):

@@ -206,8 +206,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
     def _read(self, X, y, sample_weight) -> Table:
         """The rows of positive weight; sets ``classes_``."""
         X, y = self._rows(X, y)
-        if y.dtype.kind not in "biuU":  # whole numbers and texts are classes
-            check_classification_targets(y)
+        check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         self.classes_, labels = np.unique(y, return_inverse=True)
         names = tuple(map(str, self.classes_))

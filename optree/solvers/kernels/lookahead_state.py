@@ -32,7 +32,6 @@ class Rules(NamedTuple):
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
-    deepening: bool  # whether the root is searched with less lookahead first
     plain: bool  # a greedy tree is no better than its split of least score, but for a stump in its last level
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
