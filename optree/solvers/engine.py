@@ -61,10 +61,13 @@ _MANY = 28  # features: with fewer, what B7 and B8 spare is not worth the time t
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
+    gains = [leaves * scale.penalty // scale.error if on["gain_bound"] else 0 for leaves in (1, 2, 3)]
     return Rules(
         error=scale.error,
         penalty=scale.penalty,
-        margin=scale.penalty // scale.error if on["gain_bound"] else 0,
+        margin=gains[0],
+        second=gains[1] - gains[0],
+        third=gains[2] - gains[0],
         step=min(max(2 * scale.penalty, scale.error), int(INFINITE) // 2),
         least=objective.min_samples_leaf if data.n_totals > 1 else 0,
         most_parts=int(INFINITE) // 2 // max(1, scale.penalty),

@@ -95,7 +95,7 @@ def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bou
         x, y, z = all_first - a, all_second - b, all_unavoidable - e
         low = min(error * min(a, b), penalty + error * e) + min(error * min(x, y), penalty + error * z)
         stump[c - 1] = min(a, b) + min(x, y)
-        bound[c - 1] = penalty + low if min(a + b - e, x + y - z) > margin else INFINITE
+        bound[c - 1] = penalty + low if min(max(a, b), max(x, y)) > margin else INFINITE
 
 
 @njit(**INNER)
@@ -108,7 +108,7 @@ def least_pairs_of_two(first, second, unavoidable, columns, margin):
         x, y, z = all_first - a, all_second - b, all_unavoidable - e
         stump = min(stump, min(a, b) + min(x, y))
         low = min(min(a, b) + z, e + min(x, y))
-        two = min(two, low if min(a + b - e, x + y - z) > margin else INFINITE)
+        two = min(two, low if min(max(a, b), max(x, y)) > margin else INFINITE)
     return stump, two
 
 
@@ -169,16 +169,18 @@ def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rul
         stump[c - 1] = n - most_in[c] - most_out[c]
     for c in range(1, columns):
         a, e = size[c], unavoidable[c]
-        one = min(penalty + error * max(e, count_classes * (a - two_in[c])), 2 * penalty + error * e)
-        low = min(error * (a - most_in[c]), one)
+        worst = max(e, count_classes * (a - two_in[c]))
+        gain = max(most_in[c], a - worst - rules.second, a - e - rules.third)
+        low = min(error * (a - most_in[c]), penalty + error * worst, 2 * penalty + error * e)
         b, z = n - a, everywhere - e
-        one = min(penalty + error * max(z, count_classes * (b - two_out[c])), 2 * penalty + error * z)
-        low += min(error * (b - most_out[c]), one)
-        bound[c - 1] = penalty + low if min(a - e, b - z) > margin else INFINITE
+        worst = max(z, count_classes * (b - two_out[c]))
+        gain = min(gain, max(most_out[c], b - worst - rules.second, b - z - rules.third))
+        low += min(error * (b - most_out[c]), penalty + error * worst, 2 * penalty + error * z)
+        bound[c - 1] = penalty + low if gain > margin else INFINITE
 
 
 @njit(**INNER)
-def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin):
+def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin, rules):
     """As `least_pairs_of_two`; with B4 a stump errs at least on n - the two heaviest classes."""
     n, everywhere = tops[SIZE, 0], unavoidable[0]
     size, most_in, two_in, most_out, two_out = tops[SIZE], tops[MOST_IN], tops[TWO_IN], tops[MOST_OUT], tops[TWO_OUT]
@@ -187,9 +189,11 @@ def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin):
         a, e = size[c], unavoidable[c]
         b, z = n - a, everywhere - e
         stump = min(stump, n - most_in[c] - most_out[c])
-        low = a - most_in[c] + max(z, count_classes * (b - two_out[c]))
-        low = min(low, b - most_out[c] + max(e, count_classes * (a - two_in[c])))
-        two = min(two, low if min(a - e, b - z) > margin else INFINITE)
+        worst, other = max(e, count_classes * (a - two_in[c])), max(z, count_classes * (b - two_out[c]))
+        low = min(a - most_in[c] + other, b - most_out[c] + worst)
+        gain = max(most_in[c], a - worst - rules.second, a - e - rules.third)
+        gain = min(gain, max(most_out[c], b - other - rules.second, b - z - rules.third))
+        two = min(two, low if gain > margin else INFINITE)
     return stump, two
 
 
@@ -250,8 +254,9 @@ def bound_multiway(out, parts, margin, rules):
         low += min(error * leaf, penalty + error * e)
         leaves += leaf
         saved = max(saved, leaf - e)
-        gain += n - e
-        most = max(most, n - e)
+        gained = max(n - leaf, n - e - margin)
+        gain += gained
+        most = max(most, gained)
     price = charge(held, rules)
     if gain - most <= margin or held < 2:
         return INFINITE, INFINITE, INFINITE, price

@@ -58,7 +58,9 @@ class Rules(NamedTuple):
 
     error: int  # cost of a misclassified unit of weight
     penalty: int  # of a split
-    margin: int  # B3 drops a split whose parts but one gain at most this weight
+    margin: int  # B3 drops a split whose parts but one gain at most this weight ...
+    second: int  # ... where two leaves gain this much less than they name ...
+    third: int  # ... and three or more this much
     step: int  # the least rise of a bound worth a visit
     least: int  # rows in a leaf that holds rows; 0 if rows are not counted
     most_parts: int  # with a penalty per leaf, a split of more costs more than any tree
@@ -190,7 +192,7 @@ def least_pairs(stack, d, counts, n_classes, rules):
     if n_classes == 2 and rules.least == 0:
         return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)
     find_tops(counts, classes, n_classes, columns, rules.least, stack.tops)
-    return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin)
+    return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin, rules)
 
 
 @njit(**INNER)

@@ -60,8 +60,8 @@ def find_leaves(stack, d, rules):
 
 
 @njit(**INNER)
-def contain(stack, d, own, rules):
-    """Bar from frame ``d`` the binary splits that B7 says are no better than that of column ``own``.
+def contain(stack, d, own, lower, rules):
+    """Carry the bound of the split of column ``own`` of frame ``d`` to the other binary splits by B7.
 
     ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
     """
@@ -69,13 +69,22 @@ def contain(stack, d, own, rules):
     if stack.frame[d]["n_features"] < rules.contained or is_strict(stack, d, rules):
         return
     bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
-    mine, everything = gain[own], gain[0]
+    e, mine, everything, error = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0], rules.error
     in_own, out_own = max(inside[own], -1 - inside[own]), max(outside[own], -1 - outside[own])
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
-        more = min(gain[c] - both[c] + abs(inside[c] - in_own), both[c] + abs(inside[c] - out_own))
-        more = min(more, everything - mine - gain[c] + both[c] + abs(outside[c] - in_own))
-        more = min(more, mine - both[c] + abs(outside[c] - out_own))
-        bound[c - 1] = max(bound[c - 1], BARRED if more == 0 else 0)
+        lost = min(apart_from(gain[c] - both[c], e[c]) + in_own, apart_from(both[c], e[c]) + out_own) - inside[c]
+        more = lost if inside[c] >= 0 else everything
+        rest = e[0] - e[c]
+        lost = apart_from(everything - mine - gain[c] + both[c], rest) + in_own
+        lost = min(lost, apart_from(mine - both[c], rest) + out_own) - outside[c]
+        more = min(more, lost if outside[c] >= 0 else everything)
+        bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else lower - error * more)
+
+
+@njit(**INNER)
+def apart_from(gain, e):
+    """B7: what rows lose at most that gain so much, and of which every tree errs on no more than ``e``."""
+    return gain + e if gain else gain
 
 
 @njit(**INNER)

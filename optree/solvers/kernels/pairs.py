@@ -23,15 +23,16 @@ def has_pairs(stack, d, rules):
 
 
 @njit(**INNER)
-def bound_pairs(data, stack, d, own, margin, many):
+def bound_pairs(data, stack, d, own, many, rules):
     """Over all splits of the parts that column ``own`` makes of frame ``d``: stump and t of part 1, then of part 0.
 
     Fills ``stack.gain_row`` with n - e of the rows that own and each column share. ``many``: with B4 a stump errs at
-    least on all classes but the two heaviest. A split that gains ``margin`` at most is not tried (B3).
+    least on all classes but the two heaviest. A split that gains too little is not tried (B3).
     """
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
-    infinite, barrier, zero = splat(INFINITE), splat(margin), splat(0)
+    infinite, barrier, zero = splat(INFINITE), splat(rules.margin), splat(0)
+    second, third = splat(rules.second), splat(rules.third)
     e_own, e_all, n_own, n_all = (
         unavoidable[own],
         unavoidable[0],
@@ -75,10 +76,16 @@ def bound_pairs(data, stack, d, own, margin, many):
         if many:
             worst_11, worst_10 = most(e_11, n_11 - pair_11), most(e_10, n_10 - pair_10)
             worst_01, worst_00 = most(e_01, n_01 - pair_01), most(e_00, n_00 - pair_00)
+        gain_11, gain_10, gain_01, gain_00 = most_11, most_10, most_01, most_00
+        if frame["n_classes"] > 2:
+            gain_11 = most(most_11, most(n_11 - worst_11 - second, n_11 - e_11 - third))
+            gain_10 = most(most_10, most(n_10 - worst_10 - second, n_10 - e_10 - third))
+            gain_01 = most(most_01, most(n_01 - worst_01 - second, n_01 - e_01 - third))
+            gain_00 = most(most_00, most(n_00 - worst_00 - second, n_00 - e_00 - third))
         stump_1 = least(stump_1, splat(n_own) - most_11 - most_10)
         low = least(n_11 - most_11 + worst_10, n_10 - most_10 + worst_11)
-        two_1 = least(two_1, where_more(least(n_11 - e_11, n_10 - e_10), barrier, low, infinite))
+        two_1 = least(two_1, where_more(least(gain_11, gain_10), barrier, low, infinite))
         stump_0 = least(stump_0, splat(n_all - n_own) - most_01 - most_00)
         low = least(n_01 - most_01 + worst_00, n_00 - most_00 + worst_01)
-        two_0 = least(two_0, where_more(least(n_01 - e_01, n_00 - e_00), barrier, low, infinite))
+        two_0 = least(two_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
     return least_lane(stump_1), least_lane(two_1), least_lane(stump_0), least_lane(two_0)

@@ -108,7 +108,7 @@ def spread(stack, d, t, lower, rules):
         moved = min(moved, everything - moved)
         bound[c - 1] = max(bound[c - 1], same - error * moved)
         bound[c - 1] = INFINITE if rules.duplicates and moved == 0 else bound[c - 1]
-    contain(stack, d, own, rules)
+    contain(stack, d, own, lower, rules)
     bound[t] = kept
 
 
@@ -137,7 +137,7 @@ def bound_split(data, stack, d, t, rules):
     lower = upper = stack.price[d, t]
     if has_pairs(stack, d, rules):
         many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
-        stump_1, two_1, stump_0, two_0 = bound_pairs(data, stack, d, column, rules.margin, many)
+        stump_1, two_1, stump_0, two_0 = bound_pairs(data, stack, d, column, many, rules)
         for part in range(2):
             stump, two = (stump_1, two_1) if part else (stump_0, two_0)
             part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, rules)
