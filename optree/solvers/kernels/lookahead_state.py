@@ -10,7 +10,7 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER
 
 LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
-TIES = 4  # splits of equal value that are gone on with: two or three, as a rule, but there may be hundreds
+TIES = 2  # splits of equal value that are gone on with: there may be hundreds, and each costs as much as the first
 BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
 
 

@@ -278,11 +278,16 @@ def expand(data, memo, stack, d, rules):
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
     find_leaves(stack, d, rules)
+    tried, target = ZERO, min(frame["budget"], frame["upper"])
     for t in range(frame["n_features"]):
-        order[t] = t
-    sort_by(order, frame["n_features"], bound)
+        if rules.lazy and bound[t] >= target:
+            frame["floor"] = min(frame["floor"], bound[t])
+        else:
+            order[tried] = t
+            tried += 1
+    sort_by(order, tried, bound)
     kept = ZERO
-    for i in range(frame["n_features"]):
+    for i in range(tried):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
         if bound[t] >= BARRED:  # or found equal to another
