@@ -81,6 +81,7 @@ def random_objective(seed, rows, least=(1,), splits=None):
 def few_features(monkeypatch):
     """Techniques that are for many features only are tried with few, too."""
     monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_LONG", 1)
 
 
 @pytest.mark.parametrize("by_depth", [True, False])

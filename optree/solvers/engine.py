@@ -50,14 +50,14 @@ _SWITCHES = {
     "deepening": "raise the budget of a part in steps that double; else ask for all at once",
     "lazy": "count the pairs of a split only if its own bound can win",
     "best_first": "best first over the splits of the root; else depth first there too",
-    "peek": "on a second visit, ask the memo before pairs are counted",
     "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
     "duplicates": "drop splits that are the same partition of the rows as another",
     "by_depth": "binary splits to a depth of five at most: search depth by depth, as the solver murtree",
 }
 
 
-_MANY = 28  # features: with fewer, what B7 and B8 spare is not worth the time they take
+_MANY = 28  # features: with fewer, what B7 and B8 spare is not worth the time they take, ...
+_LONG = 8  # ... nor B7 with fewer words of rows
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -75,11 +75,12 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         classes=on["class_bound"],
         two_splits=on["two_split_bound"],
         covers=on["cover_bound"],
-        contained=_MANY if on["contained"] else int(INFINITE),
-        swaps=_MANY if on["swap_bound"] else int(INFINITE),
+        contained=_LONG if on["contained"] else int(INFINITE),
+        swaps=on["swap_bound"],
+        many=_MANY,
         **{
             name: on[name]
-            for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "peek", "duplicates")
+            for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "duplicates")
         },
     )
 

@@ -245,7 +245,6 @@ def search(data, memo, stack, rules, iterations):
             continue
         stack.state[ITERATIONS] += 1
         entry["visits"] = min(entry["visits"] + 1, 30)
-        stack.frame[d + 1]["seen"] = seen
         if enter(data, memo, stack, d, t, part, at, budget, rules):
             expand(data, memo, stack, d + 1, rules)
         if stack.frame[d + 1]["n_candidates"] > 0:

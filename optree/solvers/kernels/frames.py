@@ -44,7 +44,6 @@ FRAME = np.dtype(
         ("n_candidates", np.int64),
         ("current", np.int64),  # the candidate under way, -1 if none
         ("part", np.int64),  # ... and its part to deepen
-        ("seen", np.bool_),  # whether the rows were searched before
     ]
 )
 
@@ -68,14 +67,14 @@ class Rules(NamedTuple):
     classes: bool  # B4
     two_splits: bool  # t of B2
     covers: bool  # B6
-    contained: int  # features from which B7 is tried ...
-    swaps: int  # ... and B8
+    contained: int  # words of rows from which B7 is tried
+    swaps: bool  # B8
+    many: int  # features from which B7 and B8 are tried
     easier_first: bool
     deepening: bool
     lazy: bool
     best_first: bool
     similar: bool
-    peek: bool
     duplicates: bool
 
 

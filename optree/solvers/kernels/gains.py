@@ -6,6 +6,7 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import BARRED
+from optree.solvers.kernels.layout import LAST
 
 
 @njit(**INNER)
@@ -38,10 +39,18 @@ def find_gains(stack, d, counts, rules, out):
 
 
 @njit(**INNER)
+def contains(stack, d, rules):
+    """Whether B7 is tried in frame ``d``: where its pairs take longer to count."""
+    frame = stack.frame[d]
+    words = stack.blocks[d, frame["n_blocks"] - 1, LAST]
+    return words >= rules.contained and frame["n_features"] >= rules.many and not is_strict(stack, d, rules)
+
+
+@njit(**INNER)
 def find_leaves(stack, d, rules):
     """Fill ``stack.leaf``: what a column's rows, and all others, lose as a leaf; -1 - that if B1 does not settle it."""
     frame, classes, counts = stack.frame[d], stack.classes[d], stack.counts[d]
-    if frame["n_features"] < rules.contained:
+    if not contains(stack, d, rules):
         return
     inside, outside, gain, e = stack.leaf[0], stack.leaf[1], stack.gain[d], counts[len(counts) - 1]
     columns, n, most = frame["width"], gain[0] + e[0], rules.penalty // rules.error
@@ -66,7 +75,7 @@ def contain(stack, d, own, lower, rules):
     ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
     """
     apart()
-    if stack.frame[d]["n_features"] < rules.contained or is_strict(stack, d, rules):
+    if not contains(stack, d, rules):
         return
     bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
     e, mine, everything, error = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0], rules.error
@@ -94,7 +103,7 @@ def swap(stack, d, counts, rest, rules):
     counts : of frame d + 1, in frame d's columns. rest : what the other parts of the split cost at most; -1: no B8.
     A bound that just about refutes is left alone: the pairs say more, and these rows will be asked for more.
     """
-    if rest < 0 or stack.frame[d]["n_features"] < rules.swaps or is_strict(stack, d, rules):
+    if rest < 0 or not rules.swaps or stack.frame[d]["n_features"] < rules.many or is_strict(stack, d, rules):
         return
     find_gains(stack, d, counts, rules, stack.gain_row)
     gain, kept, bound, below = stack.gain[d], stack.gain_row, stack.bound[d], stack.bound[d + 1]

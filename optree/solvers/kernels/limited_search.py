@@ -287,7 +287,6 @@ def search_limited(data, memo, stack, shares, rules, iterations):
         stack.state[ITERATIONS] += 1
         entry["visits"] = min(entry["visits"] + 1, 30)
         below = stack.frame[d + 1]
-        below["seen"] = seen
         if enter(data, memo, stack, d, t, part, at, budget, rules):
             if below["spare"] >= 0:
                 expand_shares(data, memo, stack, shares, d + 1, rules)

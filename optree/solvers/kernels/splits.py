@@ -185,14 +185,12 @@ def look_up(data, memo, stack, d, clause, left):
 @njit(**INNER)
 def recall(data, memo, stack, d, t, rules):
     """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
-    f, looked_up = stack.feature[d, t], stack.frame[d]["seen"] and rules.peek
+    f = stack.feature[d, t]
     lower = upper = stack.price[d, t]
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
-        if not looked_up:
-            stack.entry[d, clause] = -1
+        stack.entry[d, clause] = -1
         if stack.lower[d, clause] < stack.upper[d, clause]:
-            if not looked_up:
-                stack.entry[d, clause] = max(look_up(data, memo, stack, d, clause, levels_below(stack, d))[0], -1)
+            stack.entry[d, clause] = max(look_up(data, memo, stack, d, clause, levels_below(stack, d))[0], -1)
             if stack.entry[d, clause] >= 0:
                 refresh(memo, stack, d, clause)
         lower += stack.lower[d, clause]
@@ -219,29 +217,6 @@ def cover_parts(data, stack, d, t, lower, target, rules):
         raised = max(low, min(2 * penalty + error * two, most))
         stack.lower[d, first + part] = raised
         lower += raised - low
-    return lower
-
-
-@njit(**INNER)
-def peek(data, memo, stack, d, t, rules):
-    """A bound on trees with split ``t`` at the root from B1 and the memo, before its pairs are counted.
-
-    Leaves the entries of its parts, as `recall` needs them.
-    """
-    f, classes, n_classes = stack.feature[d, t], stack.classes[d], stack.frame[d]["n_classes"]
-    first = data.first_clause[f]
-    parts = data.first_clause[f + 1] - first
-    lower = stack.price[d, t]
-    multiway_cells(stack.counts[d], classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
-    for part in range(parts):
-        leaf, split = rules.error * stack.parts[part, 1], rules.penalty + rules.error * stack.parts[part, 2]
-        stack.entry[d, first + part] = -1
-        if leaf > split:
-            at, _ = look_up(data, memo, stack, d, first + part, levels_below(stack, d))
-            stack.entry[d, first + part] = max(at, -1)
-            lower += max(split, memo.entry[at]["lower"]) if at >= 0 else split
-        else:
-            lower += leaf
     return lower
 
 
@@ -295,12 +270,6 @@ def expand(data, memo, stack, d, rules):
         if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
-        if frame["seen"] and rules.peek:
-            lower = peek(data, memo, stack, d, t, rules)
-            if lower >= target:
-                frame["floor"] = min(frame["floor"], lower)
-                bound[t] = max(bound[t], lower)
-                continue
         lower, upper = bound_split(data, stack, d, t, rules)
         improve(frame, upper, stack.feature[d, t])
         if lower < min(target, upper):
