@@ -50,6 +50,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         tops=np.empty((TOP_ROWS, width), np.int64),
         stump=np.empty(max(q, width), np.int64),
         leaf=np.empty((2, width), np.int64),
+        three=np.empty(2, np.int64),
         scores=np.empty(2 * LANES, np.int64),
         source=np.empty(width, np.int64),
         stride=np.empty(q, np.int64),

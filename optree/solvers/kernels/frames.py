@@ -102,6 +102,7 @@ class Stack(NamedTuple):
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
     leaf: np.ndarray  # int64[2, width], scratch, see `find_leaves`
+    three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
     scores: np.ndarray  # int64[2 * LANES], scratch
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's

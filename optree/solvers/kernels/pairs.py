@@ -39,7 +39,7 @@ def bound_pairs(data, stack, d, own, many, rules):
         gain[own] + unavoidable[own],
         gain[0] + unavoidable[0],
     )
-    stump_1 = two_1 = stump_0 = two_0 = infinite
+    stump_1 = two_1 = stump_0 = two_0 = three_1 = three_0 = infinite
     for c in range(0, width, LANES):
         n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
         b = 0
@@ -88,4 +88,21 @@ def bound_pairs(data, stack, d, own, many, rules):
         stump_0 = least(stump_0, splat(n_all - n_own) - most_01 - most_00)
         low = least(n_01 - most_01 + worst_00, n_00 - most_00 + worst_01)
         two_0 = least(two_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
-    return least_lane(stump_1), least_lane(two_1), least_lane(stump_0), least_lane(two_0)
+        if frame["n_classes"] > 2:
+            leaf_11, leaf_10, leaf_01, leaf_00 = n_11 - most_11, n_10 - most_10, n_01 - most_01, n_00 - most_00
+            low = least(leaf_11 + e_10, leaf_10 + e_11)
+            more = least(worst_11, e_11 + barrier) + least(worst_10, e_10 + barrier)
+            low = where_more(least(leaf_11 - e_11, leaf_10 - e_10), barrier, least(more, low), low)
+            three_1 = least(three_1, where_more(least(gain_11, gain_10), barrier, low, infinite))
+            low = least(leaf_01 + e_00, leaf_00 + e_01)
+            more = least(worst_01, e_01 + barrier) + least(worst_00, e_00 + barrier)
+            low = where_more(least(leaf_01 - e_01, leaf_00 - e_00), barrier, least(more, low), low)
+            three_0 = least(three_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
+    return (
+        least_lane(stump_1),
+        least_lane(two_1),
+        least_lane(three_1),
+        least_lane(stump_0),
+        least_lane(two_0),
+        least_lane(three_0),
+    )

@@ -48,11 +48,11 @@ def bound_part(data, stack, d, counts, rules):
         multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
         _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
         upper, two = min(upper, one), min(two, more)
-    return bound_trees(stack, d, n, e, n_classes, upper, two, rules), upper
+    return bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules), upper
 
 
 @njit(**INNER)
-def bound_part_by_pairs(stack, d, own, part, stump, two, rules):
+def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
     """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
     frame, counts = stack.frame[d], stack.counts[d]
     error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
@@ -71,11 +71,12 @@ def bound_part_by_pairs(stack, d, own, part, stump, two, rules):
         return upper, upper
     upper = min(upper, penalty + error * stump)
     two = 2 * penalty + error * two if two < INFINITE else INFINITE
-    return bound_trees(stack, d, n, e, n_classes, upper, two, rules), upper
+    stack.three[part] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
+    return bound_trees(stack, d, n, e, n_classes, upper, two, three, rules), upper
 
 
 @njit(**INNER)
-def bound_trees(stack, d, n, e, n_classes, upper, two, rules):
+def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
 
     two : a bound on trees of exactly two splits. ``stack.weights`` holds the weights of the classes present.
@@ -85,7 +86,7 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, rules):
         return upper
     if not rules.two_splits:
         two = 2 * penalty + error * e
-    lower = min(two, 3 * penalty + error * e)
+    lower = min(two, three)
     if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
         leaves = THREE
         lower = max(lower, bound_classes(weights, n_classes, n, e, leaves, rules))
@@ -137,10 +138,10 @@ def bound_split(data, stack, d, t, rules):
     lower = upper = stack.price[d, t]
     if has_pairs(stack, d, rules):
         many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
-        stump_1, two_1, stump_0, two_0 = bound_pairs(data, stack, d, column, many, rules)
+        stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(data, stack, d, column, many, rules)
         for part in range(2):
-            stump, two = (stump_1, two_1) if part else (stump_0, two_0)
-            part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, rules)
+            stump, two, three = (stump_1, two_1, three_1) if part else (stump_0, two_0, three_0)
+            part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, three, rules)
             stack.lower[d, first + part], stack.upper[d, first + part] = part_lower, part_upper
             lower += part_lower
             upper += part_upper
@@ -209,11 +210,11 @@ def cover_parts(data, stack, d, t, lower, target, rules):
     for part in range(2):
         low, upper = stack.lower[d, first + part], stack.upper[d, first + part]
         e = unavoidable[column] if part else unavoidable[0] - unavoidable[column]
-        most = min(upper, 3 * penalty + error * e)
+        most = min(upper, stack.three[part])
         if low >= most or lower >= target:
             continue
         stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
-        two = cover(data, stack, d, column, part, stump, known, penalty // error + e, rules)
+        two = cover(data, stack, d, column, part, stump, known, (most - 2 * penalty) // error, rules)
         raised = max(low, min(2 * penalty + error * two, most))
         stack.lower[d, first + part] = raised
         lower += raised - low
