@@ -1,7 +1,7 @@
-"""`licketysplit` against the package of its authors: objective on the training rows, and processor time.
+"""`licketysplit` and `split` against the package of LicketySPLIT's authors: objective on the training rows, and time.
 
 Both get the same 0/1 columns: those of the file, or its numbers cut at quantiles. Per case a process for each program,
-one after the other, on one thread; of the repeats the least time counts.
+one after the other, on one thread; of the repeats the least processor time counts. ``--lookahead`` is given to both.
 
     python -m venv lickety && lickety/bin/pip install licketysplit==0.2.1
     python benchmarks/licketysplit_authors.py --python lickety/bin/python --data DIR --out runs.csv
@@ -34,12 +34,13 @@ _GRID = """
 import itertools, warnings
 import numpy as np
 warnings.simplefilter("ignore")
-table, depths, lambdas, repeats = sys.argv[1:]
+table, solver, lookahead, depths, lambdas, repeats = sys.argv[1:]
 rows = np.load(table)
 X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
 least, fits = lambda times: min(seconds["cpu_seconds"] for seconds in times), []
 for depth, lam in itertools.product(map(int, depths.split(",")), lambdas.split(",")):
-    models, calls = zip(*(timed(lambda: fit(lam, depth)) for _ in range(int(repeats))))
+    levels = (depth + 1) // 2 if lookahead == "half" else int(lookahead)
+    models, calls = zip(*(timed(lambda: fit(lam, depth, levels)) for _ in range(int(repeats))))
     search = least(map(search_time, models))
     errors, leaves = int((models[0].predict(X) != y).sum()), count_leaves(models[0])
     fits.append([depth, lam, errors, leaves, least(calls), search])
@@ -50,15 +51,16 @@ AUTHORS = (
     """
 from licketysplit import LicketySPLITClassifier
 
-def fit(lam, depth):
-    return LicketySPLITClassifier(lambda_leaf=float(lam), depth_budget=depth).fit(X, y.astype("int32"))
+def fit(lam, depth, levels):
+    model = LicketySPLITClassifier(lambda_leaf=float(lam), depth_budget=depth, lookahead_k=levels)
+    return model.fit(X, y.astype("int32"))
 
 def count_leaves(model):
     return len(model.get_tree_paths()[0])
 
 def search_time(model):  # what its fit calls, without its checks
     core, labels = model._new_core(), y.astype("int32")
-    asked = (float(model.lambda_leaf), model.eta_defer_used_, model.depth_budget, 1, None)
+    asked = (float(model.lambda_leaf), model.eta_defer_used_, model.depth_budget, model.lookahead_k, None)
     return timed(lambda: core.fit(X, labels, labels, *asked))[1]
 """
     + _GRID
@@ -67,17 +69,18 @@ def search_time(model):  # what its fit calls, without its checks
 OPTREE = """
 import optree.budget
 optree.budget.time = type("Processor", (), {"perf_counter": time.process_time})  # search_seconds_ in processor time
-from optree import LicketySPLITClassifier
+from optree import LicketySPLITClassifier, SPLITClassifier
 
-def fit(lam, depth):
-    return LicketySPLITClassifier(lam, max_depth=depth, time_limit=None).fit(X, y)
+def fit(lam, depth, levels):
+    Tree = SPLITClassifier if solver == "split" else LicketySPLITClassifier
+    return Tree(lam, max_depth=depth, lookahead=levels, time_limit=None).fit(X, y)
 
 def count_leaves(model):
     return model.tree_.n_leaves
 
 def search_time(model):
     return {"cpu_seconds": model.search_seconds_}
-""" + _GRID.replace("least, fits", "fit('0.1', 3)\nleast, fits")  # compiles, or loads what was compiled
+""" + _GRID.replace("least, fits", "fit('0.1', 3, 1)\nleast, fits")  # compiles, or loads what was compiled
 FIELDS = ("dataset", "cuts", "rows", "columns", "depth", "lambda", "program")
 TOLD = ("errors", "leaves", "call_seconds", "search_seconds")
 
@@ -101,7 +104,8 @@ def compare(name: str, cuts: int, rows: np.ndarray, options: argparse.Namespace,
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "rows.npy")
         np.save(table, rows)
-        asked = [table, ",".join(map(str, options.depths)), ",".join(options.lambdas), options.repeats]
+        depths, lambdas = ",".join(map(str, options.depths)), ",".join(options.lambdas)
+        asked = [table, options.solver, options.lookahead, depths, lambdas, options.repeats]
         for program, python, driver in (
             ("licketysplit 0.2.1", options.python, AUTHORS),
             ("optree", sys.executable, OPTREE),
@@ -132,6 +136,8 @@ def benchmark(options: argparse.Namespace) -> None:
     """Compare on all cases; trees go to the CSV file as soon as they are there, the table to the screen."""
     paths = sorted(path for path in Path(options.data).glob("*.txt*") if path.name[0].islower())
     chosen = [path for path in paths if not options.datasets or path.name.split(".")[0] in options.datasets]
+    if options.lookahead != "half" and not options.lookahead.isdecimal():
+        raise OptreeError(f"--lookahead: {options.lookahead!r} is not accepted; give a whole number, or half")
     if not chosen or options.repeats < 1:
         raise OptreeError(f"--data {options.data}: no such datasets, or --repeats {options.repeats} is below 1")
     print("| rows x columns | better | equal | worse | search, ours / theirs (most) | call, ours / theirs (most) |")
@@ -160,6 +166,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--python", required=True, help="a Python that has licketysplit")
     parser.add_argument("--data", required=True, metavar="DIR", help="sets as text, class first")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="some of them (all)")
+    parser.add_argument("--solver", choices=["licketysplit", "split"], default="licketysplit", help="of ours")
+    parser.add_argument("--lookahead", default="1", metavar="K", help="levels, or half: of the depth, rounded up (1)")
     parser.add_argument("--cuts", nargs="+", type=int, default=[5, 10, 20], metavar="N", help="of a column (5 10 20)")
     parser.add_argument("--most-rows", type=int, default=4000, metavar="N", help="drawn from larger sets (4000)")
     parser.add_argument("--depths", nargs="+", type=int, default=[3, 4, 5], metavar="D", help="(3 4 5)")

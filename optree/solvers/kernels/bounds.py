@@ -8,14 +8,18 @@ B2 (pairs): let D be the cost of the best tree of at most one split, exact from 
 two splits is a split x, one part a leaf and the other a stump that errs at least on its e: it costs at least 2 A + c t,
 t = min over x and part of leaf(other parts) + e(part). A tree of more splits costs at least 3 A + c e. So
 opt(S) >= min(D, 2 A + c t, 3 A + c e), and opt(S) = D where D is the least. Only splits that B3 keeps need be tried
-for x.
+for x. With more than two classes it pays to look closer at trees of three splits or more, all of them binary: if a
+part of the root's split x is a leaf, the tree costs at least 3 A + c (leaf of that part + e of the other). If neither
+is, so that B1 settles neither, a part costs at least A + c min(w, e + A / c), w being what B4 says a stump errs on.
 
-B3 (gain): if c (n_r - e_r), summed over the parts r but one, is at most A for a split, an optimal tree of S does
-without it. Proof: with v the part left out, A + sum of opt(parts) >= A + opt(v) + sum of c e_r >= opt(v) + sum of
-c n_r >= opt(S), as v's tree on all of S errs at most on all other rows; of optimal trees take one with fewest splits
-(depth does not grow either). n_r - e_r does not grow on subsets of S, so the split is dropped for the whole subtree.
-With a penalty per leaf the proof needs binary splits: v's tree on more rows could fill parts that were empty, each
-another leaf.
+B3 (gain): let g be the most that any tree gains on a set, in rows, against losing them all: c g = c n - opt. By counts,
+g is at most the greatest of n - leaf, n - w - A / c (one split) and n - e - 2 A / c (more; without B4, w = e), and of
+two classes n - leaf alone matters below, for n <= 2 (n - leaf). If c g, summed over the parts r of a split but one, is
+at most A, an optimal tree of S does without it. Proof: with v the part left out, A + sum of opt(parts) >= A + opt(v) +
+sum of c (n_r - g_r) >= opt(v) + sum of c n_r >= opt(S), as v's tree on all of S errs at most on all other rows; of
+optimal trees take one with fewest splits (depth does not grow either). On a subset no tree gains more, nor do these
+counts, so the split is dropped for the whole subtree. With a penalty per leaf the proof needs binary splits: v's tree
+on more rows could fill parts that were empty, each another leaf.
 
 B4 (class count): t leaves name at most t classes, so a tree of t leaves costs at least (t - 1) A + c max(e, n - weight
 of the t heaviest classes). For binary splits or a penalty per leaf only: else a multiway split buys many leaves for A.
@@ -32,16 +36,18 @@ parts of the second, which name different classes, or a stump would do. Say two 
 L3 alone. Let M1 = L1 and M2 be the side of the second split on all of S that holds L2. All of class k in M1 or M2 is
 lost, max(n_k(M1), n_k(M2)) at least, and of class j at least n_j - n_j(M1) - n_j(M2). So the tree errs at least on all
 other classes and on n_j - (score(M1) + score(M2)) / 2, where score(M) = 2 n_j(M) - n_k(M). M1 and M2 are sides of two
-columns, so the two best scores of columns bound all such trees. A side with n_k(M) > A / c + e need not be tried: a
-tree with it costs more than 3 A + c e. If the classes named are not the two heaviest, some class i among them weighs
-no more than the third. If i names one leaf, cut it off, and its rows go with the rest; if two, make all one leaf of the
-other class: a tree of fewer splits that errs on n_i more at most. So the tree errs at least as the best of those, less
-the weight of the third class. As in B2, splits that B3 drops need not be tried. Not used with costs.
+columns, so the two best scores of columns bound all such trees. A side need not be tried if n_k(M) alone makes them
+cost more than D, or than what B2 says of trees of three splits. If the classes named are not the two heaviest, some
+class i among them weighs no more than the third. If i names one leaf, cut it off, and its rows go with the rest; if
+two, make all one leaf of the other class: a tree of fewer splits that errs on n_i more at most. So the tree errs at
+least as the best of those, less the weight of the third class. As in B2, splits that B3 drops need not be tried. Not
+used with costs.
 
-B7 (contained): let R be a side of binary split x that is best as a leaf (c leaf(R) <= A + c e(R), by B1), contained in
-a side Q of binary split y, and leaf(Q) = leaf(R). Then opt(S, x at the root) >= opt(S, y at the root), for that is
-A + c leaf(Q) + opt(S - Q), and opt(S - Q) <= opt(S - R), as no tree costs more on a subset. So x is barred from S, but
-not from its subsets, where y may part nothing any more. Of splits with equal sides one stays.
+B7 (contained): let R be a side of binary split x and Q one of binary split y. Then opt(S, x at the root) >=
+opt(S, y at the root) - c (leaf(Q) - l(R) + n(R - Q)), with c l(R) = min(c leaf(R), A + c e(R)), which R costs at least
+(B1). Proof: x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - R's tree on S - Q, where it
+loses n(R - Q) more at most. So if R is in Q and, best as a leaf, errs on as many rows, x is no better than y, and is
+barred from S, but not from its subsets, where y may part nothing any more. Of splits with equal sides one stays.
 
 B8 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
 X and Y. Then opt(S, x at the root) >= opt(F, x at the root) - A - U - min(A + U, c n(R in X)). Proof: put x at the root

@@ -57,9 +57,9 @@ class Rules(NamedTuple):
 
     error: int  # cost of a misclassified unit of weight
     penalty: int  # of a split
-    margin: int  # B3 drops a split whose parts but one gain at most this weight ...
-    second: int  # ... where two leaves gain this much less than they name ...
-    third: int  # ... and three or more this much
+    margin: int  # B3 drops a split whose parts but one gain at most this weight, ...
+    second: int  # ... of which the second leaf of a part takes this much, ...
+    third: int  # ... the second and third this much
     step: int  # the least rise of a bound worth a visit
     least: int  # rows in a leaf that holds rows; 0 if rows are not counted
     most_parts: int  # with a penalty per leaf, a split of more costs more than any tree
@@ -101,7 +101,7 @@ class Stack(NamedTuple):
     row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # int64[TOP_ROWS, width], scratch
     stump: np.ndarray  # int64[q], scratch
-    leaf: np.ndarray  # int64[2, width], scratch, see `find_leaves`
+    loss: np.ndarray  # int64[2, width], scratch, see `find_losses`
     three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
     scores: np.ndarray  # int64[2 * LANES], scratch
     source: np.ndarray  # int64[width], scratch

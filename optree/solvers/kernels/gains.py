@@ -40,20 +40,20 @@ def find_gains(stack, d, counts, rules, out):
 
 @njit(**INNER)
 def contains(stack, d, rules):
-    """Whether B7 is tried in frame ``d``: where its pairs take longer to count."""
+    """Whether B7 is tried in frame ``d``: where to count pairs takes longer."""
     frame = stack.frame[d]
     words = stack.blocks[d, frame["n_blocks"] - 1, LAST]
     return words >= rules.contained and frame["n_features"] >= rules.many and not is_strict(stack, d, rules)
 
 
 @njit(**INNER)
-def find_leaves(stack, d, rules):
-    """Fill ``stack.leaf``: what a column's rows, and all others, lose as a leaf; -1 - that if B1 does not settle it."""
-    frame, classes, counts = stack.frame[d], stack.classes[d], stack.counts[d]
+def find_losses(stack, d, rules):
+    """Fill ``stack.loss``: what each column's rows, and all others, cost at least by B1, in rows."""
     if not contains(stack, d, rules):
         return
-    inside, outside, gain, e = stack.leaf[0], stack.leaf[1], stack.gain[d], counts[len(counts) - 1]
-    columns, n, most = frame["width"], gain[0] + e[0], rules.penalty // rules.error
+    frame, classes, counts = stack.frame[d], stack.classes[d], stack.counts[d]
+    inside, outside, gain, e = stack.loss[0], stack.loss[1], stack.gain[d], counts[len(counts) - 1]
+    columns, n, split = frame["width"], gain[0] + e[0], rules.penalty // rules.error
     for c in range(columns):
         inside[c] = outside[c] = 0
     for i in range(frame["n_classes"]):
@@ -63,36 +63,37 @@ def find_leaves(stack, d, rules):
             inside[c] = max(inside[c], weight[c])
             outside[c] = max(outside[c], whole - weight[c])
     for c in range(columns):
-        leaf, other = gain[c] + e[c] - inside[c], n - gain[c] - e[c] - outside[c]
-        inside[c] = leaf if leaf <= most + e[c] else -1 - leaf
-        outside[c] = other if other <= most + e[0] - e[c] else -1 - other
+        inside[c] = min(gain[c] + e[c] - inside[c], split + e[c])
+        outside[c] = min(n - gain[c] - e[c] - outside[c], split + e[0] - e[c])
 
 
 @njit(**INNER)
 def contain(stack, d, own, lower, rules):
     """Carry the bound of the split of column ``own`` of frame ``d`` to the other binary splits by B7.
 
-    ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
+    ``stack.gain_row`` holds the gains of its rows, ``stack.loss`` what `find_losses` found.
     """
     apart()
     if not contains(stack, d, rules):
         return
-    bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
+    bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.loss[0], stack.loss[1]
     e, mine, everything, error = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0], rules.error
-    in_own, out_own = max(inside[own], -1 - inside[own]), max(outside[own], -1 - outside[own])
+    most_in = most_out = 0
+    for i in range(stack.frame[d]["n_classes"]):
+        weight = stack.counts[d, stack.classes[d, i]]
+        most_in, most_out = max(most_in, weight[own]), max(most_out, weight[0] - weight[own])
+    leaf_in, leaf_out = mine + e[own] - most_in, everything + e[0] - mine - e[own] - most_out
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
-        lost = min(apart_from(gain[c] - both[c], e[c]) + in_own, apart_from(both[c], e[c]) + out_own) - inside[c]
-        more = lost if inside[c] >= 0 else everything
-        rest = e[0] - e[c]
-        lost = apart_from(everything - mine - gain[c] + both[c], rest) + in_own
-        lost = min(lost, apart_from(mine - both[c], rest) + out_own) - outside[c]
-        more = min(more, lost if outside[c] >= 0 else everything)
+        here, rest = gain[c] - both[c], e[0] - e[c]
+        more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - inside[c]
+        other = min(leaf_in + lost(everything - mine - here, rest), leaf_out + lost(mine - both[c], rest)) - outside[c]
+        more = min(more, other)
         bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else lower - error * more)
 
 
 @njit(**INNER)
-def apart_from(gain, e):
-    """B7: what rows lose at most that gain so much, and of which every tree errs on no more than ``e``."""
+def lost(gain, e):
+    """What rows lose at most that gain so much, and on which every tree errs on no more than ``e``."""
     return gain + e if gain else gain
 
 

@@ -8,7 +8,7 @@ again in the same way, which makes a leaf of them where no split pays; in the en
 more. Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025,
 Algorithm 2. Three things matter: parts are searched for their best split even if, with greedy trees below it, a leaf
 costs less; the greedy trees that value a split are greedy to the last level but one, since a better estimate of some
-splits can lead away from the better tree; and of splits of equal value the first few are gone on with, not just one.
+splits can lead away from the better tree; and of splits of equal value the first two are gone on with, not just one.
 
 So the tree costs no more than LicketySPLIT's, with the same greedy trees and the first of equal splits. Proof, by
 induction on the depth: the split that it takes is one of those gone on with, the trees of its parts cost no more than

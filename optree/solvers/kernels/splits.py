@@ -10,7 +10,7 @@ from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.covers import cover
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
-from optree.solvers.kernels.gains import contain, find_gains, find_leaves, is_strict
+from optree.solvers.kernels.gains import contain, find_gains, find_losses, is_strict
 from optree.solvers.kernels.memo import find
 from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
@@ -203,13 +203,11 @@ def recall(data, memo, stack, d, t, rules):
 def cover_parts(data, stack, d, t, lower, target, rules):
     """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B6, as far as needed; its new bound."""
     first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
-    error, penalty, counts = rules.error, rules.penalty, stack.counts[d]
-    unavoidable = counts[len(counts) - 1]
+    error, penalty = rules.error, rules.penalty
     if not has_pairs(stack, d, rules):
         return lower
     for part in range(2):
         low, upper = stack.lower[d, first + part], stack.upper[d, first + part]
-        e = unavoidable[column] if part else unavoidable[0] - unavoidable[column]
         most = min(upper, stack.three[part])
         if low >= most or lower >= target:
             continue
@@ -253,7 +251,7 @@ def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
-    find_leaves(stack, d, rules)
+    find_losses(stack, d, rules)
     tried, target = ZERO, min(frame["budget"], frame["upper"])
     for t in range(frame["n_features"]):
         if rules.lazy and bound[t] >= target:
