@@ -177,7 +177,7 @@ def test_what_bounds_spare(off, few_features):
     """On larger problems of that kind these spare visits (B8 spares pairs), and the optimum is the same."""
     spared = 0
     for seed in range(40):
-        problem, objective = listed_problem(seed, 600, 16), Objective.of("0.01")
+        problem, objective = listed_problem(seed, 600, 12), Objective.of("0.002")
         on, without = SOLVER.solve(problem, objective), SOLVER.solve(problem, objective, **{off: False})
         assert on.cost == without.cost == on.lower_bound == without.lower_bound
         spared += without.counters["iterations"] - on.counters["iterations"]

@@ -44,7 +44,7 @@ _SWITCHES = {
     "class_bound": "count the classes that few leaves can name (B4; binary splits)",
     "two_split_bound": "bound trees of exactly two splits (t of B2)",
     "cover_bound": "bound trees of two splits by what two columns cover of a class (B6; two classes, or nearly)",
-    "contained": "bound, or drop, splits that cut off no more than another, to leaves hardly better (B7)",
+    "contained": "drop splits that cut off no more, to a leaf no better, than another (B7)",
     "swap_bound": "bound splits by what was found of them a split further up (B8)",
     "easier_first": "deepen the part with the least bound; else the one with the greatest",
     "deepening": "raise the budget of a part in steps that double; else ask for all at once",

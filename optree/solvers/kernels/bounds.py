@@ -43,11 +43,11 @@ two, make all one leaf of the other class: a tree of fewer splits that errs on n
 least as the best of those, less the weight of the third class. As in B2, splits that B3 drops need not be tried. Not
 used with costs.
 
-B7 (contained): let R be a side of binary split x and Q one of binary split y. Then opt(S, x at the root) >=
-opt(S, y at the root) - c (leaf(Q) - l(R) + n(R - Q)), with c l(R) = min(c leaf(R), A + c e(R)), which R costs at least
-(B1). Proof: x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - R's tree on S - Q, where it
-loses n(R - Q) more at most. So if R is in Q and, best as a leaf, errs on as many rows, x is no better than y, and is
-barred from S, but not from its subsets, where y may part nothing any more. Of splits with equal sides one stays.
+B7 (contained): let R be a side of binary split x and Q one of binary split y, and c l(R) = min(c leaf(R), A + c e(R)),
+which R costs at least (B1). If leaf(Q) + n(R - Q) <= l(R), then opt(S, x at the root) >= opt(S, y at the root). Proof:
+x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - R's tree on S - Q, where it loses
+n(R - Q) more at most. (Mostly R is in Q, and best as a leaf.) So x is barred from S, but not from its subsets, where y
+may part nothing any more. Of splits with equal sides one stays.
 
 B8 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
 X and Y. Then opt(S, x at the root) >= opt(F, x at the root) - A - U - min(A + U, c n(R in X)). Proof: put x at the root

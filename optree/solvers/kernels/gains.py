@@ -68,8 +68,8 @@ def find_losses(stack, d, rules):
 
 
 @njit(**INNER)
-def contain(stack, d, own, lower, rules):
-    """Carry the bound of the split of column ``own`` of frame ``d`` to the other binary splits by B7.
+def contain(stack, d, own, rules):
+    """Bar from frame ``d`` the binary splits that B7 says are no better than that of column ``own``.
 
     ``stack.gain_row`` holds the gains of its rows, ``stack.loss`` what `find_losses` found.
     """
@@ -77,7 +77,7 @@ def contain(stack, d, own, lower, rules):
     if not contains(stack, d, rules):
         return
     bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.loss[0], stack.loss[1]
-    e, mine, everything, error = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0], rules.error
+    e, mine, everything = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0]
     most_in = most_out = 0
     for i in range(stack.frame[d]["n_classes"]):
         weight = stack.counts[d, stack.classes[d, i]]
@@ -88,7 +88,7 @@ def contain(stack, d, own, lower, rules):
         more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - inside[c]
         other = min(leaf_in + lost(everything - mine - here, rest), leaf_out + lost(mine - both[c], rest)) - outside[c]
         more = min(more, other)
-        bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else lower - error * more)
+        bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else 0)
 
 
 @njit(**INNER)

@@ -109,7 +109,7 @@ def spread(stack, d, t, lower, rules):
         moved = min(moved, everything - moved)
         bound[c - 1] = max(bound[c - 1], same - error * moved)
         bound[c - 1] = INFINITE if rules.duplicates and moved == 0 else bound[c - 1]
-    contain(stack, d, own, lower, rules)
+    contain(stack, d, own, rules)
     bound[t] = kept
 
 
