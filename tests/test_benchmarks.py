@@ -183,8 +183,8 @@ import numpy as np
 class LicketySPLITClassifier:
     eta_defer_used_ = 0.0
 
-    def __init__(self, lambda_leaf, depth_budget):
-        self.lambda_leaf, self.depth_budget = lambda_leaf, depth_budget
+    def __init__(self, lambda_leaf, depth_budget, lookahead_k):
+        self.lambda_leaf, self.depth_budget, self.lookahead_k = lambda_leaf, depth_budget, lookahead_k
 
     def fit(self, X, y, *rest):
         assert set(np.unique(X)) <= {0, 1} and X.dtype == np.uint8
@@ -212,8 +212,10 @@ def test_licketysplit_is_compared_with_a_package(tmp_path, monkeypatch, capsys):
     np.savetxt(tmp_path / "half.txt", np.column_stack([numbers[:, 0] > 0.5, numbers]))
     script, runs = importlib.import_module("licketysplit_authors"), tmp_path / "runs.csv"
     few = ["--cuts", "3", "--depths", "2", "--lambdas", "0.01", "0.9", "--repeats", "1", "--most-rows", "50"]
-    script.main(["--python", sys.executable, "--data", str(tmp_path), "--out", str(runs), *few])
-    assert capsys.readouterr().out.splitlines()[-1].startswith("| all 2 | 1 | 1 | 0 |")
+    asked = ["--python", sys.executable, "--data", str(tmp_path), "--out", str(runs), *few]
+    for also in (["--solver", "split", "--lookahead", "half"], []):
+        script.main([*asked, *also])
+        assert capsys.readouterr().out.splitlines()[-1].startswith("| all 2 | 1 | 1 | 0 |")
     with open(runs) as file:
         found = list(csv.DictReader(file))
     assert [(row["rows"], row["columns"], row["leaves"]) for row in found[2:]] == [("50", "6", "2"), ("50", "6", "1")]
