@@ -387,7 +387,7 @@ def test_the_layout_counts_every_row_and_every_unavoidable_error():
             continue
         held = np.bitwise_count(data.rows[-1]).astype(int)
         counts = np.zeros(data.n_classes + data.n_totals, np.int64)
-        for first, last, number in data.blocks:
+        for first, last, number in data.blocks[:, :3]:
             for term in range(data.first_term[number], data.first_term[number + 1]):
                 counts[data.target[term]] += held[first:last].sum() * data.factor[term]
         groups = problem.groups.weights

@@ -61,7 +61,7 @@ def add_counts(bits, width, column, first, last, factor, out):
     for c in range(0, width, LANES):
         total = splat(0)
         for w in range(first, last):
-            total = total + popcount(load(bits, w * width + c) & splat(bits[w * width + column]))
+            total = total + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + column)]))
         store(out, c, load(out, c) + total * splat(factor))
 
 

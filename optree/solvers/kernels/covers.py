@@ -11,23 +11,22 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.lanes import LANES, least, load, most, popcount, splat, store, where_more
-from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
+from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET
 
 NONE = -(INFINITE // 8)  # the score of a cell that is no choice
 
 
 @njit(**INNER)
-def count_class(data, stack, d, k, own, c):
+def count_class(stack, d, k, own, c):
     """The weight of class ``k`` that column ``own`` of frame ``d`` shares with each column from ``c`` on."""
     bits, blocks, width = stack.bits[d], stack.blocks[d], stack.frame[d]["width"]
     total = splat(0)
     for b in range(stack.frame[d]["n_blocks"]):
-        term = data.first_term[blocks[b, NUMBER]]
-        if data.target[term] == k:
+        if blocks[b, TARGET] == k:
             met = splat(0)
             for w in range(blocks[b, FIRST], blocks[b, LAST]):
-                met = met + popcount(load(bits, w * width + c) & splat(bits[w * width + own]))
-            total = total + met * splat(data.factor[term])
+                met = met + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + own)]))
+            total = total + met * splat(blocks[b, FACTOR])
     return total
 
 
@@ -67,7 +66,7 @@ def add_two(stack, first, second):
 
 
 @njit(**INNER)
-def cover(data, stack, d, own, part, stump, known, limit, rules):
+def cover(stack, d, own, part, stump, known, limit, rules):
     """B6 for one part of the split of column ``own`` of frame ``d``: errors of a tree of two splits, or limit + 1.
 
     known : errors that are known of, and not counted for again where there is no hope for more.
@@ -83,7 +82,7 @@ def cover(data, stack, d, own, part, stump, known, limit, rules):
     f_one = f_two = s_one = s_two = none
     gain_part = gain[own] if part else gain[0] - gain[own]
     for c in range(0, frame["width"], LANES):
-        f_in, s_in = count_class(data, stack, d, f, own, c), count_class(data, stack, d, s, own, c)
+        f_in, s_in = count_class(stack, d, f, own, c), count_class(stack, d, s, own, c)
         gain_in = load(stack.gain_row, c)
         if not part:
             f_in, s_in, gain_in = load(counts[f], c) - f_in, load(counts[s], c) - s_in, load(gain, c) - gain_in

@@ -274,6 +274,8 @@ def gather_bits(stack, d, column, parts, part):
                 words += 1
         if words > first:
             kept = stack.blocks[d + 1, n_blocks]
-            kept[FIRST], kept[LAST], kept[NUMBER] = first, words, block[NUMBER]
+            for i in range(len(block)):
+                kept[i] = block[i]
+            kept[FIRST], kept[LAST] = first, words
             n_blocks += 1
     frame["n_blocks"] = n_blocks

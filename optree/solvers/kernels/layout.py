@@ -23,8 +23,8 @@ from optree.problem import Problem
 from optree.solvers.kernels.bits import pack
 from optree.solvers.kernels.lanes import LANES
 
-# Columns of the blocks of a frame: its words, and its number.
-FIRST, LAST, NUMBER = range(3)
+# Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
+FIRST, LAST, NUMBER, TARGET, FACTOR, TERMS = range(6)
 
 
 _MOST = 1 << 22  # numbers in a temporary table
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
     bits: np.ndarray  # uint64[words * width], word after word; column 0 holds all rows, then parts 1, 2, ... of each
     rows: np.ndarray  # uint64[clauses + 1, words], the rows that meet each clause; at last all rows
-    blocks: np.ndarray  # int64[blocks, 3]
+    blocks: np.ndarray  # int64[blocks, 6]
     first_term: np.ndarray  # int64[blocks + 1]
     target: np.ndarray  # int64[terms], the row of counts that a term adds to
     factor: np.ndarray  # int64[terms]
@@ -188,7 +188,7 @@ def _blocks(plan, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
         size = -(-len(held) // 64)
         groups.append(np.full(64 * size, -1))
         groups[-1][: len(held)] = held
-        blocks.append((words, words + size, len(blocks)))
+        blocks.append((words, words + size, len(blocks), *added[0], len(added)))
         words += size
         terms += added
         first_term.append(len(terms))

@@ -8,12 +8,13 @@ left and rows are not counted; ``splits.bound_part`` does the same from tables, 
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.lanes import LANES, least, least_lane, load, most, popcount, splat, store, where_more
-from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
+from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
 
 
 @njit(**INNER)
@@ -23,7 +24,7 @@ def has_pairs(stack, d, rules):
 
 
 @njit(**INNER)
-def bound_pairs(data, stack, d, own, many, rules):
+def bound_pairs(stack, d, own, many, rules):
     """Over all splits of the parts that column ``own`` makes of frame ``d``: stump and t of part 1, then of part 0.
 
     Fills ``stack.gain_row`` with n - e of the rows that own and each column share. ``many``: with B4 a stump errs at
@@ -31,6 +32,7 @@ def bound_pairs(data, stack, d, own, many, rules):
     """
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
+    classes, n_classes, n_blocks = stack.classes[d], frame["n_classes"], frame["n_blocks"]
     infinite, barrier, zero = splat(INFINITE), splat(rules.margin), splat(0)
     second, third = splat(rules.second), splat(rules.third)
     e_own, e_all, n_own, n_all = (
@@ -43,19 +45,16 @@ def bound_pairs(data, stack, d, own, many, rules):
     for c in range(0, width, LANES):
         n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
         b = 0
-        for i in range(frame["n_classes"]):
-            k = stack.classes[d, i]
+        for i in range(n_classes):
+            k = classes[i]
             met_11 = zero
-            while b < frame["n_blocks"]:
-                term, end = data.first_term[blocks[b, NUMBER]], data.first_term[blocks[b, NUMBER] + 1]
-                if data.target[term] != k:
-                    break
+            while b < n_blocks and blocks[b, TARGET] == k:
                 met = zero
                 for w in range(blocks[b, FIRST], blocks[b, LAST]):
-                    met = met + popcount(load(bits, w * width + c) & splat(bits[w * width + own]))
-                met = met * splat(data.factor[term])
+                    met = met + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + own)]))
+                met = met * splat(blocks[b, FACTOR])
                 met_11 = met_11 + met
-                if end - term == 2:
+                if blocks[b, TERMS] == 2:
                     e_11 = e_11 + met
                 b += 1
             met_01 = load(counts[k], c) - met_11
@@ -77,7 +76,7 @@ def bound_pairs(data, stack, d, own, many, rules):
             worst_11, worst_10 = most(e_11, n_11 - pair_11), most(e_10, n_10 - pair_10)
             worst_01, worst_00 = most(e_01, n_01 - pair_01), most(e_00, n_00 - pair_00)
         gain_11, gain_10, gain_01, gain_00 = most_11, most_10, most_01, most_00
-        if frame["n_classes"] > 2:
+        if n_classes > 2:
             gain_11 = most(most_11, most(n_11 - worst_11 - second, n_11 - e_11 - third))
             gain_10 = most(most_10, most(n_10 - worst_10 - second, n_10 - e_10 - third))
             gain_01 = most(most_01, most(n_01 - worst_01 - second, n_01 - e_01 - third))
@@ -88,7 +87,7 @@ def bound_pairs(data, stack, d, own, many, rules):
         stump_0 = least(stump_0, splat(n_all - n_own) - most_01 - most_00)
         low = least(n_01 - most_01 + worst_00, n_00 - most_00 + worst_01)
         two_0 = least(two_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
-        if frame["n_classes"] > 2:
+        if n_classes > 2:
             leaf_11, leaf_10, leaf_01, leaf_00 = n_11 - most_11, n_10 - most_10, n_01 - most_01, n_00 - most_00
             low = least(leaf_11 + e_10, leaf_10 + e_11)
             more = least(worst_11, e_11 + barrier) + least(worst_10, e_10 + barrier)

@@ -138,7 +138,7 @@ def bound_split(data, stack, d, t, rules):
     lower = upper = stack.price[d, t]
     if has_pairs(stack, d, rules):
         many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
-        stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(data, stack, d, column, many, rules)
+        stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(stack, d, column, many, rules)
         for part in range(2):
             stump, two, three = (stump_1, two_1, three_1) if part else (stump_0, two_0, three_0)
             part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, three, rules)
@@ -212,7 +212,7 @@ def cover_parts(data, stack, d, t, lower, target, rules):
         if low >= most or lower >= target:
             continue
         stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
-        two = cover(data, stack, d, column, part, stump, known, (most - 2 * penalty) // error, rules)
+        two = cover(stack, d, column, part, stump, known, (most - 2 * penalty) // error, rules)
         raised = max(low, min(2 * penalty + error * two, most))
         stack.lower[d, first + part] = raised
         lower += raised - low
