@@ -73,12 +73,12 @@ class Again:
         return int(entry["upper"]), tuple(search.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
 
     def ties(self, least, split):
-        """Splits of the node that was searched last that are as good as the one found, the first two."""
+        """Splits of the node that was searched last that are as good as the one found, the first of them."""
         work = self.search.work
         offers = work.offer[0, : work.frame[0]["candidates"]]
         tied = [c for c in range(len(offers)) if offers[c]["bound"] == least] if split else []
         splits = [tuple(work.candidate[0, c, : offers[c]["number"] - 1].tolist()) for c in tied]
-        return (splits or [split])[:2] if split else []
+        return (splits or [split])[: tables.TIES] if split else []
 
     def best(self, rows, used, depth, look):
         """Cost and split of the best tree, and whether its parts are searched again."""

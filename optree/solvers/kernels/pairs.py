@@ -1,9 +1,9 @@
 """Bounds of both parts of a binary split, from one pass over its pairs with all others.
 
 The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
-part, the least errors of a stump and t of B2 (``bounds.py``), here without a table of counts in between: the four
-cells of a pair of columns are counted and compared in registers, eight columns at once. Only where no multiway split is
-left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
+part, the least errors of a stump and of larger trees, by B2 (``bounds.py``), here without a table of counts in between:
+the four cells of a pair of columns are counted and compared in registers, eight columns at once. Only where no multiway
+split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def has_pairs(stack, d, rules):
 
 @njit(**INNER)
 def bound_pairs(stack, d, own, many, rules):
-    """Over all splits of the parts that column ``own`` makes of frame ``d``: stump and t of part 1, then of part 0.
+    """Over all splits of the parts that column ``own`` makes of frame ``d``: stump, t and three of part 1, then of 0.
+
+    three : what trees of three splits or more err on at least, by B2; INFINITE with two classes, where it is e.
 
     Fills ``stack.gain_row`` with n - e of the rows that own and each column share. ``many``: with B4 a stump errs at
     least on all classes but the two heaviest. A split that gains too little is not tried (B3).
@@ -81,14 +83,14 @@ def bound_pairs(stack, d, own, many, rules):
             gain_10 = most(most_10, most(n_10 - worst_10 - second, n_10 - e_10 - third))
             gain_01 = most(most_01, most(n_01 - worst_01 - second, n_01 - e_01 - third))
             gain_00 = most(most_00, most(n_00 - worst_00 - second, n_00 - e_00 - third))
-        stump_1 = least(stump_1, splat(n_own) - most_11 - most_10)
-        low = least(n_11 - most_11 + worst_10, n_10 - most_10 + worst_11)
+        leaf_11, leaf_10, leaf_01, leaf_00 = n_11 - most_11, n_10 - most_10, n_01 - most_01, n_00 - most_00
+        stump_1 = least(stump_1, leaf_11 + leaf_10)
+        low = least(leaf_11 + worst_10, leaf_10 + worst_11)
         two_1 = least(two_1, where_more(least(gain_11, gain_10), barrier, low, infinite))
-        stump_0 = least(stump_0, splat(n_all - n_own) - most_01 - most_00)
-        low = least(n_01 - most_01 + worst_00, n_00 - most_00 + worst_01)
+        stump_0 = least(stump_0, leaf_01 + leaf_00)
+        low = least(leaf_01 + worst_00, leaf_00 + worst_01)
         two_0 = least(two_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
         if n_classes > 2:
-            leaf_11, leaf_10, leaf_01, leaf_00 = n_11 - most_11, n_10 - most_10, n_01 - most_01, n_00 - most_00
             low = least(leaf_11 + e_10, leaf_10 + e_11)
             more = least(worst_11, e_11 + barrier) + least(worst_10, e_10 + barrier)
             low = where_more(least(leaf_11 - e_11, leaf_10 - e_10), barrier, least(more, low), low)

@@ -79,7 +79,8 @@ def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
 def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
 
-    two : a bound on trees of exactly two splits. ``stack.weights`` holds the weights of the classes present.
+    two, three : bounds on trees of exactly two splits, and of more. ``stack.weights`` holds the weights of the classes
+    present.
     """
     error, penalty, weights = rules.error, rules.penalty, stack.weights
     if stack.frame[d]["left"] == 2:
