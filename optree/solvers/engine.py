@@ -61,7 +61,7 @@ _LONG = 8  # ... nor B7 with fewer words of rows
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
-    gains = [leaves * scale.penalty // scale.error if on["gain_bound"] else 0 for leaves in (1, 2, 3)]
+    gains = [min(leaves * scale.penalty // scale.error, data.most) if on["gain_bound"] else 0 for leaves in (1, 2, 3)]
     return Rules(
         error=scale.error,
         penalty=scale.penalty,

@@ -8,7 +8,6 @@ from optree.budget import Clock
 from optree.solvers.kernels.bits import hash_words
 from optree.solvers.kernels.bounds import TOP_ROWS
 from optree.solvers.kernels.frames import FRAME, Stack
-from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.layout import Layout
 from optree.solvers.kernels.limited_search import Shares
 from optree.solvers.kernels.memo import ENTRY, LEVELS, LOW, Memo, rebuild
@@ -27,7 +26,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
     """A stack with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
     q, width = len(data.feature), len(data.bits) // words
-    classes, counts = data.n_classes, data.n_classes + data.n_totals
+    classes, counts, kind = data.n_classes, data.n_classes + data.n_totals, data.kind
     stack = Stack(
         frame=np.zeros(depth, FRAME),
         feature=np.empty((depth, q), np.int64),
@@ -36,8 +35,8 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         price=np.empty((depth, q), np.int64),
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
-        counts=np.empty((depth, counts, width), np.int64),
-        gain=np.empty((depth, width), np.int64),
+        counts=np.empty((depth, counts, width), kind),
+        gain=np.empty((depth, width), kind),
         classes=np.empty((depth, counts), np.int64),
         bits=np.empty((depth, words * width), np.uint64),
         blocks=np.empty((depth, *data.blocks.shape), np.int64),
@@ -45,13 +44,12 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         lower=np.empty((depth, clauses), np.int64),
         upper=np.empty((depth, clauses), np.int64),
         entry=np.empty((depth, clauses), np.int64),
-        gain_row=np.empty(width, np.int64),
-        row=np.empty((2, counts, width), np.int64),
-        tops=np.empty((TOP_ROWS, width), np.int64),
-        stump=np.empty(max(q, width), np.int64),
-        loss=np.empty((2, width), np.int64),
+        gain_row=np.empty(width, kind),
+        row=np.empty((2, counts, width), kind),
+        tops=np.empty((TOP_ROWS, width), kind),
+        stump=np.empty(max(q, width), kind),
+        loss=np.empty((2, width), kind),
         three=np.empty(2, np.int64),
-        scores=np.empty(2 * LANES, np.int64),
         source=np.empty(width, np.int64),
         stride=np.empty(q, np.int64),
         parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),

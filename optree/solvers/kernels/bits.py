@@ -7,7 +7,8 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.lanes import LANES, load, popcount, splat, store
+from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.lanes import count_more, fill, lanes, load, narrow, store, words
 
 ONE = np.uint64(1)
 
@@ -51,18 +52,28 @@ else:
         return np.int64((total ^ (total >> np.uint64(32))) & np.uint64(2**63 - 1))
 
 
+@njit(**INNER)
+def count_shared(bits, width, column, c, first, last, like):
+    """How many rows of the words from ``first`` to ``last`` the columns from ``c`` on share with ``column``.
+
+    As many columns as a vector of the table ``like`` has numbers, and such a vector.
+    """
+    met = words(like)
+    for w in range(first, last):
+        met = count_more(met, bits, w * width + c, bits[np.uint64(w * width + column)])
+    return narrow(met, like)
+
+
 @njit(nogil=True)
 def add_counts(bits, width, column, first, last, factor, out):
     """Add to ``out[c]``, for every column c, ``factor`` times the number of rows in both c and ``column``.
 
-    bits : uint64[words * width], word after word, ``width`` columns each (a multiple of LANES); the words from
-    ``first`` to ``last`` are counted. out : int64[>= width].
+    bits : uint64[words * width], word after word, ``width`` columns each (whole vectors of ``out``); the words from
+    ``first`` to ``last`` are counted. out : int16, int32 or int64[>= width].
     """
-    for c in range(0, width, LANES):
-        total = splat(0)
-        for w in range(first, last):
-            total = total + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + column)]))
-        store(out, c, load(out, c) + total * splat(factor))
+    for c in range(0, width, lanes(out)):
+        met = count_shared(bits, width, column, c, first, last, out)
+        store(out, c, load(out, c) + met * fill(factor, out))
 
 
 def pack(mask: np.ndarray) -> np.ndarray:

@@ -8,25 +8,22 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.lanes import LANES, least, load, most, popcount, splat, store, where_more
+from optree.solvers.kernels.bounds import INFINITE, infinite_of
+from optree.solvers.kernels.lanes import fill, lanes, least, load, most, two_greatest, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET
-
-NONE = -(INFINITE // 8)  # the score of a cell that is no choice
 
 
 @njit(**INNER)
 def count_class(stack, d, k, own, c):
     """The weight of class ``k`` that column ``own`` of frame ``d`` shares with each column from ``c`` on."""
-    bits, blocks, width = stack.bits[d], stack.blocks[d], stack.frame[d]["width"]
-    total = splat(0)
+    bits, blocks, width, like = stack.bits[d], stack.blocks[d], stack.frame[d]["width"], stack.gain[d]
+    total = fill(0, like)
     for b in range(stack.frame[d]["n_blocks"]):
         if blocks[b, TARGET] == k:
-            met = splat(0)
-            for w in range(blocks[b, FIRST], blocks[b, LAST]):
-                met = met + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + own)]))
-            total = total + met * splat(blocks[b, FACTOR])
+            met = count_shared(bits, width, own, c, blocks[b, FIRST], blocks[b, LAST], like)
+            total = total + met * fill(blocks[b, FACTOR], like)
     return total
 
 
@@ -50,19 +47,11 @@ def heaviest(stack, d, own, part):
 
 
 @njit(**INNER)
-def add_two(stack, first, second):
-    """The sum of the two greatest of sixteen numbers, given as the greatest and the second of each lane."""
+def least_lost(weight, one, two, like):
+    """``weight`` less half the sum of the two greatest scores, given the greatest and the second of each lane."""
     apart()
-    store(stack.scores, 0, first)
-    store(stack.scores, LANES, second)
-    one = two = NONE
-    for i in range(2 * LANES):
-        score = stack.scores[i]
-        if score > one:
-            one, two = score, one
-        elif score > two:
-            two = score
-    return one + two
+    first, second = two_greatest(one, two)
+    return weight - (first + second) // 2 if second > -infinite_of(like) else INFINITE // 2
 
 
 @njit(**INNER)
@@ -78,16 +67,17 @@ def cover(stack, d, own, part, stump, known, limit, rules):
     ceiling = min(limit + 1, stump - third if third else limit + 1)
     if ceiling <= known:
         return ceiling
-    none, most_lost, barrier = splat(NONE), splat(limit), splat(rules.margin)
+    none, barrier = fill(-infinite_of(gain), gain), fill(rules.margin, gain)  # none: the score of what is no choice
+    most_lost = fill(max(limit, -1), gain)
     f_one = f_two = s_one = s_two = none
     gain_part = gain[own] if part else gain[0] - gain[own]
-    for c in range(0, frame["width"], LANES):
+    for c in range(0, frame["width"], lanes(gain)):
         f_in, s_in = count_class(stack, d, f, own, c), count_class(stack, d, s, own, c)
         gain_in = load(stack.gain_row, c)
         if not part:
             f_in, s_in, gain_in = load(counts[f], c) - f_in, load(counts[s], c) - s_in, load(gain, c) - gain_in
-        f_out, s_out = splat(n_f) - f_in, splat(n_s) - s_in
-        split = least(gain_in, splat(gain_part) - gain_in)
+        f_out, s_out = fill(n_f, gain) - f_in, fill(n_s, gain) - s_in
+        split = least(gain_in, fill(gain_part, gain) - gain_in)
         f_score = most(
             where_more(s_in, most_lost, none, f_in + f_in - s_in),
             where_more(s_out, most_lost, none, f_out + f_out - s_out),
@@ -99,5 +89,5 @@ def cover(stack, d, own, part, stump, known, limit, rules):
         f_score, s_score = where_more(split, barrier, f_score, none), where_more(split, barrier, s_score, none)
         f_one, f_two = most(f_one, f_score), most(f_two, least(f_one, f_score))
         s_one, s_two = most(s_one, s_score), most(s_two, least(s_one, s_score))
-    two = min(n_f - add_two(stack, f_one, f_two) // 2, n_s - add_two(stack, s_one, s_two) // 2) + others
+    two = min(least_lost(n_f, f_one, f_two, gain), least_lost(n_s, s_one, s_two, gain)) + others
     return min(two, ceiling)

@@ -21,7 +21,7 @@ from optree.solvers.kernels.bounds import (
     multiway_cells,
 )
 from optree.solvers.kernels.gains import swap
-from optree.solvers.kernels.lanes import LANES
+from optree.solvers.kernels.lanes import lanes
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 
 FRAME = np.dtype(
@@ -79,7 +79,10 @@ class Rules(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Frames by depth; frame 0 is the problem itself, frame 1 the root's. Features stand in the order of `Layout`."""
+    """Frames by depth; frame 0 is the problem itself, frame 1 the root's. Features stand in the order of `Layout`.
+
+    Weights are of a ``kind`` as narrow as they allow: int16, int32 or int64.
+    """
 
     frame: np.ndarray  # FRAME[depth]
     feature: np.ndarray  # int64[depth, q], the features that may still be split, binary ones first
@@ -88,8 +91,8 @@ class Stack(NamedTuple):
     price: np.ndarray  # int64[depth, q], what each split costs by itself
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
     total: np.ndarray  # int64[depth, q], bound of each candidate
-    counts: np.ndarray  # int64[depth, K + totals, width], what is counted (see Layout) in each column
-    gain: np.ndarray  # int64[depth, width], of each column: see `find_gains`
+    counts: np.ndarray  # kind[depth, K + totals, width], what is counted (see Layout) in each column
+    gain: np.ndarray  # kind[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
@@ -97,13 +100,12 @@ class Stack(NamedTuple):
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
-    gain_row: np.ndarray  # int64[width], scratch: gains of a part
-    row: np.ndarray  # int64[2, K + totals, width], scratch: counts of a part
-    tops: np.ndarray  # int64[TOP_ROWS, width], scratch
-    stump: np.ndarray  # int64[q], scratch
-    loss: np.ndarray  # int64[2, width], scratch, see `find_losses`
+    gain_row: np.ndarray  # kind[width], scratch: gains of a part
+    row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a part
+    tops: np.ndarray  # kind[TOP_ROWS, width], scratch
+    stump: np.ndarray  # kind[q], scratch
+    loss: np.ndarray  # kind[2, width], scratch, see `find_losses`
     three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
-    scores: np.ndarray  # int64[2 * LANES], scratch
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 4], scratch
@@ -236,7 +238,8 @@ def inherit(data, stack, d, counts, rest, rules):
     frame["n_features"] = kept
     frame["n_binary"] = binary
     frame["n_columns"] = columns
-    frame["width"] = (columns + LANES - 1) // LANES * LANES
+    step = lanes(stack.gain_row)
+    frame["width"] = (columns + step - 1) // step * step
 
 
 @njit(**INNER)

@@ -1,8 +1,9 @@
-"""Vectors of eight 64-bit numbers as values in a kernel: ``load(table, at) + splat(number)``.
+"""Vectors of 64 bytes as values in a kernel: ``load(table, at) + fill(number, table)``.
 
 LLVM makes vectors of plain loops too, but for many more columns than most searches have: of forty columns it counts
-half one by one, and sums that should stay in registers go through memory. Here a table is padded to a multiple of
-LANES columns and a kernel says what it does to eight of them at once. Uncompiled, a vector is an array of numpy.
+half one by one, and sums that should stay in registers go through memory. Here a table is padded to a whole number of
+vectors, and a kernel says what it does to so many columns at once: eight of 64-bit numbers (``LANES``), more of narrower
+ones (``lanes``). Uncompiled, a vector is an array of numpy.
 """
 
 from __future__ import annotations
@@ -13,37 +14,53 @@ import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-LANES = 8  # columns side by side; tables of columns are padded to a multiple
-
-_WORD = ir.IntType(64)
-_VECTOR = ir.VectorType(_WORD, LANES)
+BYTES = 64  # of a vector of numbers
+LANES = BYTES // 8  # 64-bit numbers side by side; tables of columns are padded to a multiple
+MOST_LANES = BYTES // 2  # ... and of the narrowest
 
 
 class _Lanes(types.Type):
-    def __init__(self):
-        super().__init__("Lanes")
+    """So many whole numbers of ``bits`` bits each."""
+
+    def __init__(self, bits, count):
+        self.bits, self.count = bits, count
+        super().__init__(f"Lanes({count} x {bits})")
+
+    @classmethod
+    def of(cls, table):
+        """Those of a table."""
+        bits = table.dtype.bitwidth
+        return cls(bits, 8 * BYTES // bits)
+
+    @property
+    def vector(self):
+        """The type in LLVM."""
+        return ir.VectorType(ir.IntType(self.bits), self.count)
 
 
-_LANES = _Lanes()
+_LANES = _Lanes(64, LANES)
 
 
 @register_model(_Lanes)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, kind.vector)
 
 
 def _operator(function, instruction):
-    """Give an operator a meaning on two vectors."""
+    """Give an operator a meaning on two vectors of a kind."""
 
     @infer_global(function)
-    class _Typed(ConcreteTemplate):
-        cases = (signature(_LANES, _LANES, _LANES),)
+    class _Typed(AbstractTemplate):
+        def generic(self, args, kws):
+            if len(args) == 2 and isinstance(args[0], _Lanes) and args[0] == args[1]:
+                return signature(args[0], *args)
+            return None
 
-    @lower_builtin(function, _LANES, _LANES)
+    @lower_builtin(function, _Lanes, _Lanes)
     def _lowered(context, builder, sig, args):
         return getattr(builder, instruction)(*args)
 
@@ -57,61 +74,124 @@ for _function, _instruction in (
     _operator(_function, _instruction)
 
 
-def _place(context, builder, kind, array, at):
+def _place(context, builder, table, array, at, vector):
     """The address of an element of an array, as one of vectors."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
+    data = context.make_array(table)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
 
 
 def _call(builder, name, result, *args):
     """An LLVM intrinsic on vectors."""
-    kind = ir.FunctionType(result, [arg.type for arg in args])
-    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}i64")
-    return builder.call(function, args)
+    kind, vector = ir.FunctionType(result, [arg.type for arg in args]), args[0].type
+    name = f"llvm.{name}.v{vector.count}i{vector.element.width}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
+def _spread(builder, number, kind):
+    """A number in all lanes, without what does not fit."""
+    vector = kind.vector
+    if kind.bits < number.type.width:
+        number = builder.trunc(number, vector.element)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), first)
+
+
+@intrinsic
+def _lanes(typing_context, table):
+    count = _Lanes.of(table).count
+
+    def codegen(context, builder, sig, args):
+        return ir.Constant(ir.IntType(64), count)
+
+    return types.int64(table), codegen
 
 
 @intrinsic
 def _load(typing_context, table, at):
-    def codegen(context, builder, sig, args):
-        return builder.load(_place(context, builder, sig.args[0], *args), align=8)
+    kind = _Lanes.of(table)
 
-    return _LANES(table, types.int64), codegen
+    def codegen(context, builder, sig, args):
+        place = _place(context, builder, table, *args, kind.vector)
+        return builder.load(place, align=kind.bits // 8)
+
+    return kind(table, types.int64), codegen
 
 
 @intrinsic
 def _store(typing_context, table, at, vector):
     def codegen(context, builder, sig, args):
-        builder.store(args[2], _place(context, builder, sig.args[0], *args[:2]), align=8)
+        place = _place(context, builder, table, *args[:2], vector.vector)
+        builder.store(args[2], place, align=vector.bits // 8)
         return context.get_dummy_value()
 
-    return types.void(table, types.int64, _LANES), codegen
+    return types.void(table, types.int64, vector), codegen
 
 
 @intrinsic
 def _splat(typing_context, number):
     def codegen(context, builder, sig, args):
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), args[0], ir.Constant(ir.IntType(32), 0))
-        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), first)
+        return _spread(builder, args[0], _LANES)
 
     return _LANES(types.uint64 if number == types.uint64 else types.int64), codegen
 
 
 @intrinsic
+def _fill(typing_context, number, table):
+    kind = _Lanes.of(table)
+
+    def codegen(context, builder, sig, args):
+        return _spread(builder, args[0], kind)
+
+    return kind(types.int64, table), codegen
+
+
+@intrinsic
+def _words(typing_context, table):
+    kind = _Lanes(64, _Lanes.of(table).count)
+
+    def codegen(context, builder, sig, args):
+        return ir.Constant(kind.vector, [0] * kind.count)
+
+    return kind(table), codegen
+
+
+@intrinsic
+def _count_more(typing_context, total, bits, at, word):
+    def codegen(context, builder, sig, args):
+        before, array, at, word = args
+        found = builder.load(_place(context, builder, bits, array, at, total.vector), align=8)
+        found = builder.and_(found, _spread(builder, word, total))
+        return builder.add(before, _call(builder, "ctpop", total.vector, found))
+
+    return total(total, bits, types.int64, types.uint64), codegen
+
+
+@intrinsic
+def _narrow(typing_context, total, table):
+    kind = _Lanes.of(table)
+
+    def codegen(context, builder, sig, args):
+        return builder.trunc(args[0], kind.vector) if kind.bits < total.bits else args[0]
+
+    return kind(total, table), codegen
+
+
+@intrinsic
 def _popcount(typing_context, vector):
     def codegen(context, builder, sig, args):
-        return _call(builder, "ctpop", _VECTOR, *args)
+        return _call(builder, "ctpop", vector.vector, *args)
 
-    return _LANES(_LANES), codegen
+    return vector(vector), codegen
 
 
 def _extreme(name):
     @intrinsic
     def extreme(typing_context, one, other):
         def codegen(context, builder, sig, args):
-            return _call(builder, name, _VECTOR, *args)
+            return _call(builder, name, one.vector, *args)
 
-        return _LANES(_LANES, _LANES), codegen
+        return one(one, one), codegen
 
     return extreme
 
@@ -124,30 +204,75 @@ def _where_more(typing_context, one, other, chosen, rest):
     def codegen(context, builder, sig, args):
         return builder.select(builder.icmp_signed(">", *args[:2]), *args[2:])
 
-    return _LANES(_LANES, _LANES, _LANES, _LANES), codegen
+    return one(one, one, one, one), codegen
 
 
 @intrinsic
 def _least_lane(typing_context, vector):
     def codegen(context, builder, sig, args):
-        return _call(builder, "vector.reduce.smin", _WORD, *args)
+        found = _call(builder, "vector.reduce.smin", vector.vector.element, *args)
+        return builder.sext(found, ir.IntType(64)) if vector.bits < 64 else found
 
-    return types.int64(_LANES), codegen
+    return types.int64(vector), codegen
+
+
+@intrinsic
+def _two_greatest(typing_context, one, two):
+    def codegen(context, builder, sig, args):
+        first, second = args
+        half = one.count // 2
+        while half:
+            parts = []
+            for vector in (first, second):
+                for start in (0, half):
+                    mask = [start + lane for lane in range(half)]
+                    mask = ir.Constant(ir.VectorType(ir.IntType(32), half), mask)
+                    parts.append(builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask))
+            kind = parts[0].type
+            low = _call(builder, "smin", kind, *parts[:2])
+            first = _call(builder, "smax", kind, *parts[:2])
+            second = _call(builder, "smax", kind, low, _call(builder, "smax", kind, *parts[2:]))
+            half //= 2
+        found = [builder.extract_element(vector, ir.Constant(ir.IntType(32), 0)) for vector in (first, second)]
+        found = [builder.sext(number, ir.IntType(64)) if one.bits < 64 else number for number in found]
+        return context.make_tuple(builder, sig.return_type, found)
+
+    return types.UniTuple(types.int64, 2)(one, one), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
+    def lanes(table):
+        """How many of a table's numbers (of 16, 32 or 64 bits) are side by side."""
+        return BYTES // table.itemsize
+
     def load(table, at):
-        """The eight numbers of a table (one-dimensional, of 64-bit numbers) that start at an index."""
-        return table[at : at + LANES].copy()
+        """The numbers of a one-dimensional table that start at an index."""
+        return table[at : at + lanes(table)].copy()
 
     def store(table, at, vector):
         """Write them back."""
-        table[at : at + LANES] = vector
+        table[at : at + len(vector)] = vector
 
     def splat(number):
-        """A number eight times."""
+        """A 64-bit number eight times."""
         return np.full(LANES, number)
+
+    def fill(number, table):
+        """A number as often as there are lanes in vectors of a table."""
+        return np.full(lanes(table), number, table.dtype)
+
+    def words(table):
+        """As many 64-bit zeros."""
+        return np.zeros(lanes(table), np.int64)
+
+    def count_more(total, bits, at, word):
+        """What `words` gave or this function did, and how many bits each of as many words from an index on shares."""
+        return total + np.bitwise_count(bits[at : at + len(total)] & word)
+
+    def narrow(total, table):
+        """The same as numbers of a table's kind."""
+        return total.astype(table.dtype)
 
     def popcount(vector):
         """How many bits are set in each."""
@@ -166,9 +291,15 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return np.where(one > other, chosen, rest)
 
     def least_lane(vector):
-        """The least of eight numbers."""
+        """The least of all."""
         return vector.min()
 
+    def two_greatest(one, two):
+        """The two greatest of all, given the greatest and the second of each lane."""
+        second, first = np.sort(np.concatenate((one, two)))[-2:]
+        return first, second
+
 else:
-    load, store, splat, popcount = _load, _store, _splat, _popcount
-    least, most, where_more, least_lane = _least, _most, _where_more, _least_lane
+    lanes, load, store, splat, fill, words = _lanes, _load, _store, _splat, _fill, _words
+    count_more, narrow, popcount = _count_more, _narrow, _popcount
+    least, most, where_more, least_lane, two_greatest = _least, _most, _where_more, _least_lane, _two_greatest

@@ -18,10 +18,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import config
 
 from optree.problem import Problem
 from optree.solvers.kernels.bits import pack
-from optree.solvers.kernels.lanes import LANES
+from optree.solvers.kernels.lanes import MOST_LANES
 
 # Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
 FIRST, LAST, NUMBER, TARGET, FACTOR, TERMS = range(6)
@@ -49,6 +50,16 @@ class Layout(NamedTuple):
     n_binary: int
     n_classes: int
     n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
+    most: int  # the greatest weight that is counted, and the sum of all classes
+
+    @property
+    def kind(self) -> np.dtype:
+        """The narrowest numbers that hold these weights with two bits to spare: for a sum of two, and for INFINITE.
+
+        Uncompiled, numpy would not widen them in scalars, as numba does; so there they are as wide as all others.
+        """
+        kinds = ("i8",) if config.DISABLE_JIT else ("i2", "i4", "i8")
+        return next(kind for kind in map(np.dtype, kinds) if self.most < 2 ** (8 * kind.itemsize - 2))
 
 
 def _slices(count: int, length: int) -> list[slice]:
@@ -223,13 +234,15 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = _rows(parts, sizes, group)
     columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
-    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // LANES) * LANES), np.uint64)
+    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // MOST_LANES) * MOST_LANES), np.uint64)
     bits[:, 0] = rows[-1]
     bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
     for f, j in enumerate(kept):
         clause_of[j, codes[j]] = first_clause[f] + parts[f]
     target, factor = np.array(terms, np.int64).T.copy()
+    met = np.add.reduceat(np.bitwise_count(rows[-1]), blocks[:, FIRST], dtype=np.int64)
+    totals = np.bincount(target, factor * np.repeat(met, np.diff(first_term)))
     return Layout(
         bits=bits.reshape(-1),
         rows=rows,
@@ -244,4 +257,5 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
         n_binary=int((sizes == 2).sum()),
         n_classes=classes,
         n_totals=3 if counted else 1,
+        most=int(max(totals[:classes].sum(), totals.max())),
     )

@@ -2,7 +2,7 @@
 
 The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
 part, the least errors of a stump and of larger trees, by B2 (``bounds.py``), here without a table of counts in between:
-the four cells of a pair of columns are counted and compared in registers, eight columns at once. Only where no multiway
+the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where no multiway
 split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
 """
 
@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.lanes import LANES, least, least_lane, load, most, popcount, splat, store, where_more
+from optree.solvers.kernels.bounds import INFINITE, infinite_of
+from optree.solvers.kernels.lanes import fill, lanes, least, least_lane, load, most, store, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
 
 
@@ -35,8 +36,8 @@ def bound_pairs(stack, d, own, many, rules):
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
     classes, n_classes, n_blocks = stack.classes[d], frame["n_classes"], frame["n_blocks"]
-    infinite, barrier, zero = splat(INFINITE), splat(rules.margin), splat(0)
-    second, third = splat(rules.second), splat(rules.third)
+    infinite, barrier, zero = fill(infinite_of(gain), gain), fill(rules.margin, gain), fill(0, gain)
+    second, third = fill(rules.second, gain), fill(rules.third, gain)
     e_own, e_all, n_own, n_all = (
         unavoidable[own],
         unavoidable[0],
@@ -44,24 +45,22 @@ def bound_pairs(stack, d, own, many, rules):
         gain[0] + unavoidable[0],
     )
     stump_1 = two_1 = stump_0 = two_0 = three_1 = three_0 = infinite
-    for c in range(0, width, LANES):
+    for c in range(0, width, lanes(gain)):
         n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
         b = 0
         for i in range(n_classes):
             k = classes[i]
             met_11 = zero
             while b < n_blocks and blocks[b, TARGET] == k:
-                met = zero
-                for w in range(blocks[b, FIRST], blocks[b, LAST]):
-                    met = met + popcount(load(bits, w * width + c) & splat(bits[np.uint64(w * width + own)]))
-                met = met * splat(blocks[b, FACTOR])
+                met = count_shared(bits, width, own, c, blocks[b, FIRST], blocks[b, LAST], gain)
+                met = met * fill(blocks[b, FACTOR], gain)
                 met_11 = met_11 + met
                 if blocks[b, TERMS] == 2:
                     e_11 = e_11 + met
                 b += 1
             met_01 = load(counts[k], c) - met_11
-            met_10 = splat(counts[k, own]) - met_11
-            met_00 = splat(counts[k, 0] - counts[k, own]) - met_01
+            met_10 = fill(counts[k, own], gain) - met_11
+            met_00 = fill(counts[k, 0] - counts[k, own], gain) - met_01
             if many:
                 pair_11, pair_10 = most(pair_11, most_11 + met_11), most(pair_10, most_10 + met_10)
                 pair_01, pair_00 = most(pair_01, most_01 + met_01), most(pair_00, most_00 + met_00)
@@ -69,9 +68,9 @@ def bound_pairs(stack, d, own, many, rules):
             most_01, most_00 = most(most_01, met_01), most(most_00, met_00)
             n_11 = n_11 + met_11
         e_c = load(unavoidable, c)
-        n_01, n_10 = load(gain, c) + e_c - n_11, splat(n_own) - n_11
-        n_00, e_01, e_10 = splat(n_all - n_own) - n_01, e_c - e_11, splat(e_own) - e_11
-        e_00 = splat(e_all - e_own) - e_01
+        n_01, n_10 = load(gain, c) + e_c - n_11, fill(n_own, gain) - n_11
+        n_00, e_01, e_10 = fill(n_all - n_own, gain) - n_01, e_c - e_11, fill(e_own, gain) - e_11
+        e_00 = fill(e_all - e_own, gain) - e_01
         store(stack.gain_row, c, n_11 - e_11)
         worst_11, worst_10, worst_01, worst_00 = e_11, e_10, e_01, e_00
         if many:
@@ -101,9 +100,16 @@ def bound_pairs(stack, d, own, many, rules):
             three_0 = least(three_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
     return (
         least_lane(stump_1),
-        least_lane(two_1),
-        least_lane(three_1),
+        least_of(two_1, gain),
+        least_of(three_1, gain),
         least_lane(stump_0),
-        least_lane(two_0),
-        least_lane(three_0),
+        least_of(two_0, gain),
+        least_of(three_0, gain),
     )
+
+
+@njit(**INNER)
+def least_of(vector, like):
+    """The least lane, INFINITE if all are infinite in the kind of ``like``."""
+    found = least_lane(vector)
+    return found if found < infinite_of(like) else INFINITE
