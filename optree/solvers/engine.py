@@ -68,7 +68,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         margin=gains[0],
         second=gains[1] - gains[0],
         third=gains[2] - gains[0],
-        step=min(max(2 * scale.penalty, scale.error), int(INFINITE) // 2),
+        step=min(max(11 * scale.penalty // 4, scale.error), int(INFINITE) // 2),
         least=objective.min_samples_leaf if data.n_totals > 1 else 0,
         most_parts=int(INFINITE) // 2 // max(1, scale.penalty),
         per_leaf=objective.penalty == "leaf" and scale.penalty > 0,  # for nothing, both are the same, and B3 holds

@@ -74,16 +74,9 @@ import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.lanes import BYTES, lanes
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 BARRED = INFINITE - 1
-
-
-@njit(**INNER)
-def infinite_of(table):
-    """More than any weight in a table of counts; INFINITE for 64-bit numbers."""
-    return np.int64(1) << (8 * BYTES // lanes(table) - 2)
 
 
 # Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in

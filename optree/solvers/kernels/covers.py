@@ -10,8 +10,8 @@ from numba import njit
 
 from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER, apart
-from optree.solvers.kernels.bounds import INFINITE, infinite_of
-from optree.solvers.kernels.lanes import fill, lanes, least, load, most, two_greatest, where_more
+from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.lanes import fill, infinite, lanes, least, load, most, two_greatest, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET
 
 
@@ -51,7 +51,7 @@ def least_lost(weight, one, two, like):
     """``weight`` less half the sum of the two greatest scores, given the greatest and the second of each lane."""
     apart()
     first, second = two_greatest(one, two)
-    return weight - (first + second) // 2 if second > -infinite_of(like) else INFINITE // 2
+    return weight - (first + second) // 2 if second > -infinite(like) else INFINITE // 2
 
 
 @njit(**INNER)
@@ -67,7 +67,7 @@ def cover(stack, d, own, part, stump, known, limit, rules):
     ceiling = min(limit + 1, stump - third if third else limit + 1)
     if ceiling <= known:
         return ceiling
-    none, barrier = fill(-infinite_of(gain), gain), fill(rules.margin, gain)  # none: the score of what is no choice
+    none, barrier = fill(-infinite(gain), gain), fill(rules.margin, gain)  # none: the score of what is no choice
     most_lost = fill(max(limit, -1), gain)
     f_one = f_two = s_one = s_two = none
     gain_part = gain[own] if part else gain[0] - gain[own]

@@ -174,7 +174,7 @@ def choose(data, memo, stack, d, rules):
             continue
         own, step = stack.lower[d, clause], rules.step
         if stack.entry[d, clause] >= 0:
-            doublings = 2 * memo.entry[stack.entry[d, clause]]["visits"]  # it takes long: ask for more at once
+            doublings = memo.entry[stack.entry[d, clause]]["visits"]  # it takes long: ask for more at once
             step = rules.step << doublings if rules.step < INFINITE >> doublings else INFINITE
         budget = min(target, frame["cap"] + 1) - (lower - own)
         return clause, min(budget, own + step) if rules.deepening else budget

@@ -104,7 +104,7 @@ class Stack(NamedTuple):
     row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a part
     tops: np.ndarray  # kind[TOP_ROWS, width], scratch
     stump: np.ndarray  # kind[q], scratch
-    loss: np.ndarray  # kind[2, width], scratch, see `find_losses`
+    leaf: np.ndarray  # kind[2, width], scratch, see `find_leaves`
     three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
     source: np.ndarray  # int64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
@@ -198,6 +198,26 @@ def least_pairs(stack, d, counts, n_classes, rules):
 
 
 @njit(**INNER)
+def inherit_binary(stack, d, rules):
+    """As `inherit`, of the binary features; how many are kept. They come first, a column each, behind column 0."""
+    frame, kept = stack.frame[d + 1], np.int64(0)
+    above, bound, stump, feature = stack.bound[d], stack.bound[d + 1], stack.stump, stack.feature[d]
+    below, column, price, source = stack.feature[d + 1], stack.column[d + 1], stack.price[d + 1], stack.source
+    source[0] = 0
+    for t in range(stack.frame[d]["n_binary"]):  # without a branch on what is kept, which nothing could foresee
+        own = bound[t]
+        below[kept], column[kept], bound[kept], price[kept] = feature[t], kept + 1, own, rules.penalty
+        source[kept + 1] = t + 1
+        dropped = above[t] == INFINITE
+        cost = rules.penalty + rules.error * stump[t]
+        if cost < frame["upper"] and not dropped:
+            frame["upper"] = cost
+            frame["best"] = feature[t]
+        kept += not (dropped or own == INFINITE)
+    return kept
+
+
+@njit(**INNER)
 def inherit(data, stack, d, counts, rest, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -208,19 +228,15 @@ def inherit(data, stack, d, counts, rest, rules):
     margin = gain_margin(stack, d, rules)
     bound_singles(stack, d, counts, rules)
     swap(stack, d, counts, rest, rules)
-    kept, columns, binary = 0, 1, 0
-    stack.source[0] = 0
-    for t in range(above["n_features"]):
+    kept = binary = inherit_binary(stack, d, rules)
+    columns = 1 + kept
+    for t in range(above["n_binary"], above["n_features"]):
         if stack.bound[d, t] == INFINITE:
             continue
         f, column = stack.feature[d, t], stack.column[d, t]
         parts = data.first_clause[f + 1] - data.first_clause[f]
-        if t < above["n_binary"]:
-            bound, price = stack.bound[d + 1, t], rules.penalty
-            cost = price + rules.error * stack.stump[t]
-        else:
-            multiway_cells(counts, classes, n_classes, column, parts, rules.least, stack.parts)
-            bound, cost, _, price = bound_multiway(stack.parts, parts, margin, rules)
+        multiway_cells(counts, classes, n_classes, column, parts, rules.least, stack.parts)
+        bound, cost, _, price = bound_multiway(stack.parts, parts, margin, rules)
         if cost < frame["upper"]:
             frame["upper"] = cost
             frame["best"] = f
@@ -234,7 +250,6 @@ def inherit(data, stack, d, counts, rest, rules):
             stack.source[columns] = column + other
             columns += 1
         kept += 1
-        binary += t < above["n_binary"]
     frame["n_features"] = kept
     frame["n_binary"] = binary
     frame["n_columns"] = columns

@@ -6,6 +6,7 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import BARRED
+from optree.solvers.kernels.lanes import fill, lanes, load, most, store
 from optree.solvers.kernels.layout import LAST
 
 
@@ -47,46 +48,39 @@ def contains(stack, d, rules):
 
 
 @njit(**INNER)
-def find_losses(stack, d, rules):
-    """Fill ``stack.loss``: what each column's rows, and all others, cost at least by B1, in rows."""
-    if not contains(stack, d, rules):
-        return
+def find_leaves(stack, d):
+    """Fill ``stack.leaf``: the errors of the rows outside (0) and inside (1) each column as a leaf."""
     frame, classes, counts = stack.frame[d], stack.classes[d], stack.counts[d]
-    inside, outside, gain, e = stack.loss[0], stack.loss[1], stack.gain[d], counts[len(counts) - 1]
-    columns, n, split = frame["width"], gain[0] + e[0], rules.penalty // rules.error
-    for c in range(columns):
-        inside[c] = outside[c] = 0
-    for i in range(frame["n_classes"]):
-        weight = counts[classes[i]]
-        whole = weight[0]
-        for c in range(columns):
-            inside[c] = max(inside[c], weight[c])
-            outside[c] = max(outside[c], whole - weight[c])
-    for c in range(columns):
-        inside[c] = min(gain[c] + e[c] - inside[c], split + e[c])
-        outside[c] = min(n - gain[c] - e[c] - outside[c], split + e[0] - e[c])
+    outside, inside, gain, e = stack.leaf[0], stack.leaf[1], stack.gain[d], counts[len(counts) - 1]
+    everything = fill(gain[0] + e[0], gain)
+    for c in range(0, frame["width"], lanes(gain)):
+        most_out = most_in = fill(0, gain)
+        for i in range(frame["n_classes"]):
+            weight = counts[classes[i]]
+            held = load(weight, c)
+            most_in, most_out = most(most_in, held), most(most_out, fill(weight[0], gain) - held)
+        n = load(gain, c) + load(e, c)
+        store(inside, c, n - most_in)
+        store(outside, c, everything - n - most_out)
 
 
 @njit(**INNER)
 def contain(stack, d, own, rules):
     """Bar from frame ``d`` the binary splits that B7 says are no better than that of column ``own``.
 
-    ``stack.gain_row`` holds the gains of its rows, ``stack.loss`` what `find_losses` found.
+    ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
     """
     apart()
     if not contains(stack, d, rules):
         return
-    bound, gain, both, inside, outside = stack.bound[d], stack.gain[d], stack.gain_row, stack.loss[0], stack.loss[1]
+    bound, gain, both, outside, inside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
     e, mine, everything = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0]
-    most_in = most_out = 0
-    for i in range(stack.frame[d]["n_classes"]):
-        weight = stack.counts[d, stack.classes[d, i]]
-        most_in, most_out = max(most_in, weight[own]), max(most_out, weight[0] - weight[own])
-    leaf_in, leaf_out = mine + e[own] - most_in, everything + e[0] - mine - e[own] - most_out
+    leaf_out, leaf_in, split = outside[own], inside[own], rules.penalty // rules.error
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
         here, rest = gain[c] - both[c], e[0] - e[c]
-        more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - inside[c]
-        other = min(leaf_in + lost(everything - mine - here, rest), leaf_out + lost(mine - both[c], rest)) - outside[c]
+        more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - min(inside[c], split + e[c])
+        other = min(leaf_in + lost(everything - mine - here, rest), leaf_out + lost(mine - both[c], rest))
+        other -= min(outside[c], split + rest)
         more = min(more, other)
         bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else 0)
 

@@ -1,9 +1,9 @@
-"""Vectors of 64 bytes as values in a kernel: ``load(table, at) + fill(number, table)``.
+"""Vectors of numbers as values in a kernel: ``load(table, at) + fill(number, table)``.
 
 LLVM makes vectors of plain loops too, but for many more columns than most searches have: of forty columns it counts
 half one by one, and sums that should stay in registers go through memory. Here a table is padded to a whole number of
-vectors, and a kernel says what it does to so many columns at once: eight of 64-bit numbers (``LANES``), more of narrower
-ones (``lanes``). Uncompiled, a vector is an array of numpy.
+vectors, and a kernel says what it does to so many columns at once: sixteen of 16-bit numbers, eight of wider ones.
+(Registers may hold more, but padding costs more than that saves.) Uncompiled, a vector is an array of numpy.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-BYTES = 64  # of a vector of numbers
-LANES = BYTES // 8  # 64-bit numbers side by side; tables of columns are padded to a multiple
-MOST_LANES = BYTES // 2  # ... and of the narrowest
+LANES = 8  # 64-bit numbers side by side; tables of columns are padded to a multiple
+MOST_LANES = 16  # ... and of the narrowest
+
+
+def _count(bits):
+    """How many numbers of so many bits are in a vector."""
+    return MOST_LANES if bits == 16 else LANES
 
 
 class _Lanes(types.Type):
@@ -32,8 +36,7 @@ class _Lanes(types.Type):
     @classmethod
     def of(cls, table):
         """Those of a table."""
-        bits = table.dtype.bitwidth
-        return cls(bits, 8 * BYTES // bits)
+        return cls(table.dtype.bitwidth, _count(table.dtype.bitwidth))
 
     @property
     def vector(self):
@@ -103,6 +106,16 @@ def _lanes(typing_context, table):
 
     def codegen(context, builder, sig, args):
         return ir.Constant(ir.IntType(64), count)
+
+    return types.int64(table), codegen
+
+
+@intrinsic
+def _infinite(typing_context, table):
+    number = 2 ** (table.dtype.bitwidth - 2)
+
+    def codegen(context, builder, sig, args):
+        return ir.Constant(ir.IntType(64), number)
 
     return types.int64(table), codegen
 
@@ -243,8 +256,12 @@ def _two_greatest(typing_context, one, two):
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def lanes(table):
-        """How many of a table's numbers (of 16, 32 or 64 bits) are side by side."""
-        return BYTES // table.itemsize
+        """How many of a table's numbers (of 16, 32 or 64 bits) are in a vector."""
+        return _count(8 * table.itemsize)
+
+    def infinite(table):
+        """A number of which a table holds the sum of any two, or the double of its negative."""
+        return np.int64(2) ** (8 * table.itemsize - 2)
 
     def load(table, at):
         """The numbers of a one-dimensional table that start at an index."""
@@ -300,6 +317,6 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return first, second
 
 else:
-    lanes, load, store, splat, fill, words = _lanes, _load, _store, _splat, _fill, _words
+    lanes, infinite, load, store, splat, fill, words = _lanes, _infinite, _load, _store, _splat, _fill, _words
     count_more, narrow, popcount = _count_more, _narrow, _popcount
     least, most, where_more, least_lane, two_greatest = _least, _most, _where_more, _least_lane, _two_greatest

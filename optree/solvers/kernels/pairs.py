@@ -2,19 +2,18 @@
 
 The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
 part, the least errors of a stump and of larger trees, by B2 (``bounds.py``), here without a table of counts in between:
-the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where no multiway
-split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
+the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where
+no multiway split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.bounds import INFINITE, infinite_of
-from optree.solvers.kernels.lanes import fill, lanes, least, least_lane, load, most, store, where_more
+from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.lanes import fill, infinite, lanes, least, least_lane, load, most, store, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
 
 
@@ -22,6 +21,35 @@ from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
 def has_pairs(stack, d, rules):
     """Whether the functions below do for frame ``d``."""
     return rules.least == 0 and stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]
+
+
+@njit(**INNER)
+def least_of(vector, like):
+    """The least lane, INFINITE if all are infinite in the kind of ``like``."""
+    found = least_lane(vector)
+    return found if found < infinite(like) else INFINITE
+
+
+@njit(**INNER)
+def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, worst_0, e_0):
+    """Stump, t and three (see `bound_pairs`) of a part, for a vector of splits into cells 1 and 0.
+
+    Of each cell its weight, that of its heaviest class, and what a stump and any tree err on at least.
+    """
+    barrier, nothing = fill(rules.margin, like), fill(infinite(like), like)
+    gain_1, gain_0, leaf_1, leaf_0 = most_1, most_0, n_1 - most_1, n_0 - most_0
+    if n_classes > 2:
+        second, third = fill(rules.second, like), fill(rules.third, like)
+        gain_1 = most(most_1, most(n_1 - worst_1 - second, n_1 - e_1 - third))
+        gain_0 = most(most_0, most(n_0 - worst_0 - second, n_0 - e_0 - third))
+    gain, three = least(gain_1, gain_0), nothing
+    two = where_more(gain, barrier, least(leaf_1 + worst_0, leaf_0 + worst_1), nothing)
+    if n_classes > 2:
+        low = least(leaf_1 + e_0, leaf_0 + e_1)
+        more = least(worst_1, e_1 + barrier) + least(worst_0, e_0 + barrier)
+        low = where_more(least(leaf_1 - e_1, leaf_0 - e_0), barrier, least(more, low), low)
+        three = where_more(gain, barrier, low, nothing)
+    return leaf_1 + leaf_0, two, three
 
 
 @njit(**INNER)
@@ -36,15 +64,9 @@ def bound_pairs(stack, d, own, many, rules):
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
     classes, n_classes, n_blocks = stack.classes[d], frame["n_classes"], frame["n_blocks"]
-    infinite, barrier, zero = fill(infinite_of(gain), gain), fill(rules.margin, gain), fill(0, gain)
-    second, third = fill(rules.second, gain), fill(rules.third, gain)
-    e_own, e_all, n_own, n_all = (
-        unavoidable[own],
-        unavoidable[0],
-        gain[own] + unavoidable[own],
-        gain[0] + unavoidable[0],
-    )
-    stump_1 = two_1 = stump_0 = two_0 = three_1 = three_0 = infinite
+    nothing, zero, e_own, e_all = fill(infinite(gain), gain), fill(0, gain), unavoidable[own], unavoidable[0]
+    n_own, n_all = gain[own] + e_own, gain[0] + e_all
+    stump_1 = two_1 = stump_0 = two_0 = three_1 = three_0 = nothing
     for c in range(0, width, lanes(gain)):
         n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
         b = 0
@@ -76,28 +98,12 @@ def bound_pairs(stack, d, own, many, rules):
         if many:
             worst_11, worst_10 = most(e_11, n_11 - pair_11), most(e_10, n_10 - pair_10)
             worst_01, worst_00 = most(e_01, n_01 - pair_01), most(e_00, n_00 - pair_00)
-        gain_11, gain_10, gain_01, gain_00 = most_11, most_10, most_01, most_00
-        if n_classes > 2:
-            gain_11 = most(most_11, most(n_11 - worst_11 - second, n_11 - e_11 - third))
-            gain_10 = most(most_10, most(n_10 - worst_10 - second, n_10 - e_10 - third))
-            gain_01 = most(most_01, most(n_01 - worst_01 - second, n_01 - e_01 - third))
-            gain_00 = most(most_00, most(n_00 - worst_00 - second, n_00 - e_00 - third))
-        leaf_11, leaf_10, leaf_01, leaf_00 = n_11 - most_11, n_10 - most_10, n_01 - most_01, n_00 - most_00
-        stump_1 = least(stump_1, leaf_11 + leaf_10)
-        low = least(leaf_11 + worst_10, leaf_10 + worst_11)
-        two_1 = least(two_1, where_more(least(gain_11, gain_10), barrier, low, infinite))
-        stump_0 = least(stump_0, leaf_01 + leaf_00)
-        low = least(leaf_01 + worst_00, leaf_00 + worst_01)
-        two_0 = least(two_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
-        if n_classes > 2:
-            low = least(leaf_11 + e_10, leaf_10 + e_11)
-            more = least(worst_11, e_11 + barrier) + least(worst_10, e_10 + barrier)
-            low = where_more(least(leaf_11 - e_11, leaf_10 - e_10), barrier, least(more, low), low)
-            three_1 = least(three_1, where_more(least(gain_11, gain_10), barrier, low, infinite))
-            low = least(leaf_01 + e_00, leaf_00 + e_01)
-            more = least(worst_01, e_01 + barrier) + least(worst_00, e_00 + barrier)
-            low = where_more(least(leaf_01 - e_01, leaf_00 - e_00), barrier, least(more, low), low)
-            three_0 = least(three_0, where_more(least(gain_01, gain_00), barrier, low, infinite))
+        cells = n_11, most_11, worst_11, e_11, n_10, most_10, worst_10, e_10
+        stump, two, three = bound_cells(rules, gain, n_classes, *cells)
+        stump_1, two_1, three_1 = least(stump_1, stump), least(two_1, two), least(three_1, three)
+        cells = n_01, most_01, worst_01, e_01, n_00, most_00, worst_00, e_00
+        stump, two, three = bound_cells(rules, gain, n_classes, *cells)
+        stump_0, two_0, three_0 = least(stump_0, stump), least(two_0, two), least(three_0, three)
     return (
         least_lane(stump_1),
         least_of(two_1, gain),
@@ -106,10 +112,3 @@ def bound_pairs(stack, d, own, many, rules):
         least_of(two_0, gain),
         least_of(three_0, gain),
     )
-
-
-@njit(**INNER)
-def least_of(vector, like):
-    """The least lane, INFINITE if all are infinite in the kind of ``like``."""
-    found = least_lane(vector)
-    return found if found < infinite_of(like) else INFINITE

@@ -10,7 +10,7 @@ from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.covers import cover
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
-from optree.solvers.kernels.gains import contain, find_gains, find_losses, is_strict
+from optree.solvers.kernels.gains import contain, find_gains, find_leaves, is_strict
 from optree.solvers.kernels.memo import find
 from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
@@ -57,21 +57,21 @@ def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
     frame, counts = stack.frame[d], stack.counts[d]
     error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
     e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
-    n = most = n_classes = ZERO
-    for i in range(frame["n_classes"]):
-        k = stack.classes[d, i]
-        weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
-        if weight:
-            stack.weights[n_classes] = weight
-            n_classes += 1
-            n += weight
-            most = max(most, weight)
-    upper = error * (n - most)
+    upper = error * stack.leaf[part, own]
     if upper <= penalty + error * e:
         return upper, upper
     upper = min(upper, penalty + error * stump)
     two = 2 * penalty + error * two if two < INFINITE else INFINITE
     stack.three[part] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
+    n = n_classes = ZERO
+    if frame["n_classes"] > 3:  # or B4 says no more than the bounds above
+        for i in range(frame["n_classes"]):
+            k = stack.classes[d, i]
+            weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
+            if weight:
+                stack.weights[n_classes] = weight
+                n_classes += 1
+                n += weight
     return bound_trees(stack, d, n, e, n_classes, upper, two, three, rules), upper
 
 
@@ -252,14 +252,15 @@ def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
-    find_losses(stack, d, rules)
+    find_leaves(stack, d)
     tried, target = ZERO, min(frame["budget"], frame["upper"])
-    for t in range(frame["n_features"]):
-        if rules.lazy and bound[t] >= target:
-            frame["floor"] = min(frame["floor"], bound[t])
-        else:
-            order[tried] = t
-            tried += 1
+    floor = frame["floor"]
+    for t in range(frame["n_features"]):  # without a branch that nothing could foresee
+        order[tried] = t
+        refuted = rules.lazy and bound[t] >= target
+        floor = min(floor, bound[t] if refuted else INFINITE)
+        tried += not refuted
+    frame["floor"] = floor
     sort_by(order, tried, bound)
     kept = ZERO
     for i in range(tried):
