@@ -23,7 +23,7 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers import engine, engine_tables
 from optree.solvers.kernels import bits, splits
-from optree.solvers.kernels.layout import layout
+from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.path import lambda_path
 
 SOLVER = solvers.get("optree")
@@ -239,7 +239,7 @@ def test_the_optima_of_the_papers_files(file, regularization, objective, mirror_
 
 
 @compiled_only
-@pytest.mark.parametrize("limit", [{"iterations": 1}, {"iterations": 3000}, {"seconds": 0.2}, {"seconds": 0}])
+@pytest.mark.parametrize("limit", [{"iterations": 1}, {"iterations": 3000}, {"seconds": 0.05}, {"seconds": 0}])
 def test_a_limit_leaves_an_incumbent_and_a_bound(limit):
     problem, objective = embedded("tic-tac-toe", "none"), Objective.of("0.003")
     result = SOLVER.solve(problem, objective, Budget(**limit))
@@ -377,6 +377,26 @@ def test_counting_bits_is_what_it_says():
         rows = table.reshape(words, width)[words // 2 :]
         expected = np.arange(width) + 3 * np.bitwise_count(rows & rows[:, 5:6]).sum(axis=0)
         assert (out == expected).all()
+
+
+@compiled_only
+@pytest.mark.parametrize(("kind", "factor"), [("int32", 2**14), ("int64", 2**30)])
+def test_numbers_of_any_width_lead_to_the_same_search(kind, factor, few_features, monkeypatch):
+    for seed in seeds(200, 0):
+        problem = harder_problem(seed)
+        problem = replace(problem, weights=np.minimum(problem.weights, 300))
+        heavy = replace(problem, weights=problem.weights * factor)
+        objective = Objective.of(f"1/{2 * len(problem.y)}", max_depth=[None, 3][seed % 2])
+        expected = SOLVER.solve(problem, objective, by_depth=False)
+        found = SOLVER.solve(heavy, objective, by_depth=False)
+        assert found.cost_in_rows == factor * expected.cost_in_rows, seed
+        if (data := layout(problem)) is not None:
+            assert (data.kind, layout(heavy).kind) == ("int16", kind), seed
+        with monkeypatch.context() as patched:
+            patched.setattr(Layout, "kind", np.dtype(kind))
+            found = SOLVER.solve(problem, objective, by_depth=False)
+        assert found.counters == expected.counters, seed
+        assert found.tree.feature.tolist() == expected.tree.feature.tolist(), seed
 
 
 def test_the_layout_counts_every_row_and_every_unavoidable_error():
