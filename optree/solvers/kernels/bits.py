@@ -7,8 +7,7 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.borrowed import INNER
-from optree.solvers.kernels.lanes import count_more, fill, lanes, load, narrow, store, words
+from optree.solvers.kernels.lanes import count_shared, fill, lanes, load, store
 
 ONE = np.uint64(1)
 
@@ -50,18 +49,6 @@ else:
             mixed = (words[w] ^ (words[w] >> np.uint64(32))) * salt[w]
             total += mixed ^ (mixed >> np.uint64(29))
         return np.int64((total ^ (total >> np.uint64(32))) & np.uint64(2**63 - 1))
-
-
-@njit(**INNER)
-def count_shared(bits, width, column, c, first, last, like):
-    """How many rows of the words from ``first`` to ``last`` the columns from ``c`` on share with ``column``.
-
-    As many columns as a vector of the table ``like`` has numbers, and such a vector.
-    """
-    met = words(like)
-    for w in range(first, last):
-        met = count_more(met, bits, w * width + c, bits[np.uint64(w * width + column)])
-    return narrow(met, like)
 
 
 @njit(nogil=True)

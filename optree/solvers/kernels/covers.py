@@ -8,10 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.lanes import fill, infinite, lanes, least, load, most, two_greatest, where_more
+from optree.solvers.kernels.lanes import (
+    count_shared,
+    fill,
+    infinite,
+    lanes,
+    least,
+    load,
+    most,
+    two_greatest,
+    where_more,
+)
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET
 
 

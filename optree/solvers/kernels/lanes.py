@@ -159,35 +159,44 @@ def _fill(typing_context, number, table):
     return kind(types.int64, table), codegen
 
 
-@intrinsic
-def _words(typing_context, table):
-    kind = _Lanes(64, _Lanes.of(table).count)
-
-    def codegen(context, builder, sig, args):
-        return ir.Constant(kind.vector, [0] * kind.count)
-
-    return kind(table), codegen
+def _rolled(module):
+    """What keeps LLVM from unrolling a loop that mostly ends at once: metadata that refers to itself."""
+    once = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
+    once.operands = (once, once.operands[-1])
+    return once
 
 
 @intrinsic
-def _count_more(typing_context, total, bits, at, word):
-    def codegen(context, builder, sig, args):
-        before, array, at, word = args
-        found = builder.load(_place(context, builder, bits, array, at, total.vector), align=8)
-        found = builder.and_(found, _spread(builder, word, total))
-        return builder.add(before, _call(builder, "ctpop", total.vector, found))
-
-    return total(total, bits, types.int64, types.uint64), codegen
-
-
-@intrinsic
-def _narrow(typing_context, total, table):
-    kind = _Lanes.of(table)
+def _count_shared(typing_context, bits, width, column, c, first, last, like):
+    kind = _Lanes.of(like)
+    wide, number = _Lanes(64, kind.count), types.int64
 
     def codegen(context, builder, sig, args):
-        return builder.trunc(args[0], kind.vector) if kind.bits < total.bits else args[0]
+        array, width, column, c, first, last, _ = args
+        data = context.make_array(bits)(context, builder, array).data
+        before, none = builder.block, ir.Constant(wide.vector, [0] * wide.count)
+        loop, after = builder.append_basic_block("words"), builder.append_basic_block("counted")
+        at = builder.mul(first, width)
+        builder.cbranch(builder.icmp_signed("<", first, last), loop, after)
+        builder.position_at_end(loop)
+        w, row, total = (builder.phi(value.type) for value in (first, at, none))
+        word = _spread(builder, builder.load(builder.gep(data, [builder.add(row, column)])), wide)
+        place = builder.bitcast(builder.gep(data, [builder.add(row, c)]), wide.vector.as_pointer())
+        both = builder.and_(builder.load(place, align=8), word)
+        more = builder.add(total, _call(builder, "ctpop", wide.vector, both))
+        following = builder.add(w, ir.Constant(w.type, 1))
+        for phi, start, value in ((w, first, following), (row, at, builder.add(row, width)), (total, none, more)):
+            phi.add_incoming(start, before)
+            phi.add_incoming(value, loop)
+        back = builder.cbranch(builder.icmp_signed("<", following, last), loop, after)
+        back.set_metadata("llvm.loop", _rolled(builder.module))
+        builder.position_at_end(after)
+        found = builder.phi(wide.vector)
+        found.add_incoming(none, before)
+        found.add_incoming(more, loop)
+        return builder.trunc(found, kind.vector) if kind.bits < 64 else found
 
-    return kind(total, table), codegen
+    return kind(bits, number, number, number, number, number, like), codegen
 
 
 @intrinsic
@@ -279,17 +288,13 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         """A number as often as there are lanes in vectors of a table."""
         return np.full(lanes(table), number, table.dtype)
 
-    def words(table):
-        """As many 64-bit zeros."""
-        return np.zeros(lanes(table), np.int64)
+    def count_shared(bits, width, column, c, first, last, like):
+        """How many rows of the words from ``first`` to ``last`` the columns from ``c`` on share with ``column``.
 
-    def count_more(total, bits, at, word):
-        """What `words` gave or this function did, and how many bits each of as many words from an index on shares."""
-        return total + np.bitwise_count(bits[at : at + len(total)] & word)
-
-    def narrow(total, table):
-        """The same as numbers of a table's kind."""
-        return total.astype(table.dtype)
+        bits : uint64[words * width], word after word. The vector is one of the table ``like``.
+        """
+        rows = bits[first * width : last * width].reshape(-1, width)
+        return np.bitwise_count(rows[:, c : c + lanes(like)] & rows[:, column, None]).sum(axis=0, dtype=like.dtype)
 
     def popcount(vector):
         """How many bits are set in each."""
@@ -317,6 +322,6 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return first, second
 
 else:
-    lanes, infinite, load, store, splat, fill, words = _lanes, _infinite, _load, _store, _splat, _fill, _words
-    count_more, narrow, popcount = _count_more, _narrow, _popcount
+    lanes, infinite, load, store, splat, fill = _lanes, _infinite, _load, _store, _splat, _fill
+    count_shared, popcount = _count_shared, _popcount
     least, most, where_more, least_lane, two_greatest = _least, _most, _where_more, _least_lane, _two_greatest

@@ -2,18 +2,28 @@
 
 The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
 part, the least errors of a stump and of larger trees, by B2 (``bounds.py``), here without a table of counts in between:
-the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where
-no multiway split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds of splits.
+the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where no
+multiway split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from optree.solvers.kernels.bits import count_shared
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.lanes import fill, infinite, lanes, least, least_lane, load, most, store, where_more
+from optree.solvers.kernels.lanes import (
+    count_shared,
+    fill,
+    infinite,
+    lanes,
+    least,
+    least_lane,
+    load,
+    most,
+    store,
+    where_more,
+)
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
 
 
