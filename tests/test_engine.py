@@ -174,7 +174,7 @@ def test_rows_sorted_out_cell_by_cell(few_features):
 @compiled_only
 @pytest.mark.parametrize("off", ["cover_bound", "contained"])
 def test_what_bounds_spare(off, few_features):
-    """On larger problems of that kind these spare visits (B8 spares pairs), and the optimum is the same."""
+    """On larger problems of that kind these spare visits (B7 spares pairs), and the optimum is the same."""
     spared = 0
     for seed in range(40):
         problem, objective = listed_problem(seed, 600, 12), Objective.of("0.002")
@@ -350,7 +350,7 @@ def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
 
 
 def test_bounds_found_in_registers_are_those_from_tables():
-    """Costs of one for each error are the same problem, but its bounds come from tables of counts (and B6 is off)."""
+    """Costs of one for each error are the same problem, but its bounds come from tables of counts (and B5 is off)."""
     for seed in seeds(300, 20):
         problem = random_problem(seed)
         costs = 1 - np.eye(len(problem.classes), dtype=np.int64)

@@ -43,21 +43,19 @@ _SWITCHES = {
     "gain_bound": "drop splits that gain too little, for the whole subtree (B3)",
     "class_bound": "count the classes that few leaves can name (B4; binary splits)",
     "two_split_bound": "bound trees of exactly two splits (t of B2)",
-    "cover_bound": "bound trees of two splits by what two columns cover of a class (B6; two classes, or nearly)",
-    "contained": "drop splits that cut off no more, to a leaf no better, than another (B7)",
-    "swap_bound": "bound splits by what was found of them a split further up (B8)",
+    "cover_bound": "bound trees of two splits by what two columns cover of a class (B5; two classes, or nearly)",
+    "contained": "drop splits that cut off no more, to a leaf no better, than another (B6)",
+    "swap_bound": "bound splits by what was found of them a split further up (B7)",
     "easier_first": "deepen the part with the least bound; else the one with the greatest",
     "deepening": "raise the budget of a part in steps that double; else ask for all at once",
     "lazy": "count the pairs of a split only if its own bound can win",
     "best_first": "best first over the splits of the root; else depth first there too",
-    "similar": "carry the bound of a split to those that part the rows almost alike (B5)",
-    "duplicates": "drop splits that are the same partition of the rows as another",
     "by_depth": "binary splits to a depth of five at most: search depth by depth, as the solver murtree",
 }
 
 
-_MANY = 28  # features: with fewer, what B7 and B8 spare is not worth the time they take, ...
-_LONG = 8  # ... nor B7 with fewer words of rows
+_MANY = 28  # features: with fewer, what B6 and B7 spare is not worth the time they take, ...
+_LONG = 8  # ... nor B6 with fewer words of rows
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -78,7 +76,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         contained=_LONG if on["contained"] else int(INFINITE),
         swaps=on["swap_bound"],
         many=_MANY,
-        **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first", "similar", "duplicates")},
+        **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first")},
     )
 
 

@@ -24,14 +24,7 @@ on more rows could fill parts that were empty, each another leaf.
 B4 (class count): t leaves name at most t classes, so a tree of t leaves costs at least (t - 1) A + c max(e, n - weight
 of the t heaviest classes). For binary splits or a penalty per leaf only: else a multiway split buys many leaves for A.
 
-B5 (alike): let m be the sum of n - e over the rows that split x sends one way and split y the other, of two binary
-splits. Then opt(S, y at the root) >= opt(S, x at the root) - c m. Proof: in the best tree with y put x in its place. A
-group of equal rows that moves to the other side lost e at least and loses n at most. Sides may be named either way, so
-m may also be taken against y's complement; m = 0 means that one of the two can be dropped, for the whole subtree. Not
-if moving rows could break a limit on the rows of a leaf, or fill an empty one that is paid for: then only splits that
-are the same partition are dropped.
-
-B6 (covers), of trees of exactly two binary splits: L1 is the part of the first split that is a leaf, L2 and L3 are the
+B5 (covers), of trees of exactly two binary splits: L1 is the part of the first split that is a leaf, L2 and L3 are the
 parts of the second, which name different classes, or a stump would do. Say two classes are named, j by L1 and L2, k by
 L3 alone. Let M1 = L1 and M2 be the side of the second split on all of S that holds L2. All of class k in M1 or M2 is
 lost, max(n_k(M1), n_k(M2)) at least, and of class j at least n_j - n_j(M1) - n_j(M2). So the tree errs at least on all
@@ -43,19 +36,20 @@ two, make all one leaf of the other class: a tree of fewer splits that errs on n
 least as the best of those, less the weight of the third class. As in B2, splits that B3 drops need not be tried. Not
 used with costs.
 
-B7 (contained): let R be a side of binary split x and Q one of binary split y, and c l(R) = min(c leaf(R), A + c e(R)),
+B6 (contained): let R be a side of binary split x and Q one of binary split y, and c l(R) = min(c leaf(R), A + c e(R)),
 which R costs at least (B1). If leaf(Q) + n(R - Q) <= l(R), then opt(S, x at the root) >= opt(S, y at the root). Proof:
 x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - R's tree on S - Q, where it loses
 n(R - Q) more at most. (Mostly R is in Q, and best as a leaf.) So x is barred from S, but not from its subsets, where y
 may part nothing any more. Of splits with equal sides one stays.
 
-B8 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
+B7 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
 X and Y. Then opt(S, x at the root) >= opt(F, x at the root) - A - U - min(A + U, c n(R in X)). Proof: put x at the root
 of F. In Y split by a: the part in S goes on as below x in the best tree of S, the others cost at most U, as on a subset
 nothing costs more. In X do the same, for another A + U at most; or nothing, and the rows of R go with the others and
 lose n at most. So what was proven of x at F holds below a, less that. Not under limits on levels or splits.
 
-B7 and B8 move rows between leaves, so they are off where B5 is.
+B6 and B7 move rows between leaves, so they are off where that could break a limit on the rows of a leaf, or fill an
+empty one that is paid for.
 
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
 
@@ -77,7 +71,6 @@ from optree.solvers.kernels.borrowed import INNER
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 BARRED = INFINITE - 1
-
 
 # Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in
 # its rows ("in") and in the others ("out").

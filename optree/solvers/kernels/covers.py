@@ -1,4 +1,4 @@
-"""B6 of ``bounds.py``: what trees of exactly two splits err at least on a part, from how much two cells can cover.
+"""B5 of ``bounds.py``: what trees of exactly two splits err at least on a part, from how much two cells can cover.
 
 It takes one more pass over the pairs of a split, so only splits that all other bounds leave open are asked.
 """
@@ -65,7 +65,7 @@ def least_lost(weight, one, two, like):
 
 @njit(**INNER)
 def cover(stack, d, own, part, stump, known, limit, rules):
-    """B6 for one part of the split of column ``own`` of frame ``d``: errors of a tree of two splits, or limit + 1.
+    """B5 for one part of the split of column ``own`` of frame ``d``: errors of a tree of two splits, or limit + 1.
 
     known : errors that are known of, and not counted for again where there is no hope for more.
     stump : a bound on the errors of its trees of one split at most. ``stack.gain_row`` holds the gains of own's rows.

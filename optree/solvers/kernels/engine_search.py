@@ -20,7 +20,7 @@ from optree.solvers.kernels.frames import (
     inherit,
 )
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
-from optree.solvers.kernels.splits import ZERO, expand, improve, levels_below, look_up, refresh, spread_to_candidates
+from optree.solvers.kernels.splits import ZERO, expand, improve, levels_below, look_up, refresh
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
@@ -168,8 +168,6 @@ def choose(data, memo, stack, d, rules):
         lower, clause = settle(data, memo, stack, d, rules)
         target = min(frame["budget"], frame["upper"])
         if lower >= target or lower > frame["cap"]:
-            if lower >= target and frame["n_candidates"] > 1:
-                spread_to_candidates(data, stack, d, frame["current"], lower, rules)
             frame["current"] = -1
             continue
         own, step = stack.lower[d, clause], rules.step

@@ -66,16 +66,14 @@ class Rules(NamedTuple):
     per_leaf: bool  # the penalty is for each leaf that holds rows
     classes: bool  # B4
     two_splits: bool  # t of B2
-    covers: bool  # B6
-    contained: int  # words of rows from which B7 is tried
-    swaps: bool  # B8
-    many: int  # features from which B7 and B8 are tried
+    covers: bool  # B5
+    contained: int  # words of rows from which B6 is tried
+    swaps: bool  # B7
+    many: int  # features from which B6 and B7 are tried
     easier_first: bool
     deepening: bool
     lazy: bool
     best_first: bool
-    similar: bool
-    duplicates: bool
 
 
 class Stack(NamedTuple):

@@ -12,17 +12,17 @@ from optree.solvers.kernels.layout import LAST
 
 @njit(**INNER)
 def is_strict(stack, d, rules):
-    """Whether rows may not move from one leaf to another for free (see `find_gains`)."""
+    """Whether rows may not move from one leaf to another for free (see B6)."""
     return rules.least > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
 
 
 @njit(**INNER)
 def find_gains(stack, d, counts, rules, out):
-    """For each column: n - e, the most that its rows can change a loss by; if strict, a count that tells sets apart."""
-    frame, classes, strict = stack.frame[d], stack.classes[d], is_strict(stack, d, rules)
+    """For each column: n - e, the most that its rows can change a loss by."""
+    frame, classes = stack.frame[d], stack.classes[d]
     columns = frame["width"]
     if rules.least:
-        whole = counts[len(counts) - 2] if strict else counts[len(counts) - 3]
+        whole = counts[len(counts) - 3]
         for c in range(columns):
             out[c] = whole[c]
     else:
@@ -33,15 +33,14 @@ def find_gains(stack, d, counts, rules, out):
             other = counts[classes[i]]
             for c in range(columns):
                 out[c] += other[c]
-    if not strict:
-        e = counts[len(counts) - 1]
-        for c in range(columns):
-            out[c] -= e[c]
+    e = counts[len(counts) - 1]
+    for c in range(columns):
+        out[c] -= e[c]
 
 
 @njit(**INNER)
 def contains(stack, d, rules):
-    """Whether B7 is tried in frame ``d``: where to count pairs takes longer."""
+    """Whether B6 is tried in frame ``d``: where to count pairs takes longer."""
     frame = stack.frame[d]
     words = stack.blocks[d, frame["n_blocks"] - 1, LAST]
     return words >= rules.contained and frame["n_features"] >= rules.many and not is_strict(stack, d, rules)
@@ -65,8 +64,8 @@ def find_leaves(stack, d):
 
 
 @njit(**INNER)
-def contain(stack, d, own, rules):
-    """Bar from frame ``d`` the binary splits that B7 says are no better than that of column ``own``.
+def contain(stack, d, t, rules):
+    """Bar from frame ``d`` the binary splits that B6 says are no better than binary split ``t``.
 
     ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
     """
@@ -74,6 +73,7 @@ def contain(stack, d, own, rules):
     if not contains(stack, d, rules):
         return
     bound, gain, both, outside, inside = stack.bound[d], stack.gain[d], stack.gain_row, stack.leaf[0], stack.leaf[1]
+    own, kept = stack.column[d, t], bound[t]
     e, mine, everything = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0]
     leaf_out, leaf_in, split = outside[own], inside[own], rules.penalty // rules.error
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
@@ -83,6 +83,7 @@ def contain(stack, d, own, rules):
         other -= min(outside[c], split + rest)
         more = min(more, other)
         bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else 0)
+    bound[t] = kept
 
 
 @njit(**INNER)
@@ -93,9 +94,9 @@ def lost(gain, e):
 
 @njit(**INNER)
 def swap(stack, d, counts, rest, rules):
-    """Raise bounds of frame ``d + 1``, of all splits of frame d, where B8 refutes a split by a quarter of a penalty.
+    """Raise bounds of frame ``d + 1``, of all splits of frame d, where B7 refutes a split by a quarter of a penalty.
 
-    counts : of frame d + 1, in frame d's columns. rest : what the other parts of the split cost at most; -1: no B8.
+    counts : of frame d + 1, in frame d's columns. rest : what the other parts of the split cost at most; -1: no B7.
     A bound that just about refutes is left alone: the pairs say more, and these rows will be asked for more.
     """
     if rest < 0 or not rules.swaps or stack.frame[d]["n_features"] < rules.many or is_strict(stack, d, rules):

@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     n_binary: int
     n_classes: int
     n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
-    most: int  # the greatest weight that is counted, and the sum of all classes
+    most: int  # the greatest weight of any rows: n of all
 
     @property
     def kind(self) -> np.dtype:
@@ -58,8 +58,8 @@ class Layout(NamedTuple):
 
         Uncompiled, numpy would not widen them in scalars, as numba does; so there they are as wide as all others.
         """
-        kinds = ("i8",) if config.DISABLE_JIT else ("i2", "i4", "i8")
-        return next(kind for kind in map(np.dtype, kinds) if self.most < 2 ** (8 * kind.itemsize - 2))
+        narrow = () if config.DISABLE_JIT else (np.dtype("i2"), np.dtype("i4"))
+        return next((kind for kind in narrow if self.most < 2 ** (8 * kind.itemsize - 2)), np.dtype("i8"))
 
 
 def _slices(count: int, length: int) -> list[slice]:
@@ -257,5 +257,5 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
         n_binary=int((sizes == 2).sum()),
         n_classes=classes,
         n_totals=3 if counted else 1,
-        most=int(max(totals[:classes].sum(), totals.max())),
+        most=int(totals.max() if counted else totals[:classes].sum()),
     )

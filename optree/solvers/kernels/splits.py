@@ -10,7 +10,7 @@ from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.kernels.covers import cover
 from optree.solvers.kernels.frames import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
-from optree.solvers.kernels.gains import contain, find_gains, find_leaves, is_strict
+from optree.solvers.kernels.gains import contain, find_gains, find_leaves
 from optree.solvers.kernels.memo import find
 from optree.solvers.kernels.pairs import bound_pairs, has_pairs
 
@@ -96,42 +96,6 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
 
 
 @njit(**INNER)
-def spread(stack, d, t, lower, rules):
-    """Carry the bound of binary split ``t`` of frame ``d`` to the others (B5), and drop those that are the same.
-
-    ``stack.gain_row`` holds the gains of the column of t.
-    """
-    own, bound, gain, both = stack.column[d, t], stack.bound[d], stack.gain[d], stack.gain_row
-    kept, mine, everything = bound[t], gain[own], gain[0]
-    error = 0 if is_strict(stack, d, rules) or not rules.similar else rules.error
-    same = lower if error else -1
-    for c in range(1, 1 + stack.frame[d]["n_binary"]):
-        moved = mine + gain[c] - 2 * both[c]
-        moved = min(moved, everything - moved)
-        bound[c - 1] = max(bound[c - 1], same - error * moved)
-        bound[c - 1] = INFINITE if rules.duplicates and moved == 0 else bound[c - 1]
-    contain(stack, d, own, rules)
-    bound[t] = kept
-
-
-@njit(**INNER)
-def spread_to_candidates(data, stack, d, t, lower, rules):
-    """Carry a proven bound of binary split ``t`` of frame ``d`` to the candidates that are left (B5)."""
-    if is_strict(stack, d, rules) or not rules.similar or t >= stack.frame[d]["n_binary"]:
-        return
-    order, total, row, gain, both = stack.order[d], stack.total[d], stack.row[0], stack.gain[d], stack.gain_row
-    count_column(data, stack, d, stack.column[d, t], row)
-    find_gains(stack, d, row, rules, both)
-    mine, everything = gain[stack.column[d, t]], gain[0]
-    for i in range(stack.frame[d]["n_candidates"]):
-        other = order[i]
-        if other < stack.frame[d]["n_binary"]:
-            c = stack.column[d, other]
-            moved = mine + gain[c] - 2 * both[c]
-            total[other] = max(total[other], lower - rules.error * min(moved, everything - moved))
-
-
-@njit(**INNER)
 def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
@@ -146,7 +110,7 @@ def bound_split(data, stack, d, t, rules):
             stack.lower[d, first + part], stack.upper[d, first + part] = part_lower, part_upper
             lower += part_lower
             upper += part_upper
-        spread(stack, d, t, lower, rules)
+        contain(stack, d, t, rules)
         return lower, upper
     row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
     for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
@@ -160,7 +124,7 @@ def bound_split(data, stack, d, t, rules):
         upper += part_upper
     if t < stack.frame[d]["n_binary"]:
         find_gains(stack, d, row, rules, stack.gain_row)
-        spread(stack, d, t, lower, rules)
+        contain(stack, d, t, rules)
     return lower, upper
 
 
@@ -202,7 +166,7 @@ def recall(data, memo, stack, d, t, rules):
 
 @njit(**INNER)
 def cover_parts(data, stack, d, t, lower, target, rules):
-    """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B6, as far as needed; its new bound."""
+    """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B5, as far as needed; its new bound."""
     first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
     error, penalty = rules.error, rules.penalty
     if not has_pairs(stack, d, rules):
@@ -266,7 +230,7 @@ def expand(data, memo, stack, d, rules):
     for i in range(tried):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
-        if bound[t] >= BARRED:  # or found equal to another
+        if bound[t] >= BARRED:
             continue
         if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
