@@ -470,7 +470,7 @@ def test_a_visit_that_is_ended_by_the_clock_leaves_true_bounds(monkeypatch):
 
 @compiled_only
 def test_the_clock_ends_a_long_visit():
-    problem = noise(200, 3000)
+    problem = noise(200, 6000)
     result = SOLVER.solve(problem, Objective.of("0.01"), Budget(seconds=0.5))
     assert result.status == "time_limit"
     assert result.counters["iterations"] < 50
