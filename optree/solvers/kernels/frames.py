@@ -104,7 +104,7 @@ class Stack(NamedTuple):
     stump: np.ndarray  # kind[q], scratch
     leaf: np.ndarray  # kind[2, width], scratch, see `find_leaves`
     three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
-    source: np.ndarray  # int64[width], scratch
+    source: np.ndarray  # uint64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 4], scratch
     present: np.ndarray  # int64[K], scratch: the classes present in a part
@@ -278,15 +278,16 @@ def gather_bits(stack, d, column, parts, part):
     for b in range(stack.frame[d]["n_blocks"]):
         block, first = stack.blocks[d, b], words
         for w in range(block[FIRST], block[LAST]):
-            base, target = w * width, words * width_below
+            base = w * width
             held = bits[base + column + part - 1] if part else bits[base]
             for other in range(0 if part else parts - 1):
                 held &= ~bits[base + column + other]
             if held:
+                row, target = np.uint64(base), np.uint64(words * width_below)  # what is unsigned is never from the end
                 for c in range(columns):
-                    below[target + c] = held & bits[base + source[c]]
+                    below[target + np.uint64(c)] = held & bits[row + source[c]]
                 for c in range(columns, width_below):
-                    below[target + c] = 0
+                    below[target + np.uint64(c)] = 0
                 words += 1
         if words > first:
             kept = stack.blocks[d + 1, n_blocks]
