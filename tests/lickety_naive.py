@@ -67,6 +67,7 @@ class Again:
         search.work.rows[0], search.work.used[0] = rows, used
         search.work.state[[tables.LEVEL, tables.ASKED]] = -1, 1
         frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), INFINITE, split
+        frame["plain"] = True
         search._finish()
         found = int(search.work.state[tables.FOUND])
         entry = search.memo.entry[found]

@@ -357,10 +357,10 @@ def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters)
         search, cut = search_for(name, problem, objective, **parameters)
         if search is None:
             continue
-        search.find_tree(depth, look, AGAIN)
+        search.find_trees(depth, look, AGAIN)
         twin = Again(*search_for(name, problem, objective, **parameters))
         rows, used = search.data.rows[0], np.zeros(len(problem.features), np.uint8)
-        assert search.plan(cut) == twin.plan(rows, used, depth, look)
+        assert search.plans(cut) == [twin.plan(rows, used, depth, look)]
         again += twin.best(rows, used, depth, look)[2]
     assert again > len(seeds(count, 12)) // 10
 
@@ -410,11 +410,11 @@ def test_slices_of_any_size_find_the_same_tree():
             search, cut = search_for("licketysplit", problem, objective)
             if search is None:
                 continue
-            search.find_tree(depth, look, AGAIN)
+            search.find_trees(depth, look, AGAIN)
             sliced, _ = search_for("licketysplit", problem, objective)
             sliced.pace.next, sliced.memo = lambda done: 1, new_memo(2, 8)
-            sliced.find_tree(depth, look, AGAIN)
-            assert sliced.plan(cut) == search.plan(cut)
+            sliced.find_trees(depth, look, AGAIN)
+            assert sliced.plans(cut) == search.plans(cut)
             assert sliced.iterations == search.iterations
 
 

@@ -103,7 +103,7 @@ def new_trees(data: Cuts, rules: tables.Rules) -> tables.Trees:
         rows=np.zeros((levels, words), np.uint64),
         used=np.zeros((levels, features), np.uint8),
         split=np.zeros((levels, tables.TIES + 2, rules.ways), np.int32),
-        plan=np.empty((2 * leaves, rules.ways), np.int32),
+        plan=np.empty((4 * leaves, rules.ways), np.int32),
     )
 
 

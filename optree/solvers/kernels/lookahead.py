@@ -71,8 +71,9 @@ def prepare(data, work, memo, rules, v, part):
     take_rows(data, work, v, part)
     digest(data, rules, work.rows[v + 1], work.used[v + 1], below)
     below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
-    below["fresh"] = 1
-    return find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"], 0))
+    below["fresh"], below["plain"] = 1, frame["plain"]
+    key = key_of(rules, below["depth"], below["look"], below["plain"], 0)
+    return find(memo, below["hash0"], below["hash1"], key)
 
 
 @njit(**INNER)
@@ -141,9 +142,8 @@ def leave(work, memo, rules, v):
     apart()
     frame = work.frame[v]
     lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
-    at, fresh = enter(
-        memo, frame["hash0"], frame["hash1"], key_of(rules, frame["depth"], frame["look"], frame["split"])
-    )
+    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
+    at, fresh = enter(memo, frame["hash0"], frame["hash1"], key)
     entry = memo.entry[at]
     if fresh:
         entry["lower"], entry["upper"] = lower, INFINITE
@@ -177,7 +177,7 @@ def begin(data, work, memo, rules):
     """Begin to search the node in ``work.frame[0]``; False if its value is known, which ``state[FOUND]`` tells."""
     frame, state = work.frame[0], work.state
     digest(data, rules, work.rows[0], work.used[0], frame)
-    key = key_of(rules, frame["depth"], frame["look"], frame["split"])
+    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
     state[FOUND] = find(memo, frame["hash0"], frame["hash1"], key)
     if state[FOUND] >= 0 and memo.entry[state[FOUND]]["lower"] == memo.entry[state[FOUND]]["upper"]:
         return False

@@ -131,7 +131,7 @@ def open_node(data, work, program, pairs, rules, v):
         return
     ways, leaf = ways_of(rules, depth), INFINITE if frame["split"] else frame["leaf"]
     frame["upper"] = leaf
-    takes = not rules.plain or depth == 1 or frame["look"] > 0
+    takes = not frame["plain"] or depth == 1 or frame["look"] > 0
     stump, best = try_stumps(data, work, program, rules, v, ways, takes)
     if depth == 1:
         return

@@ -32,7 +32,7 @@ class Rules(NamedTuple):
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
-    plain: bool  # a greedy tree is no better than its split of least score, but for a stump in its last level
+    bounded: bool  # whether what a search values a tree at decides if it is better than LicketySPLIT's
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
 
@@ -42,7 +42,7 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "counted"),
+            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted"),
         )
     ]
 )
@@ -50,8 +50,8 @@ TURN_OF = np.dtype(
     [
         (name, np.int64)
         for name in (
-            *("mode", "phase", "depth", "look", "hash0", "hash1", "cost", "asked", "chosen"),
-            *("found", "again", "ties", "tie", "part", "sum"),
+            *("mode", "phase", "depth", "look", "plain", "hash0", "hash1", "cost", "asked", "chosen"),
+            *("found", "again", "ties", "tie", "part", "sum", "most", "then", "next"),
         )
     ]
 )
@@ -166,6 +166,6 @@ def rebuild(memo):
 
 
 @njit(**INNER)
-def key_of(rules, depth, look, split):
-    """Levels and lookahead left, as one number: where levels are solved exactly there is enough."""
-    return (split * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))
+def key_of(rules, depth, look, plain, split):
+    """What a value is of, as one number: where levels are solved exactly there is enough lookahead."""
+    return ((split * 2 + plain) * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))
