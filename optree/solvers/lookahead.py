@@ -23,6 +23,7 @@ from optree.solvers.kernels import lookahead_state as tables
 from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels import lookahead_turns as turns
 from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.direct import direct
 from optree.solvers.kernels.lookahead import COMPLETE, NO_ROOM
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_options import (
@@ -83,7 +84,8 @@ class Search:
         return int(self.work.state[tables.LOWER])
 
     def _call(self, iterations: int) -> int:
-        return kernel.search(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
+        run = direct(kernel.search)
+        return run(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
 
     def _finish(self) -> None:
         """Let the kernel work until it is done, or a limit is reached."""
@@ -114,7 +116,7 @@ class Search:
         return int(entry["upper"]), tuple(self.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
 
     def find_trees(self, depth: int, look: int, how: int, then: int = 0, following: int = turns.READ) -> None:
-        """Search for a tree of all rows, ``how`` is a kind of turn; and ``then`` with that lookahead, if it is not 0."""
+        """Search for a tree of all rows, ``how`` is a kind of turn; and with the lookahead ``then``, if it is not 0."""
         trees, root = self.trees, self.trees.turn[0]
         trees.rows[0], self.work.state[tables.TURN] = self.data.rows[0], 0
         root["mode"], root["phase"], root["depth"], root["look"] = how, turns.BEGUN, depth, look

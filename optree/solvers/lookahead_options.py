@@ -130,6 +130,7 @@ def rules_of(task: Task, options: Options, depth: int) -> Rules:
         most=options.most_candidates,
         repeat=options.repeat,
         polish=options.polish,
+        twice=options.lickety,
         bounded=not (options.polish or options.collapse),
         fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),

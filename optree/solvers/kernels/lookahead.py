@@ -137,11 +137,9 @@ def advance(data, work, memo, rules, v):
 
 
 @njit(**INNER)
-def leave(work, memo, rules, v):
-    """Write to the memo what level ``v`` found, and tell the level above."""
-    apart()
+def write(work, memo, rules, v, lower):
+    """Write to the memo what is known of level ``v``; the entry."""
     frame = work.frame[v]
-    lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
     key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
     at, fresh = enter(memo, frame["hash0"], frame["hash1"], key)
     entry = memo.entry[at]
@@ -152,11 +150,38 @@ def leave(work, memo, rules, v):
         for i in range(frame["ways"] - 1):
             memo.split[at, i] = work.split[v, i]
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
+    return at
+
+
+@njit(**INNER)
+def leave_stump(work, memo, rules, v, lower):
+    """Write to the memo what a plain greedy node of two levels is worth if it may be its best stump, too.
+
+    That is all there is to the other kind, as below both are but stumps; features have one cut each.
+    """
+    frame = work.frame[v]
+    if frame["stump"] < frame["leaf"] and frame["stump"] <= frame["upper"]:
+        frame["upper"], frame["ways"], work.split[v, 0] = frame["stump"], 2, frame["column"]
+    frame["plain"] = 0
+    write(work, memo, rules, v, min(lower, frame["stump"]))
+    frame["plain"] = 1
+
+
+@njit(**INNER)
+def leave(work, memo, rules, v):
+    """Write to the memo what level ``v`` found, and tell the level above."""
+    apart()
+    frame = work.frame[v]
+    lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
+    at = write(work, memo, rules, v, lower)
+    entry = memo.entry[at]
     if v > 0:
         bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
         bounds["lower"], bounds["upper"] = entry["lower"], entry["upper"]
     else:
         work.state[FOUND] = at
+    if rules.twice and frame["plain"] and frame["depth"] == 2 and not frame["look"]:
+        leave_stump(work, memo, rules, v, lower)
 
 
 @njit(**INNER)

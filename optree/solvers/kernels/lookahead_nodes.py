@@ -79,7 +79,7 @@ def count_node(data, work, rules, v):
             counts[0, k] = lines[k * len(work.kept)]
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
-    frame["candidates"], frame["at"], frame["current"] = 0, 0, -1
+    frame["candidates"], frame["at"], frame["current"], frame["stump"] = 0, 0, -1, INFINITE
 
 
 @njit(**INNER)
@@ -133,6 +133,8 @@ def open_node(data, work, program, pairs, rules, v):
     frame["upper"] = leaf
     takes = not frame["plain"] or depth == 1 or frame["look"] > 0
     stump, best = try_stumps(data, work, program, rules, v, ways, takes)
+    if not takes and best >= 0:
+        frame["stump"], frame["column"] = stump, column_of(work.kept, best)
     if depth == 1:
         return
     frame["lower"] = lower = max(lower, min(stump, leaf, 3 * rules.penalty))

@@ -32,7 +32,8 @@ class Rules(NamedTuple):
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
-    bounded: bool  # whether what a search values a tree at decides if it is better than LicketySPLIT's
+    twice: bool  # whether SPLIT's tree is looked for after LicketySPLIT's ...
+    bounded: bool  # ... and only if its search values it at no more
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
 
@@ -42,7 +43,7 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted"),
+            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted", "stump", "column"),
         )
     ]
 )
