@@ -59,8 +59,18 @@ def pick(data, work, rules, v):
             leaf, bounds = leaf_of(rules, counts[low], counts[high]), work.bounds[v, part]
             bounds["upper"], bounds["known"] = leaf, 0
             bounds["lower"] = min(leaf, 2 * rules.penalty) if frame["depth"] > 1 else leaf
+            bounds["low"], bounds["high"] = bounds["lower"], leaf
         return True
     return False
+
+
+@njit(**INNER)
+def valued_twice(rules, frame):
+    """Whether a node is valued for both of `split`'s trees: for LicketySPLIT's, but what it is in its own is kept, too.
+
+    Both have the same split, and then the same parts, so there is little to do for the other.
+    """
+    return rules.twice and frame["plain"] and not frame["look"] and frame["depth"] > 1
 
 
 @njit(**INNER)
@@ -111,6 +121,9 @@ def advance(data, work, memo, rules, v):
         lower, upper, chosen = choose_part(work, v, number)
         keep(work, v, upper, work.candidate[v, c], number)
         if chosen < 0 or lower >= target:
+            if valued_twice(rules, frame):
+                frame["low"] = work.bounds[v, 0]["low"] + work.bounds[v, 1]["low"]
+                frame["high"] = work.bounds[v, 0]["high"] + work.bounds[v, 1]["high"]
             frame["floor"], work.offer[v, c]["bound"] = min(frame["floor"], lower), lower
             frame["current"] = -1
             continue
@@ -124,6 +137,8 @@ def advance(data, work, memo, rules, v):
         if not bounds["known"] and at >= 0:
             bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
             bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
+            if valued_twice(rules, work.frame[v + 1]):
+                find_other(work, memo, rules, v, chosen)
         if not bounds["known"]:
             bounds["known"] = 1
             continue
@@ -154,17 +169,34 @@ def write(work, memo, rules, v, lower):
 
 
 @njit(**INNER)
-def leave_stump(work, memo, rules, v, lower):
-    """Write to the memo what a plain greedy node of two levels is worth if it may be its best stump, too.
+def find_other(work, memo, rules, v, part):
+    """Take what the memo knows of a part of the current candidate as the other kind of greedy node."""
+    below, bounds = work.frame[v + 1], work.bounds[v, part]
+    at = find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], 0, 0, 0))
+    if at >= 0:
+        bounds["low"] = max(bounds["low"], memo.entry[at]["lower"])
+        bounds["high"] = min(bounds["high"], memo.entry[at]["upper"])
 
-    That is all there is to the other kind, as below both are but stumps; features have one cut each.
+
+@njit(**INNER)
+def leave_other(work, memo, rules, v):
+    """Write to the memo what a plain greedy node is worth if it, and each below, may be its best stump, too.
+
+    ``low`` and ``high`` are the bounds of its split so; features have one cut each.
     """
-    frame = work.frame[v]
-    if frame["stump"] < frame["leaf"] and frame["stump"] <= frame["upper"]:
-        frame["upper"], frame["ways"], work.split[v, 0] = frame["stump"], 2, frame["column"]
+    frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
+    lower = max(frame["lower"], min(best, frame["low"]))
+    if frame["high"] < best:
+        frame["upper"], frame["ways"], work.split[v, 0] = frame["high"], 2, work.candidate[v, 0, 0]
+    elif frame["stump"] < frame["leaf"]:
+        frame["upper"], frame["ways"], work.split[v, 0] = best, 2, frame["column"]
+    else:
+        frame["upper"], frame["ways"] = best, 1
     frame["plain"] = 0
-    write(work, memo, rules, v, min(lower, frame["stump"]))
+    at = write(work, memo, rules, v, lower)
     frame["plain"] = 1
+    bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
+    bounds["low"], bounds["high"] = memo.entry[at]["lower"], memo.entry[at]["upper"]
 
 
 @njit(**INNER)
@@ -180,8 +212,8 @@ def leave(work, memo, rules, v):
         bounds["lower"], bounds["upper"] = entry["lower"], entry["upper"]
     else:
         work.state[FOUND] = at
-    if rules.twice and frame["plain"] and frame["depth"] == 2 and not frame["look"]:
-        leave_stump(work, memo, rules, v, lower)
+    if v > 0 and valued_twice(rules, frame):
+        leave_other(work, memo, rules, v)
 
 
 @njit(**INNER)

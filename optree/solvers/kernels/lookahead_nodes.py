@@ -60,7 +60,7 @@ def value_stump(data, work, rules, v, part):
     best, rows = best_single(data, rules, work.lines[v + 1], work.kept, work.used[v + 1])
     if best >= 0:
         bounds["upper"] = min(bounds["upper"], rules.error * (rows - best) + 2 * rules.penalty)
-    bounds["lower"] = bounds["upper"]
+    bounds["lower"] = bounds["low"] = bounds["high"] = bounds["upper"]
     work.state[ITERATIONS] += 1
 
 
@@ -80,6 +80,7 @@ def count_node(data, work, rules, v):
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
     frame["candidates"], frame["at"], frame["current"], frame["stump"] = 0, 0, -1, INFINITE
+    frame["low"], frame["high"] = 0, INFINITE
 
 
 @njit(**INNER)

@@ -43,7 +43,7 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted", "stump", "column"),
+            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted", "stump", "column", "low", "high"),
         )
     ]
 )
@@ -57,7 +57,7 @@ TURN_OF = np.dtype(
     ]
 )
 OFFER = np.dtype([("number", np.int64), ("score", np.float64), ("bound", np.int64), ("order", np.int64)])
-PART = np.dtype([("lower", np.int64), ("upper", np.int64), ("known", np.int64)])
+PART = np.dtype([(name, np.int64) for name in ("lower", "upper", "known", "low", "high")])
 ENTRY = np.dtype([(name, np.int64) for name in ("hash0", "hash1", "key", "lower", "upper", "ways", "again")])
 
 
