@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import cache
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ from optree import solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers import cut_offers
+from optree.solvers import cut_offers, lookahead
 from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels.cuts import logs_of
-from optree.solvers.kernels.lookahead_turns import AGAIN
+from optree.solvers.kernels.direct import direct
+from optree.solvers.kernels.lookahead_turns import AGAIN, READ
 from optree.solvers.lookahead import Search
 from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
 from optree.solvers.lookahead_tables import new_memo
@@ -287,6 +290,26 @@ def test_one_compiled_signature():
     assert len(kernel.search.signatures) == 1
 
 
+@pytest.mark.skipif(not COMPILED, reason="compiled once")
+def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
+    """The dispatcher looks at them here, and would compile another version."""
+    assert direct(kernel.search) is not kernel.search
+    monkeypatch.setattr(lookahead, "direct", lambda search: search)
+    for seed in range(12):
+        for options in ({}, {"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"collapse": True}):
+            for name in ("split", "licketysplit", "multisplit", "licketymultisplit"):
+                problem = intervals(seed) if "multi" in name else lickety_problem(seed)
+                solve(name, problem, Objective.of(LAMBDAS[seed % 6], "leaf", max_depth=4), **options)
+    assert len(kernel.search.signatures) == 1
+
+
+def test_of_several_versions_the_dispatcher_chooses():
+    for number in (0, 2):
+        several = SimpleNamespace(overloads=OrderedDict.fromkeys(range(number)))
+        assert direct(several) is several
+    assert direct(len) is len
+
+
 def lickety_problem(seed):
     """Binary features in number, so that a greedy tree is not the best, and parts are worth searching again."""
     random = np.random.RandomState(seed)
@@ -328,14 +351,39 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
     assert won or not COMPILED
 
 
-def search_for(name, problem, objective, **parameters):
+def test_what_is_known_of_greedy_nodes_from_licketysplit_s_tree():
+    """Bounds that were found for the other kind of greedy node agree with a search for these."""
+    known = closed = 0
+    for seed in seeds(200, 8):
+        problem, depth = lickety_problem(seed), 3 + seed % 3
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
+        search, _ = search_for("split", problem, objective, recursive=False)
+        if search is None:
+            continue
+        search.find_trees(depth, 1, AGAIN)
+        other, _ = search_for("split", problem, objective, recursive=False, lickety=False)
+        values = {}
+        other.find_trees(depth, 1, READ)
+        for entry in other.memo.entry[: other.memo.used[0]].tolist():
+            values[entry[:3]] = entry[3:5]
+        for *key, lower, upper, _, _ in search.memo.entry[: search.memo.used[0]].tolist():
+            assert lower <= upper
+            least, most = values.get(tuple(key), (lower, upper))
+            assert lower <= most
+            assert least <= upper
+            known += tuple(key) in values
+            closed += tuple(key) in values and lower == upper == least == most
+    assert closed > known // 4 > 0
+
+
+def search_for(name, problem, objective, recursive=True, **parameters):
     """A search of a solver, and the cuts it is over; None if all rows are of one class."""
     task = Task(problem, objective, objective.scale(problem), Budget().start(), None)
     defaults = {key: p.default for key, p in solvers.get(name).parameters.items()}
     layout = cut_offers.lay_out(problem)
     if layout.data is None:
         return None, None
-    rules = rules_of(task, options_of(name, True, defaults | parameters), objective.max_depth)
+    rules = rules_of(task, options_of(name, recursive, defaults | parameters), objective.max_depth)
     return Search(layout.data, rules, task.clock), layout.cut
 
 

@@ -43,7 +43,8 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "plain", "counted", "stump", "column", "low", "high"),
+            *("ways", "candidates", "at", "current", "part", "split", "counted"),
+            *("plain", "stump", "column", "low", "high"),
         )
     ]
 )
