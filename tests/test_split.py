@@ -466,6 +466,29 @@ def test_slices_of_any_size_find_the_same_tree():
             assert sliced.iterations == search.iterations
 
 
+def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
+    """Where there is no more room there is for what is on the stack: without the JIT an index would tell."""
+    for seed in seeds(30, 2):
+        problem, depth = lickety_problem(seed), 4 + seed % 2
+        objective = Objective.of("0.002", "leaf", max_depth=depth)
+        search, cut = search_for("split", problem, objective, recursive=False)
+        if search is None:
+            continue
+        search.find_trees(depth, 1, AGAIN, 1, READ)
+        for entries in (0, *range(40, 100)):
+            sliced, _ = search_for("split", problem, objective, recursive=False)
+            sliced.memo = new_memo(2, 128 if entries else 8)
+            if entries:
+                sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
+                monkeypatch.setattr(sliced.clock, "limit", lambda _, more: "memory_limit" if more else None)
+            monkeypatch.setattr(sliced.pace, "next", lambda done, size=100 if entries else 1: size)
+            sliced.find_trees(depth, 1, AGAIN, 1, READ)
+            if not entries:
+                assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
+            assert sliced.memo.used[0] <= len(sliced.memo.entry)
+            assert not any(objective.broken(grow_tree(problem, plan), problem) for plan in sliced.plans(cut))
+
+
 @pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])
 def test_rows_that_nothing_parts_are_a_leaf(name):
     """Equal rows of several classes, below a split and at once, with levels left."""

@@ -70,7 +70,7 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.programs = new_work(data, rules, most), new_programs(data, rules)
-        self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules.depth)), new_trees(data, rules)
+        self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules)), new_trees(data, rules)
         self.status = None
         self.pace = Pace(clock, first=16 + _FIRST // data.rows.size)
 

@@ -260,7 +260,7 @@ def ask(data, work, program, pairs, memo, rules, closing):
         if closing:
             if not fresh:
                 close(work, v)
-        elif memo.used[0] + len(work.frame) >= len(memo.entry):
+        elif memo.used[0] + 3 * len(work.frame) >= len(memo.entry):  # nodes on the stack, twice, and turns above
             return NO_ROOM
         elif fresh:
             if state[ITERATIONS] >= state[LAST]:

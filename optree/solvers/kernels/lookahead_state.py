@@ -67,7 +67,7 @@ class Memo(NamedTuple):
 
     entry: np.ndarray  # ENTRY[...]
     split: np.ndarray  # int32[..., most ways - 1], the columns of the split that attains ``upper``
-    slot: np.ndarray  # int64[a power of two], linear probing, -1 for none
+    slot: np.ndarray  # int32[a power of two], linear probing, -1 for none
     used: np.ndarray  # int64[1]
 
 
