@@ -341,8 +341,10 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
         problem, depth = lickety_problem(seed), 4 + seed % 2
         objective = Objective.of(("0.01", "0.005", "0.002")[seed % 3], "leaf", max_depth=depth)
         options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
+        greedy = {"criterion": ("entropy", "gini")[seed // 2 % 2]}
+        options |= greedy
         cost, lickety = (
-            solve(name, problem, objective, **(options if name == "split" else {})).cost
+            solve(name, problem, objective, **(options if name == "split" else greedy)).cost
             for name in ("split", "licketysplit")
         )
         alone = solve("split", problem, objective, lickety=False, **options).cost
@@ -357,23 +359,31 @@ def test_what_is_known_of_greedy_nodes_from_licketysplit_s_tree():
     for seed in seeds(200, 8):
         problem, depth = lickety_problem(seed), 3 + seed % 3
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
-        search, _ = search_for("split", problem, objective, recursive=False)
+        greedy = {"criterion": ("entropy", "gini")[seed % 2]}
+        search, _ = search_for("split", problem, objective, recursive=False, **greedy)
         if search is None:
             continue
         search.find_trees(depth, 1, AGAIN)
-        other, _ = search_for("split", problem, objective, recursive=False, lickety=False)
-        values = {}
+        other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
         other.find_trees(depth, 1, READ)
-        for entry in other.memo.entry[: other.memo.used[0]].tolist():
-            values[entry[:3]] = entry[3:5]
-        for *key, lower, upper, _, _ in search.memo.entry[: search.memo.used[0]].tolist():
+        values = dict(memo_of(other))
+        for key, (lower, upper, split) in memo_of(search):
             assert lower <= upper
-            least, most = values.get(tuple(key), (lower, upper))
+            least, most, same = values.get(key, (lower, upper, split))
             assert lower <= most
             assert least <= upper
-            known += tuple(key) in values
-            closed += tuple(key) in values and lower == upper == least == most
+            known += key in values
+            if key in values and lower == upper == least == most:
+                assert split == same
+                closed += 1
     assert closed > known // 4 > 0
+
+
+def memo_of(search):
+    """Of each node its key, and its bounds and split."""
+    memo = search.memo
+    for entry, split in zip(memo.entry[: memo.used[0]].tolist(), memo.split.tolist(), strict=False):
+        yield entry[:3], (*entry[3:5], split[: max(1, entry[5]) - 1])
 
 
 def search_for(name, problem, objective, recursive=True, **parameters):

@@ -187,7 +187,8 @@ def leave_other(work, memo, rules, v):
     frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
     lower = max(frame["lower"], min(best, frame["low"]))
     if frame["high"] < best:
-        frame["upper"], frame["ways"], work.split[v, 0] = frame["high"], 2, work.candidate[v, 0, 0]
+        frame["upper"], frame["ways"] = frame["high"], 2
+        work.split[v, 0] = work.candidate[v, work.offer[v, 0]["order"], 0]
     elif frame["stump"] < frame["leaf"]:
         frame["upper"], frame["ways"], work.split[v, 0] = best, 2, frame["column"]
     else:
