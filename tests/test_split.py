@@ -293,6 +293,7 @@ def test_one_compiled_signature():
 @pytest.mark.skipif(not COMPILED, reason="compiled once")
 def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
     """The dispatcher looks at them here, and would compile another version."""
+    solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
     assert direct(kernel.search) is not kernel.search
     monkeypatch.setattr(lookahead, "direct", lambda search: search)
     for seed in range(12):
