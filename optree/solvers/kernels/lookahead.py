@@ -8,14 +8,15 @@ of any node include those of the same node with two ways.) One level is solved e
 rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
 
 A node's value is at most that of its best stump, too; but with ``plain``, which LicketySPLIT has, not that of a greedy
-node of two levels or more. With ``split`` the value of the first node is that of its best split, though a leaf may cost
-less, and all splits as good as the best are valued: `work.offer` has their values then.
+node of two levels or more, for which ``low`` and ``high`` are bounds of what its split is worth without ``plain``. With
+``split`` the value of the first node is that of its best split, though a leaf may cost less, and all splits as good as
+the best are valued: `work.offer` has their values then.
 
 Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
 min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
 stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of
-its node leaves beside the others; values and bounds are kept by rows, depth and lookahead. A score is the weighted
-impurity and the penalty of the leaves, in rows; it orders candidates, too.
+its node leaves beside the others; values and bounds are kept by rows, depth, lookahead and kind. A score is the
+weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Where features have one cut each, the second part of a split is counted by what the first leaves of the node, and a part
 with one level left is valued where it stands: its value is that of its best stump, which takes less time than the memo.

@@ -17,6 +17,10 @@ value v of a split, so no more than the greedy tree, whose split is one of the c
 cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where only leaves and
 stumps are below the lookahead, the search is exact.
 
+`split` looks for LicketySPLIT's tree and then for its own, below the cost of the first. Greedy nodes have the same
+splits in both; they only are worth less in SPLIT's own tree where the best stump costs less than the split. Its bounds
+there are kept while LicketySPLIT's tree is searched for, so that little is left to do for the second.
+
 A stack of *turns*, each with its rows, stands for both recursions. A turn asks for the value of its node in various
 ways, one after the other, and then takes the parts of a split in turn. What LicketySPLIT has valued is in the memo,
 beside what searches are.
