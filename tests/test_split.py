@@ -336,6 +336,21 @@ def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
     assert better < len(seeds(400, 6)) // 3
 
 
+@pytest.mark.parametrize("look", [2, 3])
+def test_licketysplit_with_more_levels_is_no_worse_than_its_authors_package(look):
+    """Which values the parts of a split by trees with one level of lookahead less, and these with one less again."""
+    better = same = 0
+    for seed in seeds(120, 3):
+        problem, depth = lickety_problem(seed), 3 + seed % 3
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
+        naive = Naive(problem, objective.scale(problem), logs_of(problem))
+        theirs = naive.lickety(np.arange(len(problem.y)), depth, look)
+        cost = solve("licketysplit", problem, objective, lookahead=look).cost
+        assert cost <= theirs
+        better, same = better + (cost < theirs), same + (cost == theirs)
+    assert same > 2 * better
+
+
 def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
     won = 0
     for seed in seeds(300, 8):

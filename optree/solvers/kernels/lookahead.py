@@ -33,8 +33,26 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.candidates import part_ends
 from optree.solvers.kernels.cuts import digest
-from optree.solvers.kernels.lookahead_nodes import keep, open_node, solves_two, take_rows, target_of, value_stump
-from optree.solvers.kernels.lookahead_state import FOUND, ITERATIONS, LAST, LEVEL, enter, find, key_of
+from optree.solvers.kernels.lookahead_nodes import (
+    follow,
+    keep,
+    open_node,
+    solves_two,
+    take_rows,
+    target_of,
+    value_stump,
+)
+from optree.solvers.kernels.lookahead_state import (
+    CHOOSING,
+    FOLLOWING,
+    FOUND,
+    ITERATIONS,
+    LAST,
+    LEVEL,
+    enter,
+    find,
+    key_of,
+)
 from optree.solvers.kernels.stumps import INFINITE, leaf_of
 
 COMPLETE, PAUSED, NO_ROOM = range(3)  # what a search returns
@@ -82,6 +100,10 @@ def prepare(data, work, memo, rules, v, part):
     take_rows(data, work, v, part)
     digest(data, rules, work.rows[v + 1], work.used[v + 1], below)
     below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
+    if frame["stage"] == FOLLOWING:
+        below["look"] = frame["look"]
+    if frame["plain"] and not len(data.bins) and below["look"] >= below["depth"] - 1:
+        below["look"] = below["depth"]  # stumps are exact anyway
     below["fresh"], below["plain"] = 1, frame["plain"]
     key = key_of(rules, below["depth"], below["look"], below["plain"], 0)
     return find(memo, below["hash0"], below["hash1"], key)
@@ -112,7 +134,10 @@ def advance(data, work, memo, rules, v):
     while True:
         if frame["current"] < 0:
             if not pick(data, work, rules, v):
-                return NOTHING
+                if frame["stage"] != CHOOSING:
+                    return NOTHING
+                follow(work, v)
+                continue
             for f in range(0 if rules.repeat else work.used.shape[1]):
                 work.used[v + 1, f] = work.used[v, f]
             if not rules.repeat:
@@ -222,6 +247,9 @@ def leave(work, memo, rules, v):
 def close(work, v):
     """End level ``v`` early: its bound counts what was not tried."""
     frame = work.frame[v]
+    if frame["stage"] == CHOOSING:  # what a split is worth that is not followed says nothing of what it comes to
+        follow(work, v)
+        frame["floor"] = frame["lower"]
     if frame["current"] >= 0:
         lower = np.int64(0)
         for part in range(work.offer[v, frame["current"]]["number"]):

@@ -8,7 +8,7 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.candidates import list_candidates, part_ends, ways_of
 from optree.solvers.kernels.cuts import count_class, count_lines, rest_of, spread, take_part
-from optree.solvers.kernels.lookahead_state import ITERATIONS
+from optree.solvers.kernels.lookahead_state import CHOOSING, FOLLOWING, ITERATIONS
 from optree.solvers.kernels.partitions import find_bins
 from optree.solvers.kernels.single_cuts import best_single, best_single_pair, column_of
 from optree.solvers.kernels.stumps import INFINITE, best_pair, best_stump, leaf_of
@@ -80,7 +80,7 @@ def count_node(data, work, rules, v):
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
     frame["candidates"], frame["at"], frame["current"], frame["stump"] = 0, 0, -1, INFINITE
-    frame["low"], frame["high"] = 0, INFINITE
+    frame["low"], frame["high"], frame["stage"] = 0, INFINITE, 0
 
 
 @njit(**INNER)
@@ -107,6 +107,30 @@ def try_stumps(data, work, program, rules, v, ways, takes):
             if takes:
                 keep(work, v, cost, work.found, number)
     return least, np.int64(-1)
+
+
+@njit(**INNER)
+def choose(frame):
+    """Begin to look for the split of least value, as it is to be gone on with whatever that comes to."""
+    frame["stage"], frame["held"], frame["budget"], frame["split"] = CHOOSING, frame["budget"], INFINITE, 1
+    frame["upper"], frame["ways"] = INFINITE, 1
+
+
+@njit(**INNER)
+def follow(work, v):
+    """Let the first of the best splits of level ``v`` be its only candidate, with as much lookahead for its parts."""
+    frame, offer = work.frame[v], work.offer[v]
+    frame["stage"], frame["budget"], frame["split"] = FOLLOWING, frame["held"], 0
+    chosen = -1
+    for i in range(frame["candidates"]):
+        c = offer[i]["order"]
+        if offer[c]["bound"] == frame["upper"] and (chosen < 0 or c < chosen):
+            chosen = c
+    if frame["leaf"] <= frame["upper"]:
+        frame["upper"], frame["ways"] = frame["leaf"], 1
+    frame["candidates"], frame["at"], frame["current"], frame["floor"] = 0, 0, -1, INFINITE
+    if chosen >= 0:
+        frame["candidates"], offer[0]["order"], offer[chosen]["bound"] = 1, chosen, frame["lower"]
 
 
 @njit(**INNER)
@@ -146,8 +170,10 @@ def open_node(data, work, program, pairs, rules, v):
         if len(data.bins):
             cost, number = best_pair(data, pairs, rules, rows, counts, work.used[v], ways, below, found, leaf)
         else:
-            cost, found[0] = best_single_pair(data, work, rules, v, leaf)
+            cost, found[0] = best_single_pair(data, work, rules, v, frame["upper"])
             number = 2 if found[0] > 0 else 1
         keep(work, v, cost, found, number)
     else:
+        if frame["plain"] and not frame["split"] and 0 < frame["look"] < depth - 1 and not len(data.bins):
+            choose(frame)
         list_candidates(data, work, program, rules, v, best)

@@ -11,6 +11,7 @@ from optree.solvers.kernels.borrowed import INNER
 
 LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
 TIES = 2  # splits of equal value that are gone on with: there may be hundreds, and each costs as much as the first
+CHOOSING, FOLLOWING = 1, 2  # stages of a node whose split is chosen by one value and that has the value of another
 BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
 
 
@@ -44,7 +45,7 @@ FRAME = np.dtype(
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
             *("ways", "candidates", "at", "current", "part", "split", "counted"),
-            *("plain", "stump", "column", "low", "high"),
+            *("plain", "stump", "column", "low", "high", "stage", "held"),
         )
     ]
 )
