@@ -12,6 +12,10 @@ node of two levels or more, for which ``low`` and ``high`` are bounds of what it
 ``split`` the value of the first node is that of its best split, though a leaf may cost less, and all splits as good as
 the best are valued: `work.offer` has their values then.
 
+Other plain nodes, with lookahead but not for all their levels, are worth what LicketySPLIT's tree with that lookahead
+is, if features have one cut each: the split of least value is found in the same way, and then it alone is valued, or a
+leaf, its parts with as much lookahead as the node. That is at most what the split was chosen for.
+
 Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
 min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
 stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of

@@ -10,6 +10,10 @@ Algorithm 2. Three things matter: parts are searched for their best split even i
 costs less; the greedy trees that value a split are greedy to the last level but one, since a better estimate of some
 splits can lead away from the better tree; and of splits of equal value the first two are gone on with, not just one.
 
+With more lookahead than a level the choice of a split values its parts by LicketySPLIT's trees, of the first of equal
+splits and with one level less, where features have one cut each; its authors' package does so, too. (SPLIT values them
+by the best prefix with greedy trees below, which never cost less than those. So they do where features have more cuts.)
+
 So the tree costs no more than LicketySPLIT's, with the same greedy trees and the first of equal splits. Proof, by
 induction on the depth: the split that it takes is one of those gone on with, the trees of its parts cost no more than
 its own by induction, and it takes the least of the same leaf and a split's. Nor does the tree cost more than the least
