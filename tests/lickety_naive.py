@@ -10,7 +10,7 @@ from optree.solvers.plans import Plan
 
 
 class Naive:
-    """With one level of lookahead, for binary features.
+    """For binary features.
 
     Costs are in the units of a scale: so much for an error, so much for a leaf.
 
@@ -46,13 +46,17 @@ class Naive:
             return min(leaf, *(self.leaf(a) + self.leaf(b) for a, b in splits))
         return min(leaf, sum(self.greedy(part, depth - 1) for part in min(splits, key=self.entropy)))
 
-    def lickety(self, rows, depth):
-        """The cost of the tree: each time the split of least value, its parts valued by greedy trees."""
+    def lickety(self, rows, depth, look=1):
+        """The cost of the tree: each time the split of least value, its parts valued with less lookahead."""
         leaf, splits = self.leaf(rows), list(self.splits(rows)) if depth else []
         if leaf <= 2 * self.scale.penalty or not splits:
             return leaf
-        values = [sum(self.greedy(part, depth - 1) for part in split) for split in splits]
-        return min(leaf, sum(self.lickety(part, depth - 1) for part in splits[int(np.argmin(values))]))
+        values = [sum(self.value(part, depth - 1, look - 1) for part in split) for split in splits]
+        return min(leaf, sum(self.lickety(part, depth - 1, look) for part in splits[int(np.argmin(values))]))
+
+    def value(self, rows, depth, look):
+        """What the choice of a split takes a part to cost."""
+        return self.lickety(rows, depth, look) if look else self.greedy(rows, depth)
 
 
 class Again:
@@ -67,6 +71,7 @@ class Again:
         search.work.rows[0], search.work.used[0] = rows, used
         search.work.state[[tables.LEVEL, tables.ASKED]] = -1, 1
         frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), INFINITE, split
+        frame["plain"] = True
         search._finish()
         found = int(search.work.state[tables.FOUND])
         entry = search.memo.entry[found]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import cache
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ from optree import solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers import cut_offers
+from optree.solvers import cut_offers, lookahead
 from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels.cuts import logs_of
-from optree.solvers.kernels.lookahead_turns import AGAIN
+from optree.solvers.kernels.direct import direct
+from optree.solvers.kernels.lookahead_turns import AGAIN, READ
 from optree.solvers.lookahead import Search
 from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
 from optree.solvers.lookahead_tables import new_memo
@@ -287,6 +290,27 @@ def test_one_compiled_signature():
     assert len(kernel.search.signatures) == 1
 
 
+@pytest.mark.skipif(not COMPILED, reason="compiled once")
+def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
+    """The dispatcher looks at them here, and would compile another version."""
+    solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
+    assert direct(kernel.search) is not kernel.search
+    monkeypatch.setattr(lookahead, "direct", lambda search: search)
+    for seed in range(12):
+        for options in ({}, {"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"collapse": True}):
+            for name in ("split", "licketysplit", "multisplit", "licketymultisplit"):
+                problem = intervals(seed) if "multi" in name else lickety_problem(seed)
+                solve(name, problem, Objective.of(LAMBDAS[seed % 6], "leaf", max_depth=4), **options)
+    assert len(kernel.search.signatures) == 1
+
+
+def test_of_several_versions_the_dispatcher_chooses():
+    for number in (0, 2):
+        several = SimpleNamespace(overloads=OrderedDict.fromkeys(range(number)))
+        assert direct(several) is several
+    assert direct(len) is len
+
+
 def lickety_problem(seed):
     """Binary features in number, so that a greedy tree is not the best, and parts are worth searching again."""
     random = np.random.RandomState(seed)
@@ -312,14 +336,31 @@ def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
     assert better < len(seeds(400, 6)) // 3
 
 
+@pytest.mark.parametrize("look", [2, 3])
+def test_licketysplit_with_more_levels_is_no_worse_than_its_authors_package(look):
+    """Which values the parts of a split by trees with one level of lookahead less, and these with one less again."""
+    better = same = 0
+    for seed in seeds(120, 3):
+        problem, depth = lickety_problem(seed), 3 + seed % 3
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
+        naive = Naive(problem, objective.scale(problem), logs_of(problem))
+        theirs = naive.lickety(np.arange(len(problem.y)), depth, look)
+        cost = solve("licketysplit", problem, objective, lookahead=look).cost
+        assert cost <= theirs
+        better, same = better + (cost < theirs), same + (cost == theirs)
+    assert same > 2 * better
+
+
 def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
     won = 0
     for seed in seeds(300, 8):
         problem, depth = lickety_problem(seed), 4 + seed % 2
         objective = Objective.of(("0.01", "0.005", "0.002")[seed % 3], "leaf", max_depth=depth)
         options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
+        greedy = {"criterion": ("entropy", "gini")[seed // 2 % 2]}
+        options |= greedy
         cost, lickety = (
-            solve(name, problem, objective, **(options if name == "split" else {})).cost
+            solve(name, problem, objective, **(options if name == "split" else greedy)).cost
             for name in ("split", "licketysplit")
         )
         alone = solve("split", problem, objective, lickety=False, **options).cost
@@ -328,14 +369,47 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
     assert won or not COMPILED
 
 
-def search_for(name, problem, objective, **parameters):
+def test_what_is_known_of_greedy_nodes_from_licketysplit_s_tree():
+    """Bounds that were found for the other kind of greedy node agree with a search for these."""
+    known = closed = 0
+    for seed in seeds(200, 8):
+        problem, depth = lickety_problem(seed), 3 + seed % 3
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
+        greedy = {"criterion": ("entropy", "gini")[seed % 2]}
+        search, _ = search_for("split", problem, objective, recursive=False, **greedy)
+        if search is None:
+            continue
+        search.find_trees(depth, 1, AGAIN)
+        other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
+        other.find_trees(depth, 1, READ)
+        values = dict(memo_of(other))
+        for key, (lower, upper, split) in memo_of(search):
+            assert lower <= upper
+            least, most, same = values.get(key, (lower, upper, split))
+            assert lower <= most
+            assert least <= upper
+            known += key in values
+            if key in values and lower == upper == least == most:
+                assert split == same
+                closed += 1
+    assert closed > known // 4 > 0
+
+
+def memo_of(search):
+    """Of each node its key, and its bounds and split."""
+    memo = search.memo
+    for entry, split in zip(memo.entry[: memo.used[0]].tolist(), memo.split.tolist(), strict=False):
+        yield entry[:3], (*entry[3:5], split[: max(1, entry[5]) - 1])
+
+
+def search_for(name, problem, objective, recursive=True, **parameters):
     """A search of a solver, and the cuts it is over; None if all rows are of one class."""
     task = Task(problem, objective, objective.scale(problem), Budget().start(), None)
     defaults = {key: p.default for key, p in solvers.get(name).parameters.items()}
     layout = cut_offers.lay_out(problem)
     if layout.data is None:
         return None, None
-    rules = rules_of(task, options_of(name, True, defaults | parameters), objective.max_depth)
+    rules = rules_of(task, options_of(name, recursive, defaults | parameters), objective.max_depth)
     return Search(layout.data, rules, task.clock), layout.cut
 
 
@@ -357,10 +431,10 @@ def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters)
         search, cut = search_for(name, problem, objective, **parameters)
         if search is None:
             continue
-        search.find_tree(depth, look, AGAIN)
+        search.find_trees(depth, look, AGAIN)
         twin = Again(*search_for(name, problem, objective, **parameters))
         rows, used = search.data.rows[0], np.zeros(len(problem.features), np.uint8)
-        assert search.plan(cut) == twin.plan(rows, used, depth, look)
+        assert search.plans(cut) == [twin.plan(rows, used, depth, look)]
         again += twin.best(rows, used, depth, look)[2]
     assert again > len(seeds(count, 12)) // 10
 
@@ -410,12 +484,35 @@ def test_slices_of_any_size_find_the_same_tree():
             search, cut = search_for("licketysplit", problem, objective)
             if search is None:
                 continue
-            search.find_tree(depth, look, AGAIN)
+            search.find_trees(depth, look, AGAIN)
             sliced, _ = search_for("licketysplit", problem, objective)
             sliced.pace.next, sliced.memo = lambda done: 1, new_memo(2, 8)
-            sliced.find_tree(depth, look, AGAIN)
-            assert sliced.plan(cut) == search.plan(cut)
+            sliced.find_trees(depth, look, AGAIN)
+            assert sliced.plans(cut) == search.plans(cut)
             assert sliced.iterations == search.iterations
+
+
+def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
+    """Where there is no more room there is for what is on the stack: without the JIT an index would tell."""
+    for seed in seeds(30, 2):
+        problem, depth = lickety_problem(seed), 4 + seed % 2
+        objective = Objective.of("0.002", "leaf", max_depth=depth)
+        search, cut = search_for("split", problem, objective, recursive=False)
+        if search is None:
+            continue
+        search.find_trees(depth, 1, AGAIN, 1, READ)
+        for entries in (0, *range(40, 100)):
+            sliced, _ = search_for("split", problem, objective, recursive=False)
+            sliced.memo = new_memo(2, 128 if entries else 8)
+            if entries:
+                sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
+                monkeypatch.setattr(sliced.clock, "limit", lambda _, more: "memory_limit" if more else None)
+            monkeypatch.setattr(sliced.pace, "next", lambda done, size=100 if entries else 1: size)
+            sliced.find_trees(depth, 1, AGAIN, 1, READ)
+            if not entries:
+                assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
+            assert sliced.memo.used[0] <= len(sliced.memo.entry)
+            assert not any(objective.broken(grow_tree(problem, plan), problem) for plan in sliced.plans(cut))
 
 
 @pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])

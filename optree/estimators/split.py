@@ -138,8 +138,8 @@ class SPLITClassifier(_Lookahead):
 class LicketySPLITClassifier(_Lookahead):
     """LicketySPLIT: a few levels searched in full, and so again for each subtree.
 
-    Minimises what `SPLITClassifier` does, in polynomial time. With one level of lookahead and ``max_ways=2`` the tree
-    costs no more than the one that the paper's algorithm finds with the first of equal splits, nor than the greedy one.
+    Minimises what `SPLITClassifier` does, in polynomial time. With ``max_ways=2`` the tree costs no more than the one
+    that its authors' algorithm finds with as much lookahead and the first of equal splits, nor than the greedy one.
 
     Parameters
     ----------
@@ -148,7 +148,8 @@ class LicketySPLITClassifier(_Lookahead):
     max_depth : int, default=5
         The greatest number of splits on a path.
     lookahead : int, default=1
-        Levels searched in full at a time.
+        With 1 a split is chosen by the greedy trees of its parts. With more, by LicketySPLIT's trees of its parts with
+        one level less; with ``max_ways`` above 2, by the best trees so deep with greedy ones below.
     max_ways : int, default=2
         The most parts of a split.
     max_thresholds : int or None, default=100

@@ -10,6 +10,7 @@ paper scales lambda up with the share of the rows that are left; here costs are 
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from optree.solvers.kernels import lookahead_state as tables
 from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels import lookahead_turns as turns
 from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.direct import direct
 from optree.solvers.kernels.lookahead import COMPLETE, NO_ROOM
 from optree.solvers.kernels.stumps import INFINITE
 from optree.solvers.lookahead_options import (
@@ -56,8 +58,8 @@ class Search:
 
     Attributes
     ----------
-    before : int
-        Iterations that others have done, which count.
+    status : str or None
+        The limit that ended it.
     """
 
     def __init__(self, data: Cuts, rules: tables.Rules, clock: Clock):
@@ -68,21 +70,22 @@ class Search:
             )
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.programs = new_work(data, rules, most), new_programs(data, rules)
-        self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules.depth)), new_trees(data, rules)
-        self.status, self.before = None, 0
+        self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules)), new_trees(data, rules)
+        self.status = None
         self.pace = Pace(clock, first=16 + _FIRST // data.rows.size)
 
     @property
     def iterations(self) -> int:
-        return self.before + int(self.work.state[tables.ITERATIONS])
+        return int(self.work.state[tables.ITERATIONS])
 
     @property
     def lower(self) -> int:
-        """What no tree of the root costs less than, as it was searched; not after LicketySPLIT."""
+        """What no tree of the root costs less than, as it was searched last; not after LicketySPLIT."""
         return int(self.work.state[tables.LOWER])
 
     def _call(self, iterations: int) -> int:
-        return kernel.search(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
+        run = direct(kernel.search)
+        return run(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
 
     def _finish(self) -> None:
         """Let the kernel work until it is done, or a limit is reached."""
@@ -103,7 +106,8 @@ class Search:
         """Search a node: what its best tree costs, as far as is known, and the columns of its split."""
         work, frame = self.work, self.work.frame[0]
         work.rows[0], work.used[0], work.state[tables.LEVEL], work.state[tables.ASKED] = rows, used, -1, 1
-        frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), _MOST, False
+        frame["depth"], frame["look"], frame["budget"] = depth, min(look, depth), _MOST
+        frame["split"] = frame["plain"] = False
         self._finish()
         found = int(work.state[tables.FOUND])
         if found < 0:
@@ -111,25 +115,29 @@ class Search:
         entry = self.memo.entry[found]
         return int(entry["upper"]), tuple(self.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
 
-    def find_tree(self, depth: int, look: int, how: int) -> None:
-        """Search for a tree of all rows; ``how`` is a kind of turn."""
+    def find_trees(self, depth: int, look: int, how: int, then: int = 0, following: int = turns.READ) -> None:
+        """Search for a tree of all rows, ``how`` is a kind of turn; and with the lookahead ``then``, if it is not 0."""
         trees, root = self.trees, self.trees.turn[0]
         trees.rows[0], self.work.state[tables.TURN] = self.data.rows[0], 0
         root["mode"], root["phase"], root["depth"], root["look"] = how, turns.BEGUN, depth, look
+        root["plain"], root["most"], root["then"], root["next"] = how == turns.AGAIN, _MOST, then, following
         self._finish()
 
-    def plan(self, cut: np.ndarray) -> Plan:
-        """The tree that was found."""
-        feature, nodes = self.data.feature, iter(self.trees.plan[: self.work.state[tables.NODES]].tolist())
+    def plans(self, cut: np.ndarray) -> list[Plan]:
+        """The trees that were found, one or two; the second costs no more, if its search values it right."""
+        feature, nodes = self.data.feature, deque(self.trees.plan[: self.work.state[tables.NODES]].tolist())
 
         def make() -> Plan:
-            parts, *columns = next(nodes)
+            parts, *columns = nodes.popleft()
             if parts == 1:
                 return Plan()
             starts = tuple(int(cut[column - 1]) + 1 for column in columns[: parts - 1])
             return Plan(int(feature[columns[0]]), starts, tuple(make() for _ in range(parts)))
 
-        return make()
+        found = []
+        while nodes:
+            found.append(make())
+        return found
 
 
 def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int) -> tuple[cut_offers.Layout, Cuts]:
@@ -152,19 +160,20 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
     return layout, data
 
 
-def _searches(task: Task, options: Options, data: Cuts, depth: int, look: int) -> list[tuple[Search, int, int]]:
-    """What is searched for, one after the other: each search, its lookahead and its kind of turn.
+def _find_trees(search: Search, options: Options, depth: int, look: int) -> int:
+    """Look for the trees of a solver; the kind of turn of the last one.
 
     `split` begins with LicketySPLIT's tree.
     """
-    search = Search(data, rules_of(task, options, depth), task.clock)
     if options.recursive and look < depth - 1:
-        return [(search, look, turns.AGAIN)]
-    searches = [(search, look, turns.DEEPEN if options.deepening else turns.READ)]
+        search.find_trees(depth, look, turns.AGAIN)
+        return turns.AGAIN
+    how = turns.DEEPEN if options.deepening else turns.READ
     if options.lickety and 0 < look < depth - 1:
-        first = Search(data, rules_of(task, replace(options, recursive=True), depth), task.clock)
-        searches.insert(0, (first, 1, turns.AGAIN))
-    return searches
+        search.find_trees(depth, 1, turns.AGAIN, look, how)
+    else:
+        search.find_trees(depth, look, how)
+    return how
 
 
 def run(task: Task, seed: int, options: Options) -> Outcome:
@@ -177,16 +186,12 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
     layout, data = _offered(task, options, layout, seed)
     look = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
-    searches = _searches(task, options, data, depth, look)
+    search = Search(data, rules_of(task, options, depth), clock)
     if options.given:
         clock.prepared()  # memory for the search is laid out, too
-    before, status = 0, None
-    for search, levels, how in searches:
-        search.before, search.status = before, status
-        search.find_tree(depth, levels, how)
-        before, status = search.iterations, search.status
+    how = _find_trees(search, options, depth, look)
     clock.searched()
-    plans = [one.plan(layout.cut) for one, _, _ in reversed(searches)]
+    plans = search.plans(layout.cut)[::-1]
     if options.collapse:
         plans = [collapse(problem, plan, options.ways) for plan in plans]
     trees = [grow_tree(problem, plan) for plan in plans]
@@ -197,7 +202,7 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
         bound = search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
         counters |= {} if options.recursive else {"candidates_bound": bound}
         lower = bound if look == depth and options.exact and (problem.n_parts == 2).all() else None
-    return Outcome(tree, lower, status or ("heuristic" if lower is None else "optimal"), counters)
+    return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
 
 
 def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:

@@ -97,7 +97,7 @@ MULTIWAY = {
 LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
 POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
 LICKETY = Parameter(bool, True, "look for LicketySPLIT's tree, too, and keep the better one")
-LEVELS = Parameter(int, 1, "levels searched in full at a time")
+LEVELS = Parameter(int, 1, "levels for which a split is chosen by all splits of its parts, again for each subtree")
 
 
 def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
@@ -130,7 +130,8 @@ def rules_of(task: Task, options: Options, depth: int) -> Rules:
         most=options.most_candidates,
         repeat=options.repeat,
         polish=options.polish,
-        plain=options.recursive,
+        twice=options.lickety,
+        bounded=not (options.polish or options.collapse),
         fine=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),
     )

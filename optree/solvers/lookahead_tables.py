@@ -103,13 +103,14 @@ def new_trees(data: Cuts, rules: tables.Rules) -> tables.Trees:
         rows=np.zeros((levels, words), np.uint64),
         used=np.zeros((levels, features), np.uint8),
         split=np.zeros((levels, tables.TIES + 2, rules.ways), np.int32),
-        plan=np.empty((2 * leaves, rules.ways), np.int32),
+        plan=np.empty((4 * leaves, rules.ways), np.int32),
     )
 
 
-def entries_for(data: Cuts, depth: int) -> int:
+def entries_for(data: Cuts, rules: tables.Rules) -> int:
     """Room in a memo at first: a small search needs no more, and time for what it does not need."""
-    return 1 << min(12, max(8, (4 * len(data.rows) * depth).bit_length()))
+    nodes = len(data.rows) << min(16, rules.depth - 1 + rules.twice)
+    return 1 << min(12, max(7, nodes.bit_length()))
 
 
 def new_memo(ways: int, entries: int) -> tables.Memo:
@@ -117,7 +118,7 @@ def new_memo(ways: int, entries: int) -> tables.Memo:
     return tables.Memo(
         entry=np.zeros(entries, tables.ENTRY),
         split=np.zeros((entries, ways - 1), np.int32),
-        slot=np.full(4 * entries, -1, np.int64),
+        slot=np.full(4 * entries, -1, np.int32),
         used=np.zeros(1, np.int64),
     )
 

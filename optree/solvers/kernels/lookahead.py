@@ -8,14 +8,19 @@ of any node include those of the same node with two ways.) One level is solved e
 rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
 
 A node's value is at most that of its best stump, too; but with ``plain``, which LicketySPLIT has, not that of a greedy
-node of two levels or more. With ``split`` the value of the first node is that of its best split, though a leaf may cost
-less, and all splits as good as the best are valued: `work.offer` has their values then.
+node of two levels or more, for which ``low`` and ``high`` are bounds of what its split is worth without ``plain``. With
+``split`` the value of the first node is that of its best split, though a leaf may cost less, and all splits as good as
+the best are valued: `work.offer` has their values then.
+
+Other plain nodes, with lookahead but not for all their levels, are worth what LicketySPLIT's tree with that lookahead
+is, if features have one cut each: the split of least value is found in the same way, and then it alone is valued, or a
+leaf, its parts with as much lookahead as the node. That is at most what the split was chosen for.
 
 Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
 min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
 stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of
-its node leaves beside the others; values and bounds are kept by rows, depth and lookahead. A score is the weighted
-impurity and the penalty of the leaves, in rows; it orders candidates, too.
+its node leaves beside the others; values and bounds are kept by rows, depth, lookahead and kind. A score is the
+weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Where features have one cut each, the second part of a split is counted by what the first leaves of the node, and a part
 with one level left is valued where it stands: its value is that of its best stump, which takes less time than the memo.
@@ -32,8 +37,26 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.candidates import part_ends
 from optree.solvers.kernels.cuts import digest
-from optree.solvers.kernels.lookahead_nodes import keep, open_node, solves_two, take_rows, target_of, value_stump
-from optree.solvers.kernels.lookahead_state import FOUND, ITERATIONS, LAST, LEVEL, enter, find, key_of
+from optree.solvers.kernels.lookahead_nodes import (
+    follow,
+    keep,
+    open_node,
+    solves_two,
+    take_rows,
+    target_of,
+    value_stump,
+)
+from optree.solvers.kernels.lookahead_state import (
+    CHOOSING,
+    FOLLOWING,
+    FOUND,
+    ITERATIONS,
+    LAST,
+    LEVEL,
+    enter,
+    find,
+    key_of,
+)
 from optree.solvers.kernels.stumps import INFINITE, leaf_of
 
 COMPLETE, PAUSED, NO_ROOM = range(3)  # what a search returns
@@ -59,8 +82,18 @@ def pick(data, work, rules, v):
             leaf, bounds = leaf_of(rules, counts[low], counts[high]), work.bounds[v, part]
             bounds["upper"], bounds["known"] = leaf, 0
             bounds["lower"] = min(leaf, 2 * rules.penalty) if frame["depth"] > 1 else leaf
+            bounds["low"], bounds["high"] = bounds["lower"], leaf
         return True
     return False
+
+
+@njit(**INNER)
+def valued_twice(rules, frame):
+    """Whether a node is valued for both of `split`'s trees: for LicketySPLIT's, but what it is in its own is kept, too.
+
+    Both have the same split, and then the same parts, so there is little to do for the other.
+    """
+    return rules.twice and frame["plain"] and not frame["look"] and frame["depth"] > 1
 
 
 @njit(**INNER)
@@ -71,8 +104,13 @@ def prepare(data, work, memo, rules, v, part):
     take_rows(data, work, v, part)
     digest(data, rules, work.rows[v + 1], work.used[v + 1], below)
     below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
-    below["fresh"] = 1
-    return find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"], 0))
+    if frame["stage"] == FOLLOWING:
+        below["look"] = frame["look"]
+    if frame["plain"] and not len(data.bins) and below["look"] >= below["depth"] - 1:
+        below["look"] = below["depth"]  # stumps are exact anyway
+    below["fresh"], below["plain"] = 1, frame["plain"]
+    key = key_of(rules, below["depth"], below["look"], below["plain"], 0)
+    return find(memo, below["hash0"], below["hash1"], key)
 
 
 @njit(**INNER)
@@ -100,7 +138,10 @@ def advance(data, work, memo, rules, v):
     while True:
         if frame["current"] < 0:
             if not pick(data, work, rules, v):
-                return NOTHING
+                if frame["stage"] != CHOOSING:
+                    return NOTHING
+                follow(work, v)
+                continue
             for f in range(0 if rules.repeat else work.used.shape[1]):
                 work.used[v + 1, f] = work.used[v, f]
             if not rules.repeat:
@@ -110,6 +151,9 @@ def advance(data, work, memo, rules, v):
         lower, upper, chosen = choose_part(work, v, number)
         keep(work, v, upper, work.candidate[v, c], number)
         if chosen < 0 or lower >= target:
+            if valued_twice(rules, frame):
+                frame["low"] = work.bounds[v, 0]["low"] + work.bounds[v, 1]["low"]
+                frame["high"] = work.bounds[v, 0]["high"] + work.bounds[v, 1]["high"]
             frame["floor"], work.offer[v, c]["bound"] = min(frame["floor"], lower), lower
             frame["current"] = -1
             continue
@@ -123,6 +167,8 @@ def advance(data, work, memo, rules, v):
         if not bounds["known"] and at >= 0:
             bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
             bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
+            if valued_twice(rules, work.frame[v + 1]):
+                find_other(work, memo, rules, v, chosen)
         if not bounds["known"]:
             bounds["known"] = 1
             continue
@@ -136,14 +182,11 @@ def advance(data, work, memo, rules, v):
 
 
 @njit(**INNER)
-def leave(work, memo, rules, v):
-    """Write to the memo what level ``v`` found, and tell the level above."""
-    apart()
+def write(work, memo, rules, v, lower):
+    """Write to the memo what is known of level ``v``; the entry."""
     frame = work.frame[v]
-    lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
-    at, fresh = enter(
-        memo, frame["hash0"], frame["hash1"], key_of(rules, frame["depth"], frame["look"], frame["split"])
-    )
+    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
+    at, fresh = enter(memo, frame["hash0"], frame["hash1"], key)
     entry = memo.entry[at]
     if fresh:
         entry["lower"], entry["upper"] = lower, INFINITE
@@ -152,17 +195,65 @@ def leave(work, memo, rules, v):
         for i in range(frame["ways"] - 1):
             memo.split[at, i] = work.split[v, i]
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
+    return at
+
+
+@njit(**INNER)
+def find_other(work, memo, rules, v, part):
+    """Take what the memo knows of a part of the current candidate as the other kind of greedy node."""
+    below, bounds = work.frame[v + 1], work.bounds[v, part]
+    at = find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], 0, 0, 0))
+    if at >= 0:
+        bounds["low"] = max(bounds["low"], memo.entry[at]["lower"])
+        bounds["high"] = min(bounds["high"], memo.entry[at]["upper"])
+
+
+@njit(**INNER)
+def leave_other(work, memo, rules, v):
+    """Write to the memo what a plain greedy node is worth if it, and each below, may be its best stump, too.
+
+    ``low`` and ``high`` are the bounds of its split so; features have one cut each.
+    """
+    frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
+    lower = max(frame["lower"], min(best, frame["low"]))
+    if frame["high"] < best:
+        frame["upper"], frame["ways"] = frame["high"], 2
+        work.split[v, 0] = work.candidate[v, work.offer[v, 0]["order"], 0]
+    elif frame["stump"] < frame["leaf"]:
+        frame["upper"], frame["ways"], work.split[v, 0] = best, 2, frame["column"]
+    else:
+        frame["upper"], frame["ways"] = best, 1
+    frame["plain"] = 0
+    at = write(work, memo, rules, v, lower)
+    frame["plain"] = 1
+    bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
+    bounds["low"], bounds["high"] = memo.entry[at]["lower"], memo.entry[at]["upper"]
+
+
+@njit(**INNER)
+def leave(work, memo, rules, v):
+    """Write to the memo what level ``v`` found, and tell the level above."""
+    apart()
+    frame = work.frame[v]
+    lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
+    at = write(work, memo, rules, v, lower)
+    entry = memo.entry[at]
     if v > 0:
         bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
         bounds["lower"], bounds["upper"] = entry["lower"], entry["upper"]
     else:
         work.state[FOUND] = at
+    if v > 0 and valued_twice(rules, frame):
+        leave_other(work, memo, rules, v)
 
 
 @njit(**INNER)
 def close(work, v):
     """End level ``v`` early: its bound counts what was not tried."""
     frame = work.frame[v]
+    if frame["stage"] == CHOOSING:  # what a split is worth that is not followed says nothing of what it comes to
+        follow(work, v)
+        frame["floor"] = frame["lower"]
     if frame["current"] >= 0:
         lower = np.int64(0)
         for part in range(work.offer[v, frame["current"]]["number"]):
@@ -177,7 +268,7 @@ def begin(data, work, memo, rules):
     """Begin to search the node in ``work.frame[0]``; False if its value is known, which ``state[FOUND]`` tells."""
     frame, state = work.frame[0], work.state
     digest(data, rules, work.rows[0], work.used[0], frame)
-    key = key_of(rules, frame["depth"], frame["look"], frame["split"])
+    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
     state[FOUND] = find(memo, frame["hash0"], frame["hash1"], key)
     if state[FOUND] >= 0 and memo.entry[state[FOUND]]["lower"] == memo.entry[state[FOUND]]["upper"]:
         return False
@@ -203,7 +294,7 @@ def ask(data, work, program, pairs, memo, rules, closing):
         if closing:
             if not fresh:
                 close(work, v)
-        elif memo.used[0] + len(work.frame) >= len(memo.entry):
+        elif memo.used[0] + 3 * len(work.frame) >= len(memo.entry):  # nodes on the stack, twice, and turns above
             return NO_ROOM
         elif fresh:
             if state[ITERATIONS] >= state[LAST]:

@@ -8,7 +8,7 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.candidates import list_candidates, part_ends, ways_of
 from optree.solvers.kernels.cuts import count_class, count_lines, rest_of, spread, take_part
-from optree.solvers.kernels.lookahead_state import ITERATIONS
+from optree.solvers.kernels.lookahead_state import CHOOSING, FOLLOWING, ITERATIONS
 from optree.solvers.kernels.partitions import find_bins
 from optree.solvers.kernels.single_cuts import best_single, best_single_pair, column_of
 from optree.solvers.kernels.stumps import INFINITE, best_pair, best_stump, leaf_of
@@ -60,7 +60,7 @@ def value_stump(data, work, rules, v, part):
     best, rows = best_single(data, rules, work.lines[v + 1], work.kept, work.used[v + 1])
     if best >= 0:
         bounds["upper"] = min(bounds["upper"], rules.error * (rows - best) + 2 * rules.penalty)
-    bounds["lower"] = bounds["upper"]
+    bounds["lower"] = bounds["low"] = bounds["high"] = bounds["upper"]
     work.state[ITERATIONS] += 1
 
 
@@ -79,7 +79,8 @@ def count_node(data, work, rules, v):
             counts[0, k] = lines[k * len(work.kept)]
     frame["leaf"] = leaf_of(rules, counts[0], counts[len(counts) - 1])
     frame["upper"], frame["ways"], frame["floor"] = frame["leaf"], 1, INFINITE
-    frame["candidates"], frame["at"], frame["current"] = 0, 0, -1
+    frame["candidates"], frame["at"], frame["current"], frame["stump"] = 0, 0, -1, INFINITE
+    frame["low"], frame["high"], frame["stage"] = 0, INFINITE, 0
 
 
 @njit(**INNER)
@@ -109,6 +110,30 @@ def try_stumps(data, work, program, rules, v, ways, takes):
 
 
 @njit(**INNER)
+def choose(frame):
+    """Begin to look for the split of least value, as it is to be gone on with whatever that comes to."""
+    frame["stage"], frame["held"], frame["budget"], frame["split"] = CHOOSING, frame["budget"], INFINITE, 1
+    frame["upper"], frame["ways"] = INFINITE, 1
+
+
+@njit(**INNER)
+def follow(work, v):
+    """Let the first of the best splits of level ``v`` be its only candidate, with as much lookahead for its parts."""
+    frame, offer = work.frame[v], work.offer[v]
+    frame["stage"], frame["budget"], frame["split"] = FOLLOWING, frame["held"], 0
+    chosen = -1
+    for i in range(frame["candidates"]):
+        c = offer[i]["order"]
+        if offer[c]["bound"] == frame["upper"] and (chosen < 0 or c < chosen):
+            chosen = c
+    if frame["leaf"] <= frame["upper"]:
+        frame["upper"], frame["ways"] = frame["leaf"], 1
+    frame["candidates"], frame["at"], frame["current"], frame["floor"] = 0, 0, -1, INFINITE
+    if chosen >= 0:
+        frame["candidates"], offer[0]["order"], offer[chosen]["bound"] = 1, chosen, frame["lower"]
+
+
+@njit(**INNER)
 def solves_two(rules, depth, look):
     """Whether a node is solved exactly because two levels are left."""
     return depth == 2 and (rules.solved == 2 or (rules.pairs and look >= 2))
@@ -131,8 +156,10 @@ def open_node(data, work, program, pairs, rules, v):
         return
     ways, leaf = ways_of(rules, depth), INFINITE if frame["split"] else frame["leaf"]
     frame["upper"] = leaf
-    takes = not rules.plain or depth == 1 or frame["look"] > 0
+    takes = not frame["plain"] or depth == 1 or frame["look"] > 0
     stump, best = try_stumps(data, work, program, rules, v, ways, takes)
+    if not takes and best >= 0:
+        frame["stump"], frame["column"] = stump, column_of(work.kept, best)
     if depth == 1:
         return
     frame["lower"] = lower = max(lower, min(stump, leaf, 3 * rules.penalty))
@@ -143,8 +170,10 @@ def open_node(data, work, program, pairs, rules, v):
         if len(data.bins):
             cost, number = best_pair(data, pairs, rules, rows, counts, work.used[v], ways, below, found, leaf)
         else:
-            cost, found[0] = best_single_pair(data, work, rules, v, leaf)
+            cost, found[0] = best_single_pair(data, work, rules, v, frame["upper"])
             number = 2 if found[0] > 0 else 1
         keep(work, v, cost, found, number)
     else:
+        if frame["plain"] and not frame["split"] and 0 < frame["look"] < depth - 1 and not len(data.bins):
+            choose(frame)
         list_candidates(data, work, program, rules, v, best)

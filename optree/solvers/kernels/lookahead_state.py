@@ -11,6 +11,7 @@ from optree.solvers.kernels.borrowed import INNER
 
 LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
 TIES = 2  # splits of equal value that are gone on with: there may be hundreds, and each costs as much as the first
+CHOOSING, FOLLOWING = 1, 2  # stages of a node whose split is chosen by one value and that has the value of another
 BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
 
 
@@ -32,7 +33,8 @@ class Rules(NamedTuple):
     most: int  # candidates of a node, of least score; 0 for all
     repeat: bool  # whether features may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
-    plain: bool  # a greedy tree is no better than its split of least score, but for a stump in its last level
+    twice: bool  # whether SPLIT's tree is looked for after LicketySPLIT's ...
+    bounded: bool  # ... and only if its search values it at no more
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
 
@@ -43,6 +45,7 @@ FRAME = np.dtype(
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
             *("ways", "candidates", "at", "current", "part", "split", "counted"),
+            *("plain", "stump", "column", "low", "high", "stage", "held"),
         )
     ]
 )
@@ -50,13 +53,13 @@ TURN_OF = np.dtype(
     [
         (name, np.int64)
         for name in (
-            *("mode", "phase", "depth", "look", "hash0", "hash1", "cost", "asked", "chosen"),
-            *("found", "again", "ties", "tie", "part", "sum"),
+            *("mode", "phase", "depth", "look", "plain", "hash0", "hash1", "cost", "asked", "chosen"),
+            *("found", "again", "ties", "tie", "part", "sum", "most", "then", "next"),
         )
     ]
 )
 OFFER = np.dtype([("number", np.int64), ("score", np.float64), ("bound", np.int64), ("order", np.int64)])
-PART = np.dtype([("lower", np.int64), ("upper", np.int64), ("known", np.int64)])
+PART = np.dtype([(name, np.int64) for name in ("lower", "upper", "known", "low", "high")])
 ENTRY = np.dtype([(name, np.int64) for name in ("hash0", "hash1", "key", "lower", "upper", "ways", "again")])
 
 
@@ -65,7 +68,7 @@ class Memo(NamedTuple):
 
     entry: np.ndarray  # ENTRY[...]
     split: np.ndarray  # int32[..., most ways - 1], the columns of the split that attains ``upper``
-    slot: np.ndarray  # int64[a power of two], linear probing, -1 for none
+    slot: np.ndarray  # int32[a power of two], linear probing, -1 for none
     used: np.ndarray  # int64[1]
 
 
@@ -166,6 +169,6 @@ def rebuild(memo):
 
 
 @njit(**INNER)
-def key_of(rules, depth, look, split):
-    """Levels and lookahead left, as one number: where levels are solved exactly there is enough."""
-    return (split * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))
+def key_of(rules, depth, look, plain, split):
+    """What a value is of, as one number: where levels are solved exactly there is enough lookahead."""
+    return ((split * 2 + plain) * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))

@@ -10,12 +10,20 @@ Algorithm 2. Three things matter: parts are searched for their best split even i
 costs less; the greedy trees that value a split are greedy to the last level but one, since a better estimate of some
 splits can lead away from the better tree; and of splits of equal value the first two are gone on with, not just one.
 
+With more lookahead than a level the choice of a split values its parts by LicketySPLIT's trees, of the first of equal
+splits and with one level less, where features have one cut each; its authors' package does so, too. (SPLIT values them
+by the best prefix with greedy trees below, which never cost less than those. So they do where features have more cuts.)
+
 So the tree costs no more than LicketySPLIT's, with the same greedy trees and the first of equal splits. Proof, by
 induction on the depth: the split that it takes is one of those gone on with, the trees of its parts cost no more than
 its own by induction, and it takes the least of the same leaf and a split's. Nor does the tree cost more than the least
 value v of a split, so no more than the greedy tree, whose split is one of the candidates. For the trees of the parts
 cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where only leaves and
 stumps are below the lookahead, the search is exact.
+
+`split` looks for LicketySPLIT's tree and then for its own, below the cost of the first. Greedy nodes have the same
+splits in both; they only are worth less in SPLIT's own tree where the best stump costs less than the split. Its bounds
+there are kept while LicketySPLIT's tree is searched for, so that little is left to do for the second.
 
 A stack of *turns*, each with its rows, stands for both recursions. A turn asks for the value of its node in various
 ways, one after the other, and then takes the parts of a split in turn. What LicketySPLIT has valued is in the memo,
@@ -92,11 +100,12 @@ def read_again(data, work, memo, rules, trees, v):
     """A step of the reading of LicketySPLIT's tree: the best split as it was valued."""
     turn = trees.turn[v]
     digest(data, rules, trees.rows[v], trees.used[v], turn)
-    at = find(memo, turn["hash0"], turn["hash1"], key_of(rules, turn["depth"], turn["look"], VALUED))
+    key = key_of(rules, turn["depth"], turn["look"], turn["plain"], VALUED)
+    at = find(memo, turn["hash0"], turn["hash1"], key)
     if at < 0:
         push(data, work, rules, trees, v, -1, 0, VALUE, turn["look"])
         return
-    copy_split(memo, trees, v, BEST, at)
+    turn["cost"] = copy_split(memo, trees, v, BEST, at)
     turn["again"], turn["chosen"] = memo.entry[at]["again"], min(turn["look"], turn["depth"])
     emit(work, trees, v)
 
@@ -114,7 +123,8 @@ def read(data, work, memo, rules, trees, v, closing):
         if turn["depth"] == 0:
             emit(work, trees, v)
         else:
-            ask_for(work, trees, v, 0 if turn["mode"] == DEEPEN else turn["look"], INFINITE, False)
+            look = 0 if turn["mode"] == DEEPEN else turn["look"]
+            ask_for(work, trees, v, look, min(turn["most"] + 1, INFINITE), False)
     elif turn["phase"] == TRIED:
         cost, asked = found(work, memo, trees, v, OTHER), turn["asked"]
         if cost < turn["cost"] or (cost == turn["cost"] and asked > turn["chosen"]):
@@ -123,16 +133,30 @@ def read(data, work, memo, rules, trees, v, closing):
         if v == 0 and not turn["again"]:
             state[LOWER] = min(turn["cost"], 0 if state[FOUND] < 0 else memo.entry[state[FOUND]]["lower"])
         if turn["mode"] == DEEPEN and asked < turn["look"] and not turn["again"]:
-            ask_for(work, trees, v, asked + 1, min(turn["cost"] + 1, INFINITE), False)
+            ask_for(work, trees, v, asked + 1, min(turn["cost"] + 1, turn["most"] + 1, INFINITE), False)
         elif turn["mode"] == READ and rules.polish and turn["look"] == 0 and asked == 0 and not turn["again"]:
             ask_for(work, trees, v, turn["depth"], INFINITE, False)
         elif closing and not turn["again"]:  # what the greedy tree of these rows is may be known all the same
             turn["again"] = 1
             ask_for(work, trees, v, 0, INFINITE, False)
-        else:
+        elif closing or turn["cost"] <= turn["most"]:
             emit(work, trees, v)
+        else:
+            state[TURN] = v - 1
     else:
         join(data, work, rules, trees, v)
+
+
+@njit(**INNER)
+def begin_next(work, rules, trees):
+    """Begin with the next tree of all rows, if there is one to look for: one that costs no more than the one found."""
+    turn = trees.turn[0]
+    if not turn["then"]:
+        return False
+    turn["mode"], turn["look"], turn["then"], turn["phase"], turn["plain"] = turn["next"], turn["then"], 0, BEGUN, 0
+    turn["most"] = turn["cost"] if rules.bounded else INFINITE
+    work.state[TURN] = 0
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -141,14 +165,15 @@ def search(data, work, program, pairs, memo, rules, trees, iterations):
 
     Either for the node in ``work.frame[0]``, ``work.rows[0]`` and ``work.used[0]``, with ``state[LEVEL]`` -1 and
     ``state[ASKED]`` 1, which comes to the entry ``state[FOUND]``; or for a tree, from the turn ``state[TURN]``, 0 to
-    begin with, which is then ``trees.plan``. With CLOSE it is ended early, with the best in hand.
+    begin with, which is then in ``trees.plan``, before the tree that was to be looked for next, if it costs no more.
+    With CLOSE it is ended early, with the best in hand.
     """
     data, work, program, pairs = borrow(data), borrow(work), borrow(program), borrow(pairs)
     memo, rules, trees = borrow(memo), borrow(rules), borrow(trees)
     state, closing = work.state, iterations == CLOSE
     state[LAST] = state[ITERATIONS] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
-    while state[ASKED] or state[TURN] >= 0:
+    while state[ASKED] or state[TURN] >= 0 or begin_next(work, rules, trees):
         if not closing and memo.used[0] + room >= len(memo.entry):
             return NO_ROOM
         if state[ASKED]:

@@ -32,7 +32,7 @@ def ask_for(work, trees, v, look, budget, split):
     copy(trees.rows[v], work.rows[0])
     copy(trees.used[v], work.used[0])
     frame["depth"], frame["look"] = turn["depth"], min(look, turn["depth"])
-    frame["budget"], frame["split"] = budget, split
+    frame["budget"], frame["split"], frame["plain"] = budget, split, turn["plain"]
     work.state[LEVEL], work.state[ASKED], turn["asked"] = -1, 1, look
 
 
@@ -72,7 +72,8 @@ def push(data, work, rules, trees, v, place, part, mode, look):
         below["depth"] -= 1
         if not rules.repeat:
             trees.used[v + 1, data.feature[split[1]]] = 1
-    below["mode"], below["look"], below["phase"] = mode, look, BEGUN
+    below["mode"], below["look"], below["phase"], below["plain"] = mode, look, BEGUN, turn["plain"]
+    below["most"] = INFINITE
     work.state[TURN] = v + 1
 
 
@@ -99,7 +100,7 @@ def list_ties(work, trees, v):
 def settle(work, memo, rules, trees, v):
     """Keep the value of a turn, and tell the turn above."""
     turn = trees.turn[v]
-    key = key_of(rules, turn["depth"], turn["look"], VALUED)
+    key = key_of(rules, turn["depth"], turn["look"], turn["plain"], VALUED)
     at, _ = enter(memo, turn["hash0"], turn["hash1"], key)
     entry, split = memo.entry[at], trees.split[v, BEST]
     entry["lower"], entry["upper"], entry["ways"], entry["again"] = turn["cost"], turn["cost"], split[0], turn["again"]
@@ -135,7 +136,7 @@ def value(data, work, memo, rules, trees, v, closing):
     depth, look, phase = turn["depth"], turn["look"], turn["phase"]
     if phase == BEGUN:
         digest(data, rules, trees.rows[v], trees.used[v], turn)
-        at = find(memo, turn["hash0"], turn["hash1"], key_of(rules, depth, look, VALUED))
+        at = find(memo, turn["hash0"], turn["hash1"], key_of(rules, depth, look, turn["plain"], VALUED))
         if at >= 0:
             turn["cost"] = memo.entry[at]["upper"]
             end_value(work, trees, v)

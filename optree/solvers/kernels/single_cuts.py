@@ -14,6 +14,7 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.cuts import count_lines, rest_of, take_part
 from optree.solvers.kernels.lanes import LANES, least, least_lane, load, most, splat, store, where_more
+from optree.solvers.kernels.stumps import INFINITE
 
 
 @njit(**INNER)
@@ -128,11 +129,33 @@ def best_single_pair(data, work, rules, v, limit):
     lines, kept, used = work.lines[v + 1], work.kept, work.used[v]
     column = 0
     for c in range(1, len(data.rows) - 1):
+        above, below = least_parts(data, rules, work.lines[v], len(kept), c)
+        if above + below >= limit:
+            continue
         take_part(data, work.rows[v], c, len(data.rows) - 1, work.rows[v + 1])
         count_lines(data, work.rows[v + 1], lines)
         cost = best_below(data, rules, lines, kept, used)
+        if cost + below >= limit:
+            continue
         rest_of(work.lines[v], lines)
         cost += best_below(data, rules, lines, kept, used)
         if cost < limit:
             limit, column = cost, c
     return limit, column
+
+
+@njit(**INNER)
+def least_parts(data, rules, lines, stride, c):
+    """What no trees of the two parts of a split cost less than: leaves, or two leaves without an error.
+
+    Without a row in one of them it is no split.
+    """
+    rows = right = all_rows = other = np.int64(0)
+    for k in range(data.classes):
+        held, total = lines[k * stride + c], lines[k * stride]
+        rows, right = rows + held, max(right, held)
+        all_rows, other = all_rows + total, max(other, total - held)
+    if rows == 0 or rows == all_rows:
+        return INFINITE, np.int64(0)
+    above, below = rules.error * (rows - right), rules.error * (all_rows - rows - other)
+    return min(above, rules.penalty) + rules.penalty, min(below, rules.penalty) + rules.penalty
