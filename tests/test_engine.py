@@ -79,9 +79,10 @@ def random_objective(seed, rows, least=(1,), splits=None):
 
 @pytest.fixture
 def few_features(monkeypatch):
-    """Techniques that are for many features only are tried with few, too."""
+    """Techniques that are for many features or rows only are tried with few, too."""
     monkeypatch.setattr(engine, "_MANY", 1)
     monkeypatch.setattr(engine, "_LONG", 1)
+    monkeypatch.setattr(engine, "_SPARSE", 1)
 
 
 @pytest.mark.parametrize("by_depth", [True, False])

@@ -56,6 +56,7 @@ _SWITCHES = {
 
 _MANY = 28  # features: with fewer, what B6 and B7 spare is not worth the time they take, ...
 _LONG = 8  # ... nor B6 with fewer words of rows
+_SPARSE = 64  # words of rows: with fewer, to tell which of a column are zero takes longer than to count them
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -75,6 +76,7 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         covers=on["cover_bound"],
         contained=_LONG if on["contained"] else int(INFINITE),
         swaps=on["swap_bound"],
+        listed=_SPARSE,
         many=_MANY,
         **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first")},
     )

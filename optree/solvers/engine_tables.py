@@ -55,6 +55,8 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
         present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
+        place=np.empty(words + 1, np.int64),
+        stop=np.empty(len(data.blocks) + 1, np.int64),
         key_below=np.empty(words, np.uint64),
         state=np.zeros(4, np.int64),
     )

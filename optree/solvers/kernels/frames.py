@@ -21,7 +21,7 @@ from optree.solvers.kernels.bounds import (
     multiway_cells,
 )
 from optree.solvers.kernels.gains import swap
-from optree.solvers.kernels.lanes import lanes
+from optree.solvers.kernels.lanes import lanes, list_words
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 
 FRAME = np.dtype(
@@ -69,6 +69,7 @@ class Rules(NamedTuple):
     covers: bool  # B5
     contained: int  # words of rows from which B6 is tried
     swaps: bool  # B7
+    listed: int  # words of rows from which those that are zero in a column are skipped
     many: int  # features from which B6 and B7 are tried
     easier_first: bool
     deepening: bool
@@ -109,8 +110,26 @@ class Stack(NamedTuple):
     parts: np.ndarray  # int64[most parts, 4], scratch
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
+    place: np.ndarray  # int64[words + 1], scratch: where the words of a column begin that are not zero, ...
+    stop: np.ndarray  # int64[blocks + 1], ... and which are of each block, see `list_column`
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
     state: np.ndarray  # int64[4]: depth of the frame on top, iterations, whether the root was visited, and to end now
+
+
+@njit(**INNER)
+def list_column(stack, d, column, rules):
+    """List the words of a column of frame ``d`` that are not zero, if it has many: often most are, as rows are sorted.
+
+    Whether there is a list, in ``stack.place`` and ``stack.stop``.
+    """
+    frame, bits, blocks, at = stack.frame[d], stack.bits[d], stack.blocks[d], np.int64(0)
+    if blocks[frame["n_blocks"] - 1, LAST] < rules.listed:
+        return False
+    for b in range(frame["n_blocks"]):
+        stack.stop[b] = at
+        at = list_words(bits, frame["width"], column, blocks[b, FIRST], blocks[b, LAST], at, stack.place)
+    stack.stop[frame["n_blocks"]] = at
+    return True
 
 
 @njit(**INNER)

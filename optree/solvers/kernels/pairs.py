@@ -12,7 +12,9 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import INFINITE
+from optree.solvers.kernels.frames import list_column
 from optree.solvers.kernels.lanes import (
+    count_listed,
     count_shared,
     fill,
     infinite,
@@ -76,6 +78,7 @@ def bound_pairs(stack, d, own, many, rules):
     classes, n_classes, n_blocks = stack.classes[d], frame["n_classes"], frame["n_blocks"]
     nothing, zero, e_own, e_all = fill(infinite(gain), gain), fill(0, gain), unavoidable[own], unavoidable[0]
     n_own, n_all = gain[own] + e_own, gain[0] + e_all
+    place, stop, listed = stack.place, stack.stop, list_column(stack, d, own, rules)
     stump_1 = two_1 = stump_0 = two_0 = three_1 = three_0 = nothing
     for c in range(0, width, lanes(gain)):
         n_11 = e_11 = most_11 = most_10 = most_01 = most_00 = pair_11 = pair_10 = pair_01 = pair_00 = zero
@@ -84,7 +87,10 @@ def bound_pairs(stack, d, own, many, rules):
             k = classes[i]
             met_11 = zero
             while b < n_blocks and blocks[b, TARGET] == k:
-                met = count_shared(bits, width, own, c, blocks[b, FIRST], blocks[b, LAST], gain)
+                if listed:
+                    met = count_listed(bits, place, own, c, stop[b], stop[b + 1], gain)
+                else:
+                    met = count_shared(bits, width, own, c, blocks[b, FIRST], blocks[b, LAST], gain)
                 met = met * fill(blocks[b, FACTOR], gain)
                 met_11 = met_11 + met
                 if blocks[b, TERMS] == 2:
