@@ -4,7 +4,8 @@ Idea and source: `lookahead.py`; the search and its bounds: `kernels/lookahead.p
 splits: 0 is a greedy tree, and as many as ``max_depth`` the optimum, which is then proven. (The authors' program counts
 the level of the leaves, too: its lookahead depth 2 is 1 here.) A prefix that is best with greedy trees below need not
 be best with better ones, so LicketySPLIT's tree can cost less, which is found in a fraction of the time: it is looked
-for first, and the better of both is kept (``lickety``); so ``split`` is never worse than ``licketysplit``.
+for first, with one level, and the better of both is kept (``lickety``); so with any lookahead ``split`` is never worse
+than ``licketysplit`` with one level.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.lanes import count_shared, fill, lanes, load, store
+from optree.solvers.kernels.lanes import fill, lanes, load, store
+from optree.solvers.kernels.words import count_shared
 
 ONE = np.uint64(1)
 

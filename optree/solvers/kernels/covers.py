@@ -10,18 +10,9 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.bounds import INFINITE
-from optree.solvers.kernels.lanes import (
-    count_shared,
-    fill,
-    infinite,
-    lanes,
-    least,
-    load,
-    most,
-    two_greatest,
-    where_more,
-)
+from optree.solvers.kernels.lanes import fill, infinite, lanes, least, load, most, two_greatest, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET
+from optree.solvers.kernels.words import count_shared
 
 
 @njit(**INNER)

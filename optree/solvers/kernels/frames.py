@@ -21,8 +21,9 @@ from optree.solvers.kernels.bounds import (
     multiway_cells,
 )
 from optree.solvers.kernels.gains import swap
-from optree.solvers.kernels.lanes import lanes, list_words
+from optree.solvers.kernels.lanes import lanes
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
+from optree.solvers.kernels.words import list_words
 
 FRAME = np.dtype(
     [

@@ -13,20 +13,9 @@ from numba import njit
 from optree.solvers.kernels.borrowed import INNER
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import list_column
-from optree.solvers.kernels.lanes import (
-    count_listed,
-    count_shared,
-    fill,
-    infinite,
-    lanes,
-    least,
-    least_lane,
-    load,
-    most,
-    store,
-    where_more,
-)
+from optree.solvers.kernels.lanes import fill, infinite, lanes, least, least_lane, load, most, store, where_more
 from optree.solvers.kernels.layout import FACTOR, FIRST, LAST, TARGET, TERMS
+from optree.solvers.kernels.words import count_listed, count_shared
 
 
 @njit(**INNER)
