@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.objective import Scale
+from optree.solvers.kernels.bits import narrowest
 from optree.solvers.kernels.cut_nodes import Sample
 from optree.solvers.kernels.cut_stump import best_stump
 from optree.solvers.presort import presort
@@ -74,7 +75,7 @@ class Rows:
     @property
     def kind(self) -> np.dtype:
         """The smallest type that holds the weight of all rows, or of its negative."""
-        return next(kind for kind in map(np.dtype, ("i2", "i4", "i8")) if self.total <= np.iinfo(kind).max)
+        return narrowest(self.total)
 
     def leaf(self, rows: np.ndarray) -> int:
         """The weight of all classes but the heaviest."""

@@ -64,6 +64,11 @@ def add_counts(bits, width, column, first, last, factor, out):
         store(out, c, load(out, c) + met * fill(factor, out))
 
 
+def narrowest(most: int) -> np.dtype:
+    """The narrowest of int16, int32 and int64 that holds a number and its negative."""
+    return np.promote_types(np.int16, np.min_scalar_type(-1 - most))
+
+
 def pack(mask: np.ndarray) -> np.ndarray:
     """Words uint64[k, ceil(m / 64)] of a boolean array bool[k, m]; row ``r`` is bit ``r % 64`` of word ``r // 64``."""
     sets, rows = mask.shape

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from optree.problem import Problem
+from optree.solvers.kernels.bits import narrowest
 
 LANES = 32  # columns are padded to a multiple, which suits vectors of all types of counts
 
@@ -126,8 +127,7 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     """The columns of rows codes[n, q] that weigh ``weights[n, K]``, by class."""
     weight, digits = int(weights.sum()), int(weights.max()).bit_length()
     if kind is None:
-        kinds = (np.uint16, np.uint32, np.uint64)
-        kind = next(kind for kind in kinds if weight < 2 ** (8 * np.dtype(kind).itemsize - 1))
+        kind = np.dtype(f"u{narrowest(weight).itemsize}")
     size = 8 * np.dtype(kind).itemsize
     groups, runs = [], [0]
     for digit in range(digits - 1, -1, -1):

@@ -95,7 +95,7 @@ class Stack(NamedTuple):
     gain: np.ndarray  # kind[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
-    blocks: np.ndarray  # int64[depth, blocks, 3], as in Layout
+    blocks: np.ndarray  # int64[depth, blocks, 6], as in Layout
     key: np.ndarray  # uint64[depth, words], the rows
     lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
     upper: np.ndarray  # int64[depth, clauses]

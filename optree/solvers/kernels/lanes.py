@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-LANES = 8  # 64-bit numbers side by side; tables of columns are padded to a multiple
+LANES = 8  # numbers of 32 or 64 bits side by side; tables of columns are padded to a multiple
 MOST_LANES = 16  # ... and of the narrowest
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import config
 
 from optree.problem import Problem
-from optree.solvers.kernels.bits import pack
+from optree.solvers.kernels.bits import narrowest, pack
 from optree.solvers.kernels.lanes import MOST_LANES
 
 # Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
@@ -58,8 +58,7 @@ class Layout(NamedTuple):
 
         Uncompiled, numpy would not widen them in scalars, as numba does; so there they are as wide as all others.
         """
-        narrow = () if config.DISABLE_JIT else (np.dtype("i2"), np.dtype("i4"))
-        return next((kind for kind in narrow if self.most < 2 ** (8 * kind.itemsize - 2)), np.dtype("i8"))
+        return np.dtype(np.int64) if config.DISABLE_JIT else narrowest(min(2 * self.most, 2**62))
 
 
 def _slices(count: int, length: int) -> list[slice]:
