@@ -36,6 +36,11 @@ two, make all one leaf of the other class: a tree of fewer splits that errs on n
 least as the best of those, less the weight of the third class. As in B2, splits that B3 drops need not be tried. Not
 used with costs.
 
+Of two classes alone it does not matter which of the two splits is the first: the rows of M1 and M2 are named j, all
+others k. Where that may settle a part, the trees are looked at: one that errs on less than E has a side, its first
+split's say, with n_k(M) < E and score(M) > n_j - E, for the mean of both scores is as great. Few sides are so; with
+each of them as a leaf, the best stump of the other rows is counted.
+
 B6 (contained): let R be a side of binary split x and Q one of binary split y, and c l(R) = min(c leaf(R), A + c e(R)),
 which R costs at least (B1). If leaf(Q) + n(R - Q) <= l(R), then opt(S, x at the root) >= opt(S, y at the root). Proof:
 x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - R's tree on S - Q, where it loses

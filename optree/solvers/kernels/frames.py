@@ -101,18 +101,20 @@ class Stack(NamedTuple):
     upper: np.ndarray  # int64[depth, clauses]
     entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
     gain_row: np.ndarray  # kind[width], scratch: gains of a part
-    row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a part
+    row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a part, or of part 1 of a binary split
     tops: np.ndarray  # kind[TOP_ROWS, width], scratch
     stump: np.ndarray  # kind[q], scratch
     leaf: np.ndarray  # kind[2, width], scratch, see `find_leaves`
+    score: np.ndarray  # kind[2, width], scratch: how much each column covers of two classes, see `cover`
     three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
     source: np.ndarray  # uint64[width], scratch
     stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
     parts: np.ndarray  # int64[most parts, 4], scratch
     present: np.ndarray  # int64[K], scratch: the classes present in a part
     weights: np.ndarray  # int64[K], scratch
-    place: np.ndarray  # int64[words + 1], scratch: where the words of a column begin that are not zero, ...
-    stop: np.ndarray  # int64[blocks + 1], ... and which are of each block, see `list_column`
+    place: np.ndarray  # int64[words + 1], scratch: where the words of some rows begin that are not zero, ...
+    mask: np.ndarray  # uint64[words + 1], ... what they are, unless the rows are a column, ...
+    stop: np.ndarray  # int64[blocks + 1], ... and which are of each block
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
     state: np.ndarray  # int64[4]: depth of the frame on top, iterations, whether the root was visited, and to end now
 

@@ -76,6 +76,8 @@ def contain(stack, d, t, rules):
     own, kept = stack.column[d, t], bound[t]
     e, mine, everything = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0]
     leaf_out, leaf_in, split = outside[own], inside[own], rules.penalty // rules.error
+    if min(leaf_out, leaf_in) > split + e[0]:  # neither part would do as a leaf
+        return
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
         here, rest = gain[c] - both[c], e[0] - e[c]
         more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - min(inside[c], split + e[c])

@@ -65,6 +65,7 @@ def bound_pairs(stack, d, own, many, rules):
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]
     classes, n_classes, n_blocks = stack.classes[d], frame["n_classes"], frame["n_blocks"]
+    shared = stack.row[0]
     nothing, zero, e_own, e_all = fill(infinite(gain), gain), fill(0, gain), unavoidable[own], unavoidable[0]
     n_own, n_all = gain[own] + e_own, gain[0] + e_all
     place, stop, listed = stack.place, stack.stop, list_column(stack, d, own, rules)
@@ -85,6 +86,7 @@ def bound_pairs(stack, d, own, many, rules):
                 if blocks[b, TERMS] == 2:
                     e_11 = e_11 + met
                 b += 1
+            store(shared[k], c, met_11)
             met_01 = load(counts[k], c) - met_11
             met_10 = fill(counts[k, own], gain) - met_11
             met_00 = fill(counts[k, 0] - counts[k, own], gain) - met_01

@@ -177,7 +177,9 @@ def cover_parts(data, stack, d, t, lower, target, rules):
         if low >= most or lower >= target:
             continue
         stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
-        two = cover(stack, d, column, part, stump, known, (most - 2 * penalty) // error, rules)
+        needed = low + target - lower
+        limit = (min(needed, most) - 2 * penalty - 1) // error
+        two = cover(stack, d, column, part, stump, known, limit, needed <= most, rules)
         raised = max(low, min(2 * penalty + error * two, most))
         stack.lower[d, first + part] = raised
         lower += raised - low

@@ -63,10 +63,14 @@ def _list_words(typing_context, bits, width, column, first, last, at, place):
     return number(bits, number, number, number, number, number, place), codegen
 
 
-def _met(builder, table, row, column, c, wide):
-    """How many bits a word of a column shares with the words beside it of the columns from ``c`` on."""
+def _own(builder, table, row, column, wide):
+    """A word of a column, in all lanes."""
+    return spread(builder, builder.load(builder.gep(table, [builder.add(row, column)])), wide)
+
+
+def _met(builder, table, row, word, c, wide):
+    """How many bits a word shares with those of a row of words, of the columns from ``c`` on."""
     at = builder.bitcast(builder.gep(table, [builder.add(row, c)]), wide.vector.as_pointer())
-    word = spread(builder, builder.load(builder.gep(table, [builder.add(row, column)])), wide)
     return call(builder, "ctpop", wide.vector, builder.and_(builder.load(at, align=8), word))
 
 
@@ -80,7 +84,8 @@ def _count_shared(typing_context, bits, width, column, c, first, last, like):
         (table,) = _data(context, builder, (bits,), (array,))
 
         def step(w, row, total):
-            return builder.add(row, width), builder.add(total, _met(builder, table, row, column, c, wide))
+            word = _own(builder, table, row, column, wide)
+            return builder.add(row, width), builder.add(total, _met(builder, table, row, word, c, wide))
 
         start = builder.mul(first, width), ir.Constant(wide.vector, [0] * wide.count)
         found = _loop(builder, first, last, start, step)[1]
@@ -100,12 +105,33 @@ def _count_listed(typing_context, bits, place, column, c, first, last, like):
 
         def step(i, total):
             row = builder.load(builder.gep(places, [i]))
-            return (builder.add(total, _met(builder, table, row, column, c, wide)),)
+            word = _own(builder, table, row, column, wide)
+            return (builder.add(total, _met(builder, table, row, word, c, wide)),)
 
         (found,) = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count),), step)
         return builder.trunc(found, kind.vector) if kind.bits < 64 else found
 
     return kind(bits, place, number, number, number, number, like), codegen
+
+
+@intrinsic
+def _count_masked(typing_context, bits, place, mask, c, first, last, like):
+    kind = Lanes.of(like)
+    wide, number = Lanes(64, kind.count), types.int64
+
+    def codegen(context, builder, sig, args):
+        table, places, masks = _data(context, builder, (bits, place, mask), args[:3])
+        c, first, last, _ = args[3:]
+
+        def step(i, total):
+            row = builder.load(builder.gep(places, [i]))
+            word = spread(builder, builder.load(builder.gep(masks, [i])), wide)
+            return (builder.add(total, _met(builder, table, row, word, c, wide)),)
+
+        (found,) = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count),), step)
+        return builder.trunc(found, kind.vector) if kind.bits < 64 else found
+
+    return kind(bits, place, mask, number, number, number, like), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
@@ -134,5 +160,11 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         met = np.bitwise_count(bits[rows + np.arange(c, c + lanes(like))] & bits[rows + column])
         return met.sum(axis=0, dtype=like.dtype)
 
+    def count_masked(bits, place, mask, c, first, last, like):
+        """The same with words of a mask, uint64[...], each beside the place that it is for, in place of a column."""
+        met = np.bitwise_count(bits[place[first:last, None] + np.arange(c, c + lanes(like))] & mask[first:last, None])
+        return met.sum(axis=0, dtype=like.dtype)
+
 else:
     list_words, count_shared, count_listed = _list_words, _count_shared, _count_listed
+    count_masked = _count_masked
