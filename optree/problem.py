@@ -157,6 +157,15 @@ class Problem:
         """The problem of some of the rows, with the same features and classes."""
         return replace(self, codes=self.codes[rows], y=self.y[rows], weights=self.weights[rows])
 
+    def take_groups(self, some: np.ndarray) -> Problem:
+        """The problem of some :attr:`groups`: bool[g] or their numbers. It has one row for each of their classes."""
+        groups = Groups(*(table[some] for table in self.groups))
+        group, y = np.nonzero(groups.weights)
+        weights = groups.weights[group, y]
+        taken = replace(self, codes=groups.codes[group], y=y.astype(np.int32), weights=weights)
+        taken.__dict__["groups"] = groups  # so they need not be found again
+        return taken
+
     def save(self, path: str | Path, **notes) -> None:
         """Write one ``.npz`` file, whole or not at all: arrays, names, and ``notes`` (anything JSON can hold)."""
         names = {

@@ -94,6 +94,10 @@ class Trace:
         self._clock, self._points = clock, []
 
     def add(self, cost: int, lower_bound: int | None) -> None:
+        """Note them if either is better than before."""
+        if self._points and lower_bound is not None and self._points[-1].lower_bound is not None:
+            cost = min(cost, self._points[-1].cost)
+            lower_bound = max(lower_bound, self._points[-1].lower_bound)
         if not self._points or self._points[-1][1:] != (cost, lower_bound):
             self._points.append(TracePoint(self._clock.seconds(), cost, lower_bound))
 

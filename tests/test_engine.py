@@ -21,7 +21,7 @@ from optree import datasets, solvers
 from optree.budget import Budget, Clock, rss_mib
 from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
-from optree.solvers import engine, engine_tables
+from optree.solvers import engine_search, engine_tables
 from optree.solvers.kernels import bits, splits
 from optree.solvers.kernels.layout import Layout, layout
 from optree.solvers.path import lambda_path
@@ -80,9 +80,9 @@ def random_objective(seed, rows, least=(1,), splits=None):
 @pytest.fixture
 def few_features(monkeypatch):
     """Techniques that are for many features or rows only are tried with few, too."""
-    monkeypatch.setattr(engine, "_MANY", 1)
-    monkeypatch.setattr(engine, "_LONG", 1)
-    monkeypatch.setattr(engine, "_SPARSE", 1)
+    monkeypatch.setattr(engine_search, "_MANY", 1)
+    monkeypatch.setattr(engine_search, "_LONG", 1)
+    monkeypatch.setattr(engine_search, "_SPARSE", 1)
 
 
 @pytest.mark.parametrize("by_depth", [True, False])
@@ -120,8 +120,8 @@ def test_numeric_columns_beside_categories():
 
 @pytest.mark.parametrize("few", [8, 0])
 def test_a_limit_on_splits(monkeypatch, few, few_features):
-    monkeypatch.setattr(engine, "_FEW", few)
-    monkeypatch.setattr(engine, "_TRIED", 5)
+    monkeypatch.setattr(engine_search, "_FEW", few)
+    monkeypatch.setattr(engine_search, "_TRIED", 5)
     for seed in seeds(600, 8):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 5 == 0 else problem
@@ -313,7 +313,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has():
 def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
     problem, objective = embedded("tic-tac-toe", "ordinal"), Objective.of("0.005")
     expected = SOLVER.solve(problem, objective)
-    monkeypatch.setattr(engine.Pace, "next", lambda self, iterations: 3)
+    monkeypatch.setattr(engine_search.Pace, "next", lambda self, iterations: 3)
     result = SOLVER.solve(problem, objective)
     assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
 
@@ -342,9 +342,9 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
 
 def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
     """With all salts equal to zero every set of rows has the same hash: only the exact comparison separates them."""
-    make_layout = engine.layout
+    make_layout = engine_search.layout
     monkeypatch.setattr(
-        engine, "layout", lambda *given: (data := make_layout(*given)) and data._replace(salt=data.salt * 0)
+        engine_search, "layout", lambda *given: (data := make_layout(*given)) and data._replace(salt=data.salt * 0)
     )
     for seed in seeds(40, 4):
         check("optree", random_problem(seed), Objective.of("0.02"))
@@ -432,7 +432,7 @@ print(len(engine_search.search.signatures), sum(engine_search.search.stats.cache
 
 @compiled_only
 def test_a_second_process_loads_what_the_first_compiled(tmp_path):
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"tests:{Path(engine.__file__).parents[2]}"}
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"tests:{Path(engine_search.__file__).parents[2]}"}
     first, second = (
         subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
@@ -460,7 +460,7 @@ def test_a_visit_that_is_ended_by_the_clock_leaves_true_bounds(monkeypatch):
         yield
 
     monkeypatch.setattr(Clock, "alarm", ring_at_once)
-    monkeypatch.setattr(engine.Search, "_slice", lambda self: 1)
+    monkeypatch.setattr(engine_search.Search, "_slice", lambda self: 1)
     for seed in seeds(100, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30, splits=[None, 3][seed % 2])
         best = solvers.get("exhaustive").solve(problem, objective).cost

@@ -60,7 +60,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         mask=np.empty(words + 1, np.uint64),
         stop=np.empty(len(data.blocks) + 1, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(4, np.int64),
+        state=np.zeros(6, np.int64),
     )
     root = stack.frame[0]
     root["spare"], root["left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary

@@ -10,9 +10,11 @@ from optree.solvers.kernels.borrowed import INNER, borrow
 from optree.solvers.kernels.bounds import INFINITE
 from optree.solvers.kernels.frames import (
     DEPTH,
+    EARLIEST,
     ITERATIONS,
     STARTED,
     STOPPED,
+    WANTED,
     count_column,
     count_part,
     gather_bits,
@@ -216,6 +218,8 @@ def search(data, memo, stack, rules, iterations):
     while stack.state[DEPTH] >= 0:
         d = stack.state[DEPTH]
         if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
+            return PAUSED
+        if d > 0 and stack.frame[1]["upper"] < stack.state[WANTED] and stack.state[ITERATIONS] >= stack.state[EARLIEST]:
             return PAUSED
         if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
             return NO_ROOM

@@ -50,7 +50,7 @@ FRAME = np.dtype(
 
 
 # Indices of `Stack.state`.
-DEPTH, ITERATIONS, STARTED, STOPPED = range(4)
+DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST = range(6)
 
 
 class Rules(NamedTuple):
@@ -116,7 +116,9 @@ class Stack(NamedTuple):
     mask: np.ndarray  # uint64[words + 1], ... what they are, unless the rows are a column, ...
     stop: np.ndarray  # int64[blocks + 1], ... and which are of each block
     key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    state: np.ndarray  # int64[4]: depth of the frame on top, iterations, whether the root was visited, and to end now
+    # int64[6]: depth of the frame on top, iterations, whether the root was visited, and to end now; or to pause once a
+    # tree of all rows costs less than is wanted, after so many iterations at the earliest
+    state: np.ndarray
 
 
 @njit(**INNER)
