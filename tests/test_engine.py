@@ -165,7 +165,7 @@ def listed_problem(seed, most_rows=60, n_columns=None):
 
 
 def test_rows_sorted_out_cell_by_cell(few_features):
-    """Where a small cell after another is cut off, bounds of two splits, contained cells and swaps have most to say."""
+    """Where a small cell after another is cut off, bounds of two splits and contained cells have most to say."""
     for seed in seeds(1500, 10):
         problem = listed_problem(seed)
         value = ["0.002", "0.01", "0.03", "0.05", f"{1 + seed % 3}/{2 * problem.total_weight}"][seed % 5]

@@ -31,7 +31,6 @@ _SWITCHES = {
     "two_split_bound": "bound trees of exactly two splits (t of B2)",
     "cover_bound": "bound trees of two splits by what two columns cover of a class (B5; two classes, or nearly)",
     "contained": "drop splits that cut off no more, to a leaf no better, than another (B6)",
-    "swap_bound": "bound splits by what was found of them a split further up (B7)",
     "easier_first": "deepen the part with the least bound; else the one with the greatest",
     "deepening": "raise the budget of a part in steps that double; else ask for all at once",
     "lazy": "count the pairs of a split only if its own bound can win",

@@ -20,8 +20,7 @@ from optree.solvers.kernels.frames import DEPTH, EARLIEST, ITERATIONS, STARTED, 
 from optree.solvers.kernels.layout import Layout, layout
 from optree.tree import LEAF, Tree
 
-_MANY = 28  # features: with fewer, what B6 and B7 spare is not worth the time they take, ...
-_LONG = 8  # ... nor B6 with fewer words of rows
+_MANY, _LONG = 28, 8  # features, words of rows: with fewer, what B6 spares is not worth the time it takes
 _SPARSE = 64  # words of rows: with fewer, to tell which of a column are zero takes longer than to count them
 
 
@@ -41,7 +40,6 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         two_splits=on["two_split_bound"],
         covers=on["cover_bound"],
         contained=_LONG if on["contained"] else int(INFINITE),
-        swaps=on["swap_bound"],
         listed=_SPARSE,
         many=_MANY,
         **{name: on[name] for name in ("easier_first", "deepening", "lazy", "best_first")},

@@ -47,14 +47,8 @@ x at the root costs A + opt(R) + opt(S - R). Put y there with Q a leaf, and S - 
 n(R - Q) more at most. (Mostly R is in Q, and best as a leaf.) So x is barred from S, but not from its subsets, where y
 may part nothing any more. Of splits with equal sides one stays.
 
-B7 (swap): let S be a part of split a of F, and let its other parts R cost at most U in all. Let x be binary with sides
-X and Y. Then opt(S, x at the root) >= opt(F, x at the root) - A - U - min(A + U, c n(R in X)). Proof: put x at the root
-of F. In Y split by a: the part in S goes on as below x in the best tree of S, the others cost at most U, as on a subset
-nothing costs more. In X do the same, for another A + U at most; or nothing, and the rows of R go with the others and
-lose n at most. So what was proven of x at F holds below a, less that. Not under limits on levels or splits.
-
-B6 and B7 move rows between leaves, so they are off where that could break a limit on the rows of a leaf, or fill an
-empty one that is paid for.
+B6 moves rows between leaves, so it is off where that could break a limit on the rows of a leaf, or fill an empty one
+that is paid for.
 
 All are sums over disjoint leaves, so weights, any number of classes and depth limits change nothing.
 

@@ -92,14 +92,14 @@ def cover(stack, d, own, part, stump, known, limit, exact, rules):
         f_one, f_two = most(f_one, f_score), most(f_two, least(f_one, f_score))
         s_one, s_two = most(s_one, s_score), most(s_two, least(s_one, s_score))
     two = min(least_lost(n_f, f_one, f_two, gain), least_lost(n_s, s_one, s_two, gain)) + others
-    if two < ceiling and exact and others == 0 and not errs_less(stack, d, own, part, f, s, n_f, n_s, ceiling):
+    if two < ceiling and exact and not errs_less(stack, d, own, part, f, s, n_f, n_s, ceiling - others):
         return ceiling
     return min(two, ceiling)
 
 
 @njit(**INNER)
 def errs_less(stack, d, own, part, f, s, n_f, n_s, ceiling):
-    """Whether a tree of two splits errs on less than ``ceiling`` in a part with the classes ``f`` and ``s`` alone.
+    """Whether a tree of two splits that names the classes ``f`` and ``s`` errs on less than ``ceiling`` of their rows.
 
     One of its two sides scores as much as the mean of both, so only those are tried that do, each with the best stump
     of the rows that it leaves. ``stack.score`` holds the scores.
@@ -148,11 +148,12 @@ def least_stump(stack, d, f, s, n_f, n_s):
     for c in range(0, stack.frame[d]["width"], lanes(gain)):
         f_in = s_in = fill(0, gain)
         for b in range(stack.frame[d]["n_blocks"]):
-            if stop[b] == stop[b + 1]:
+            target = blocks[b, TARGET]
+            if stop[b] == stop[b + 1] or target not in (f, s):
                 continue
             met = count_masked(bits, stack.place, stack.mask, c, stop[b], stop[b + 1], gain)
             met = met * fill(blocks[b, FACTOR], gain)
-            if blocks[b, TARGET] == f:
+            if target == f:
                 f_in = f_in + met
             else:
                 s_in = s_in + met

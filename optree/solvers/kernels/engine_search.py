@@ -29,18 +29,6 @@ COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
 
 @njit(**INNER)
-def rest_of(data, stack, d, t, part):
-    """What the other parts of split ``t`` of frame ``d`` cost at most; -1 if there is none, or anything is limited."""
-    if t < 0 or stack.frame[d]["left"] >= 0 or stack.frame[d]["spare"] >= 0:
-        return np.int64(-1)
-    f, cost = stack.feature[d, t], ZERO
-    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
-        if clause != data.first_clause[f] + part:
-            cost += stack.upper[d, clause]
-    return cost
-
-
-@njit(**INNER)
 def enter(data, memo, stack, d, t, part, entry, budget, rules):
     """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
 
@@ -76,7 +64,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     frame["floor"] = INFINITE
     frame["spare"] = spare_of(memo.entry[entry]["left"])
     frame["left"] = key_of(memo.entry[entry]["left"], -2 - frame["spare"])
-    inherit(data, stack, d, counts, rest_of(data, stack, d, t, part), rules)
+    inherit(data, stack, d, counts, rules)
     for w in range(len(stack.key_below)):
         stack.key[d + 1, w] = stack.key_below[w]
     frame["n_candidates"] = 0
@@ -156,7 +144,6 @@ def settle(data, memo, stack, d, rules):
         upper += stack.upper[d, clause]
     improve(frame, upper, f)
     stack.total[d, t] = lower
-    stack.bound[d, t] = max(stack.bound[d, t], lower)
     return lower, chosen
 
 

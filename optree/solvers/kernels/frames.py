@@ -20,7 +20,6 @@ from optree.solvers.kernels.bounds import (
     least_pairs_of_two,
     multiway_cells,
 )
-from optree.solvers.kernels.gains import swap
 from optree.solvers.kernels.lanes import lanes
 from optree.solvers.kernels.layout import FIRST, LAST, NUMBER
 from optree.solvers.kernels.words import list_words
@@ -69,9 +68,8 @@ class Rules(NamedTuple):
     two_splits: bool  # t of B2
     covers: bool  # B5
     contained: int  # words of rows from which B6 is tried
-    swaps: bool  # B7
     listed: int  # words of rows from which those that are zero in a column are skipped
-    many: int  # features from which B6 and B7 are tried
+    many: int  # features from which B6 is tried
     easier_first: bool
     deepening: bool
     lazy: bool
@@ -240,7 +238,7 @@ def inherit_binary(stack, d, rules):
 
 
 @njit(**INNER)
-def inherit(data, stack, d, counts, rest, rules):
+def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
     Keeps the features that B3 does not drop; finds the best stump.
@@ -249,7 +247,6 @@ def inherit(data, stack, d, counts, rest, rules):
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
     margin = gain_margin(stack, d, rules)
     bound_singles(stack, d, counts, rules)
-    swap(stack, d, counts, rest, rules)
     kept = binary = inherit_binary(stack, d, rules)
     columns = 1 + kept
     for t in range(above["n_binary"], above["n_features"]):

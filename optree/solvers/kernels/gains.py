@@ -1,4 +1,4 @@
-"""What the rows of a set can change of a loss, and the bounds that follow from moving rows from one part to another."""
+"""What the rows of a set can change of a loss, and splits that are dropped because rows may move to another part."""
 
 from __future__ import annotations
 
@@ -92,28 +92,3 @@ def contain(stack, d, t, rules):
 def lost(gain, e):
     """What rows lose at most that gain so much, and on which every tree errs on no more than ``e``."""
     return gain + e if gain else gain
-
-
-@njit(**INNER)
-def swap(stack, d, counts, rest, rules):
-    """Raise bounds of frame ``d + 1``, of all splits of frame d, where B7 refutes a split by a quarter of a penalty.
-
-    counts : of frame d + 1, in frame d's columns. rest : what the other parts of the split cost at most; -1: no B7.
-    A bound that just about refutes is left alone: the pairs say more, and these rows will be asked for more.
-    """
-    if rest < 0 or not rules.swaps or stack.frame[d]["n_features"] < rules.many or is_strict(stack, d, rules):
-        return
-    find_gains(stack, d, counts, rules, stack.gain_row)
-    gain, kept, bound, below = stack.gain[d], stack.gain_row, stack.bound[d], stack.bound[d + 1]
-    e, e_kept, error, whole = (
-        stack.counts[d, len(counts) - 1],
-        counts[len(counts) - 1],
-        rules.error,
-        rules.penalty + rest,
-    )
-    everything = gain[0] - kept[0] + e[0] - e_kept[0]
-    least = stack.frame[d + 1]["budget"] + rules.penalty // 4
-    for c in range(1, 1 + stack.frame[d]["n_binary"]):
-        moved = gain[c] - kept[c] + e[c] - e_kept[c]
-        low = bound[c - 1] - whole - min(whole, error * min(moved, everything - moved))
-        below[c - 1] = max(below[c - 1], low if least <= low and bound[c - 1] < BARRED else 0)

@@ -245,8 +245,6 @@ def expand(data, memo, stack, d, rules):
             # not at the root, which goes by bounds that tell its splits apart
             if d > 1 and rules.covers and lower < min(frame["budget"], frame["upper"], upper):
                 lower = cover_parts(data, stack, d, t, lower, min(frame["budget"], frame["upper"]), rules)
-        if bound[t] < BARRED:
-            bound[t] = max(bound[t], lower)
         if lower < min(frame["budget"], frame["upper"]):
             stack.total[d, t] = lower
             order[kept] = t
