@@ -359,29 +359,28 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
         options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
         greedy = {"criterion": ("entropy", "gini")[seed // 2 % 2]}
         options |= greedy
-        cost, lickety = (
-            solve(name, problem, objective, **(options if name == "split" else greedy)).cost
-            for name in ("split", "licketysplit")
-        )
+        cost = solve("split", problem, objective, **options).cost
+        levels = (depth + 1) // 2 if options["lookahead"] < 0 else options["lookahead"]
+        lickety = solve("licketysplit", problem, objective, lookahead=levels, **greedy).cost
         alone = solve("split", problem, objective, lickety=False, **options).cost
         assert cost == min(alone, lickety)
         won += lickety < alone
     assert won or not COMPILED
 
 
-def test_what_is_known_of_greedy_nodes_from_licketysplit_s_tree():
-    """Bounds that were found for the other kind of greedy node agree with a search for these."""
+def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
+    """Bounds that were found of what a node is worth in SPLIT's own tree agree with a search for that."""
     known = closed = 0
     for seed in seeds(200, 8):
-        problem, depth = lickety_problem(seed), 3 + seed % 3
+        problem, depth, look = lickety_problem(seed), 3 + seed % 3, 1 + seed // 3 % 3
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
         greedy = {"criterion": ("entropy", "gini")[seed % 2]}
         search, _ = search_for("split", problem, objective, recursive=False, **greedy)
         if search is None:
             continue
-        search.find_trees(depth, 1, AGAIN)
+        search.find_trees(depth, look, AGAIN)
         other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
-        other.find_trees(depth, 1, READ)
+        other.find_trees(depth, look, READ)
         values = dict(memo_of(other))
         for key, (lower, upper, split) in memo_of(search):
             assert lower <= upper
@@ -390,7 +389,7 @@ def test_what_is_known_of_greedy_nodes_from_licketysplit_s_tree():
             assert least <= upper
             known += key in values
             if key in values and lower == upper == least == most:
-                assert split == same
+                assert split == same or look > 1  # of greedy nodes; others have ties
                 closed += 1
     assert closed > known // 4 > 0
 
@@ -495,12 +494,12 @@ def test_slices_of_any_size_find_the_same_tree():
 def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
     """Where there is no more room there is for what is on the stack: without the JIT an index would tell."""
     for seed in seeds(30, 2):
-        problem, depth = lickety_problem(seed), 4 + seed % 2
+        problem, depth, look = lickety_problem(seed), 4 + seed % 2, 1 + seed // 2 % 2
         objective = Objective.of("0.002", "leaf", max_depth=depth)
         search, cut = search_for("split", problem, objective, recursive=False)
         if search is None:
             continue
-        search.find_trees(depth, 1, AGAIN, 1, READ)
+        search.find_trees(depth, look, AGAIN, own=True)
         for entries in (0, *range(40, 100)):
             sliced, _ = search_for("split", problem, objective, recursive=False)
             sliced.memo = new_memo(2, 128 if entries else 8)
@@ -508,7 +507,7 @@ def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
                 sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
                 monkeypatch.setattr(sliced.clock, "limit", lambda _, more: "memory_limit" if more else None)
             monkeypatch.setattr(sliced.pace, "next", lambda done, size=100 if entries else 1: size)
-            sliced.find_trees(depth, 1, AGAIN, 1, READ)
+            sliced.find_trees(depth, look, AGAIN, own=True)
             if not entries:
                 assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
             assert sliced.memo.used[0] <= len(sliced.memo.entry)

@@ -115,16 +115,16 @@ class Search:
         entry = self.memo.entry[found]
         return int(entry["upper"]), tuple(self.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
 
-    def find_trees(self, depth: int, look: int, how: int, then: int = 0, following: int = turns.READ) -> None:
-        """Search for a tree of all rows, ``how`` is a kind of turn; and with the lookahead ``then``, if it is not 0."""
+    def find_trees(self, depth: int, look: int, how: int, own: bool = False) -> None:
+        """Search for a tree of all rows, ``how`` is a kind of turn; then for SPLIT's own, too, if that is asked for."""
         trees, root = self.trees, self.trees.turn[0]
         trees.rows[0], self.work.state[tables.TURN] = self.data.rows[0], 0
         root["mode"], root["phase"], root["depth"], root["look"] = how, turns.BEGUN, depth, look
-        root["plain"], root["most"], root["then"], root["next"] = how == turns.AGAIN, _MOST, then, following
+        root["plain"], root["most"], root["then"] = how == turns.AGAIN, _MOST, own
         self._finish()
 
     def plans(self, cut: np.ndarray) -> list[Plan]:
-        """The trees that were found, one or two; the second costs no more, if its search values it right."""
+        """The trees that were found, one or two; the second costs less, if its search values it right."""
         feature, nodes = self.data.feature, deque(self.trees.plan[: self.work.state[tables.NODES]].tolist())
 
         def make() -> Plan:
@@ -161,18 +161,15 @@ def _offered(task: Task, options: Options, layout: cut_offers.Layout, seed: int)
 
 
 def _find_trees(search: Search, options: Options, depth: int, look: int) -> int:
-    """Look for the trees of a solver; the kind of turn of the last one.
-
-    `split` begins with LicketySPLIT's tree.
-    """
+    """Look for the trees of a solver; the kind of turn of the last one."""
     if options.recursive and look < depth - 1:
         search.find_trees(depth, look, turns.AGAIN)
         return turns.AGAIN
-    how = turns.DEEPEN if options.deepening else turns.READ
     if options.lickety and 0 < look < depth - 1:
-        search.find_trees(depth, 1, turns.AGAIN, look, how)
-    else:
-        search.find_trees(depth, look, how)
+        search.find_trees(depth, look, turns.AGAIN, own=True)  # a better start than less lookahead is
+        return turns.READ
+    how = turns.DEEPEN if options.deepening else turns.READ
+    search.find_trees(depth, look, how)
     return how
 
 

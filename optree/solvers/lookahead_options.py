@@ -79,7 +79,7 @@ PARAMETERS = {
     "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
     "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
     "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
-    "deepening": Parameter(bool, True, "begin with the greedy tree and less lookahead, then look for less cost only"),
+    "deepening": Parameter(bool, True, "with no tree to begin with, begin with the greedy one and less lookahead"),
     "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
 }
 MULTIWAY = {

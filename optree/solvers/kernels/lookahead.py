@@ -75,6 +75,8 @@ def pick(data, work, rules, v):
         frame["at"] += 1
         if offer["bound"] >= target_of(frame):
             frame["floor"] = min(frame["floor"], offer["bound"])
+            if frame["stage"] == CHOOSING:
+                frame["low"] = min(frame["low"], offer["bound"])
             continue
         frame["current"], frame["counted"] = c, -1
         for part in range(offer["number"]):
@@ -88,12 +90,27 @@ def pick(data, work, rules, v):
 
 
 @njit(**INNER)
-def valued_twice(rules, frame):
+def valued_twice(data, rules, frame):
     """Whether a node is valued for both of `split`'s trees: for LicketySPLIT's, but what it is in its own is kept, too.
 
-    Both have the same split, and then the same parts, so there is little to do for the other.
+    Greedy nodes have the same split in both, and then the same parts; nodes with lookahead have the same candidates. So
+    there is little to do for the other, for which all splits are bounded by what is known of their parts.
     """
-    return rules.twice and frame["plain"] and not frame["look"] and frame["depth"] > 1
+    if not rules.twice or not frame["plain"] or frame["depth"] == 1:
+        return False
+    return not frame["look"] or (not len(data.bins) and frame["look"] < frame["depth"] - 1)
+
+
+@njit(**INNER)
+def bound_other(work, v):
+    """Note of level ``v`` what its current candidate, one of two parts, is worth in SPLIT's own tree."""
+    frame, first, second = work.frame[v], work.bounds[v, 0], work.bounds[v, 1]
+    low, high = first["low"] + second["low"], first["high"] + second["high"]
+    if frame["stage"] == CHOOSING:
+        low = min(low, frame["low"])
+    frame["low"] = low
+    if high < frame["high"]:
+        frame["high"], frame["other"] = high, work.candidate[v, frame["current"], 0]
 
 
 @njit(**INNER)
@@ -151,9 +168,8 @@ def advance(data, work, memo, rules, v):
         lower, upper, chosen = choose_part(work, v, number)
         keep(work, v, upper, work.candidate[v, c], number)
         if chosen < 0 or lower >= target:
-            if valued_twice(rules, frame):
-                frame["low"] = work.bounds[v, 0]["low"] + work.bounds[v, 1]["low"]
-                frame["high"] = work.bounds[v, 0]["high"] + work.bounds[v, 1]["high"]
+            if frame["stage"] != FOLLOWING and valued_twice(data, rules, frame):
+                bound_other(work, v)
             frame["floor"], work.offer[v, c]["bound"] = min(frame["floor"], lower), lower
             frame["current"] = -1
             continue
@@ -167,7 +183,7 @@ def advance(data, work, memo, rules, v):
         if not bounds["known"] and at >= 0:
             bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
             bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
-            if valued_twice(rules, work.frame[v + 1]):
+            if valued_twice(data, rules, work.frame[v + 1]):
                 find_other(work, memo, rules, v, chosen)
         if not bounds["known"]:
             bounds["known"] = 1
@@ -200,9 +216,9 @@ def write(work, memo, rules, v, lower):
 
 @njit(**INNER)
 def find_other(work, memo, rules, v, part):
-    """Take what the memo knows of a part of the current candidate as the other kind of greedy node."""
+    """Take what the memo knows of a part of the current candidate as a node of SPLIT's own tree."""
     below, bounds = work.frame[v + 1], work.bounds[v, part]
-    at = find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], 0, 0, 0))
+    at = find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"], 0, 0))
     if at >= 0:
         bounds["low"] = max(bounds["low"], memo.entry[at]["lower"])
         bounds["high"] = min(bounds["high"], memo.entry[at]["upper"])
@@ -210,15 +226,14 @@ def find_other(work, memo, rules, v, part):
 
 @njit(**INNER)
 def leave_other(work, memo, rules, v):
-    """Write to the memo what a plain greedy node is worth if it, and each below, may be its best stump, too.
+    """Write to the memo what a plain node is worth if it, and each greedy one below, may be its best stump, too.
 
-    ``low`` and ``high`` are the bounds of its split so; features have one cut each.
+    ``low`` and ``high`` are the bounds of its splits so; features have one cut each.
     """
     frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
     lower = max(frame["lower"], min(best, frame["low"]))
     if frame["high"] < best:
-        frame["upper"], frame["ways"] = frame["high"], 2
-        work.split[v, 0] = work.candidate[v, work.offer[v, 0]["order"], 0]
+        frame["upper"], frame["ways"], work.split[v, 0] = frame["high"], 2, frame["other"]
     elif frame["stump"] < frame["leaf"]:
         frame["upper"], frame["ways"], work.split[v, 0] = best, 2, frame["column"]
     else:
@@ -231,7 +246,7 @@ def leave_other(work, memo, rules, v):
 
 
 @njit(**INNER)
-def leave(work, memo, rules, v):
+def leave(data, work, memo, rules, v):
     """Write to the memo what level ``v`` found, and tell the level above."""
     apart()
     frame = work.frame[v]
@@ -243,7 +258,7 @@ def leave(work, memo, rules, v):
         bounds["lower"], bounds["upper"] = entry["lower"], entry["upper"]
     else:
         work.state[FOUND] = at
-    if v > 0 and valued_twice(rules, frame):
+    if v > 0 and valued_twice(data, rules, frame):
         leave_other(work, memo, rules, v)
 
 
@@ -253,7 +268,7 @@ def close(work, v):
     frame = work.frame[v]
     if frame["stage"] == CHOOSING:  # what a split is worth that is not followed says nothing of what it comes to
         follow(work, v)
-        frame["floor"] = frame["lower"]
+        frame["floor"], frame["low"] = frame["lower"], 0
     if frame["current"] >= 0:
         lower = np.int64(0)
         for part in range(work.offer[v, frame["current"]]["number"]):
@@ -311,6 +326,6 @@ def ask(data, work, program, pairs, memo, rules, closing):
                 state[LEVEL] = v + 1
                 continue
         if not fresh:
-            leave(work, memo, rules, v)
+            leave(data, work, memo, rules, v)
         state[LEVEL] = v - 1
     return COMPLETE

@@ -113,7 +113,7 @@ def try_stumps(data, work, program, rules, v, ways, takes):
 def choose(frame):
     """Begin to look for the split of least value, as it is to be gone on with whatever that comes to."""
     frame["stage"], frame["held"], frame["budget"], frame["split"] = CHOOSING, frame["budget"], INFINITE, 1
-    frame["upper"], frame["ways"] = INFINITE, 1
+    frame["upper"], frame["ways"], frame["low"] = INFINITE, 1, INFINITE
 
 
 @njit(**INNER)

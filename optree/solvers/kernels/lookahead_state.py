@@ -34,7 +34,7 @@ class Rules(NamedTuple):
     repeat: bool  # whether features may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
     twice: bool  # whether SPLIT's tree is looked for after LicketySPLIT's ...
-    bounded: bool  # ... and only if its search values it at no more
+    bounded: bool  # ... and only if its search values it at less
     fine: float  # units of impurity in a row
     beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
 
@@ -45,7 +45,7 @@ FRAME = np.dtype(
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
             *("ways", "candidates", "at", "current", "part", "split", "counted"),
-            *("plain", "stump", "column", "low", "high", "stage", "held"),
+            *("plain", "stump", "column", "low", "high", "other", "stage", "held"),
         )
     ]
 )
@@ -54,7 +54,7 @@ TURN_OF = np.dtype(
         (name, np.int64)
         for name in (
             *("mode", "phase", "depth", "look", "plain", "hash0", "hash1", "cost", "asked", "chosen"),
-            *("found", "again", "ties", "tie", "part", "sum", "most", "then", "next"),
+            *("found", "again", "ties", "tie", "part", "sum", "most", "then"),
         )
     ]
 )

@@ -21,9 +21,10 @@ value v of a split, so no more than the greedy tree, whose split is one of the c
 cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where only leaves and
 stumps are below the lookahead, the search is exact.
 
-`split` looks for LicketySPLIT's tree and then for its own, below the cost of the first. Greedy nodes have the same
-splits in both; they only are worth less in SPLIT's own tree where the best stump costs less than the split. Its bounds
-there are kept while LicketySPLIT's tree is searched for, so that little is left to do for the second.
+`split` looks for LicketySPLIT's tree with as much lookahead, and then for its own, below the cost of the first. Greedy
+nodes have the same splits in both; they only are worth less in SPLIT's own tree where the best stump costs less than
+the split. So there are bounds of what each node is worth in SPLIT's own tree, which are kept while LicketySPLIT's is
+searched for, and little is left to do for the second.
 
 A stack of *turns*, each with its rows, stands for both recursions. A turn asks for the value of its node in various
 ways, one after the other, and then takes the parts of a split in turn. What LicketySPLIT has valued is in the memo,
@@ -149,12 +150,12 @@ def read(data, work, memo, rules, trees, v, closing):
 
 @njit(**INNER)
 def begin_next(work, rules, trees):
-    """Begin with the next tree of all rows, if there is one to look for: one that costs no more than the one found."""
+    """Begin with SPLIT's own tree of all rows, if it is to be looked for: one that costs less than the one found."""
     turn = trees.turn[0]
     if not turn["then"]:
         return False
-    turn["mode"], turn["look"], turn["then"], turn["phase"], turn["plain"] = turn["next"], turn["then"], 0, BEGUN, 0
-    turn["most"] = turn["cost"] if rules.bounded else INFINITE
+    turn["mode"], turn["then"], turn["phase"], turn["plain"] = READ, 0, BEGUN, 0
+    turn["most"] = turn["cost"] - 1 if rules.bounded else INFINITE
     work.state[TURN] = 0
     return True
 
@@ -165,7 +166,7 @@ def search(data, work, program, pairs, memo, rules, trees, iterations):
 
     Either for the node in ``work.frame[0]``, ``work.rows[0]`` and ``work.used[0]``, with ``state[LEVEL]`` -1 and
     ``state[ASKED]`` 1, which comes to the entry ``state[FOUND]``; or for a tree, from the turn ``state[TURN]``, 0 to
-    begin with, which is then in ``trees.plan``, before the tree that was to be looked for next, if it costs no more.
+    begin with, which is then in ``trees.plan``, before the tree that was to be looked for next, if it costs less.
     With CLOSE it is ended early, with the best in hand.
     """
     data, work, program, pairs = borrow(data), borrow(work), borrow(program), borrow(pairs)
