@@ -18,9 +18,10 @@ SOLVER = solvers.get("optree")
 
 def try_with_few(monkeypatch, seed):
     """Leave out rows of small problems, too, in various ways."""
-    settings = {"_MANY": 1, "_FIRST": [1, 2, 3, 8], "_ADDED": [1, 4, 50], "_MOST": [1, 2, 3], "_ERRING": [0, 1, 4]}
+    settings = {"_BEFORE": [1, 5000], "_MANY": [1], "_FIRST": [1, 2, 3, 8], "_ADDED": [1, 4, 50]}
+    settings |= {"_MOST": [1, 2, 3], "_ERRING": [0, 1, 4]}
     for name, values in settings.items():
-        monkeypatch.setattr(engine_rows, name, values if name == "_MANY" else values[seed % len(values)])
+        monkeypatch.setattr(engine_rows, name, values[seed % len(values)])
     monkeypatch.setattr(engine_search, "_EAGER", [1, 3, 512][seed % 3])
 
 
@@ -45,17 +46,19 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(monkeypatch):
 
 
 def planted(rows, errors, weights=None):
-    """A tree of three splits, and some rows that err in it."""
+    """A tree of five splits, and some rows that err in it."""
     random = np.random.RandomState(1)
     codes = random.randint(2, size=(rows, 14))
-    y = np.where(codes[:, 2], codes[:, 5], codes[:, 7])
+    y = np.where(codes[:, 2], np.where(codes[:, 5], codes[:, 1], codes[:, 8]), codes[:, 7])
     y[random.permutation(rows)[:errors]] ^= 1
     return make(codes, y, [2] * codes.shape[1], 2, weights)
 
 
 @pytest.fixture
 def searches(monkeypatch):
-    """How many groups of rows each search had, and how it ended."""
+    """How many groups of rows each search had, and how it ended; all rows have one iteration to begin with."""
+    monkeypatch.setattr(engine_rows, "_BEFORE", 1)
+    monkeypatch.setattr(engine_rows, "_MANY", 1000)
     found, minimise = [], engine_search.Search.minimise
 
     def note(search, *args, **options):
@@ -71,8 +74,10 @@ def searches(monkeypatch):
 def test_where_trees_err_on_few_rows_a_part_of_them_is_the_proof(searches):
     problem = planted(4000, 12)
     result = SOLVER.solve(problem, Objective.of("0.01"))
-    assert (result.status, result.tree.n_splits, result.tree.errors(problem)) == ("optimal", 3, 12)
-    assert max(groups for groups, _ in searches) < len(problem.groups.rows) / 4
+    assert (result.status, result.tree.n_splits, result.tree.errors(problem)) == ("optimal", 5, 12)
+    n = len(problem.groups.rows)
+    assert searches[0] == (n, None)
+    assert max(groups for groups, _ in searches[1:]) < n / 4
     assert result.cost == SOLVER.solve(problem, Objective.of("0.01"), few_rows=False).cost
 
 
@@ -82,21 +87,23 @@ def test_where_trees_err_on_many_rows_all_are_searched(searches):
     result = SOLVER.solve(problem, Objective.of("0.01"))
     assert result.status == "optimal"
     assert searches[-1] == (len(problem.groups.rows), "optimal")
-    assert len(searches) <= 4
+    assert searches[0] == (len(problem.groups.rows), None)
+    assert len(searches) <= 5
 
 
 @compiled_only
-def test_the_tree_does_not_depend_on_how_the_searches_are_sliced(monkeypatch):
+def test_the_tree_does_not_depend_on_how_the_searches_are_sliced(searches, monkeypatch):
     problem = planted(3000, 60, weights=np.random.RandomState(3).randint(1, 9, 3000))
     result = SOLVER.solve(problem, Objective.of("0.003"))
     monkeypatch.setattr(engine_search.Pace, "next", lambda self, iterations: 3)
     again = SOLVER.solve(problem, Objective.of("0.003"))
     assert result.status == again.status == "optimal"
+    assert len(searches) > 4
     assert (result.tree.to_dict(), result.counters) == (again.tree.to_dict(), again.counters)
 
 
 @compiled_only
-def test_a_tree_in_hand_is_kept_or_bettered():
+def test_a_tree_in_hand_is_kept_or_bettered(searches):
     problem, objective = planted(3000, 10), Objective.of("0.005")
     best = SOLVER.solve(problem, objective).tree
     again = SOLVER.solve(problem, objective, incumbent=best)

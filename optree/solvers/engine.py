@@ -57,19 +57,17 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
     if by_depth and _is_shallow(task):
         return depth_limited_tree(task)
+    search = Search(task.problem, task.objective, switches)
+    task.clock.prepared()
+    best, bound, status = task.incumbent, 0, None
     if few_rows and may_search_rows(task):
-        task.clock.prepared()
-        best, bound, before, status = search_rows(task, switches)
-        if status:
-            return Outcome(best, bound, status, {"iterations": before})
-    else:
-        best, bound, before = task.incumbent, 0, 0
-    search = Search(task.problem, task.objective, switches, before)
-    if not before:
-        task.clock.prepared()
-    known = None if best is None else task.cost(best)
-    status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
-    return Outcome(best if tree is None else tree, max(bound, lower), status, search.counters)
+        best, bound, iterations, status = search_rows(task, search, switches)
+        search.count(iterations - search.counters["iterations"])
+    if status is None:
+        known = None if best is None else task.cost(best)
+        status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
+        best, bound = best if tree is None else tree, max(bound, lower)
+    return Outcome(best, bound, status, search.counters)
 
 
 SOLVER = Solver(

@@ -6,7 +6,7 @@ it is the best tree of all. If it does, rows that it errs on are added, as viola
 (row generation; Dantzig, Fulkerson, Johnson: Solution of a large-scale traveling-salesman problem, 1954). A search is
 ended as soon as it finds a tree that would cost less than the best known; only one that finds none goes to its end,
 and is the proof. Where trees err on few rows, a tenth of them do; where they err on many, all are needed: that is seen
-soon, and the search is left to others, which begin with the best tree of all that were looked at.
+soon, and the search of all rows goes on, with the best tree that was looked at.
 
 Rows are taken with all that are equal to them (see ``Problem.groups``).
 """
@@ -21,9 +21,10 @@ import numpy as np
 from optree.result import Trace
 from optree.solvers.engine_search import Search
 from optree.solvers.spec import Task
-from optree.tree import LEAF, Tree
+from optree.tree import Tree
 
-_MANY = 2048  # groups of equal rows: with fewer, counting them is not what takes the time
+_BEFORE = 4_000_000  # words of all rows and columns, times visits, to begin with: many searches end with that
+_MANY = 4096  # groups of equal rows: with fewer, counting them is not what takes the time
 _FIRST = 32  # one in so many is taken at first, and as many of the heaviest
 _ADDED = 4  # one for so many that there are is added at most
 _MOST = 4  # one in so many is taken at most, ...
@@ -58,18 +59,28 @@ def may_search_rows(task: Task) -> bool:
     return free and len(task.problem.groups.rows) >= _MANY
 
 
-def search_rows(task: Task, switches: dict[str, bool]) -> Found:
-    """Search among some of the rows, as the module's text says. The same rows, and tree, on every machine."""
+def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
+    """Search among some of the rows, as the module's text says. The same rows, and tree, on every machine.
+
+    whole : the search of all rows, which is tried first.
+    """
     problem, scale, per_leaf = task.problem, task.scale, task.objective.penalty == "leaf"
+    known = None if task.incumbent is None else task.cost(task.incumbent)
+    most = max(1, _BEFORE // len(whole.data.bits)) if whole.data else None
+    status, lower, tree = whole.minimise(scale, task.clock, task.trace, known, most=most)
+    best, iterations = tree or task.incumbent, whole.counters["iterations"]
+    if status is not None:
+        return Found(best, lower, iterations, status)
     codes, weights, _ = problem.groups
     total, most, n = weights.sum(axis=1), weights.max(axis=1), len(weights)
     inside = np.arange(n) % _FIRST == 0
     inside[np.argsort(-total, kind="stable")[: n // _FIRST]] = True
-    best = task.incumbent or Tree.grow(problem, lambda rows, state: (LEAF, []))
-    cost, lower, iterations, erring, search = task.cost(best), 0, 0, n, None
+    cost, search = task.cost(best), None
+    erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < most)
     for tried in count(1):
         if search is None:
-            search = Search(problem.take_groups(inside), task.objective, switches, iterations)
+            search = Search(problem.take_groups(inside), task.objective, switches)
+            search.count(iterations)
             others = int((total - most)[~inside].sum()) * scale.error
         trace = _OfAllRows(task.trace, cost, others)
         status, low, tree = search.minimise(scale, task.clock, trace, cost - others, eager=True)

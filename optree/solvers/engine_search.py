@@ -59,11 +59,9 @@ class Search:
     objective : Objective
         Its regularization aside, which comes with each call of :meth:`minimise`.
     switches : dict of str to bool
-    iterations : int
-        Those of searches before, which count for limits.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, switches: dict[str, bool], iterations: int = 0):
+    def __init__(self, problem: Problem, objective: Objective, switches: dict[str, bool]):
         self.constant = 0  # the loss of every tree
         losses = problem.losses(slice(None))
         if problem.costs is not None:
@@ -76,11 +74,16 @@ class Search:
         may_split = self.leaf and self.left and objective.max_splits != 0
         data = layout(problem, objective.min_samples_leaf > 1) if may_split else None
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
-        self.before = iterations
+        self.before = 0
         self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
             self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
-            self.stack.state[ITERATIONS] = iterations
+
+    def count(self, iterations: int) -> None:
+        """Count those of other searches, too; limits do."""
+        self.before += iterations
+        if self.data is not None:
+            self.stack.state[ITERATIONS] += iterations
 
     @property
     def counters(self) -> dict[str, int]:
@@ -110,6 +113,7 @@ class Search:
         known: int | None = None,
         hoped: int | None = None,
         eager: bool = False,
+        most: int | None = None,
     ) -> tuple[str | None, int, Tree | None]:
         """Search for the tree of least cost.
 
@@ -124,13 +128,14 @@ class Search:
             A bound that the optimum is thought to keep. If it does not, this is found out and the search goes on.
         eager : bool
             End with a tree that costs less than the known one, the best of the first iterations or else the first.
-            Not under a limit on splits.
+        most : int, optional
+            End after so many iterations. Neither is for a limit on splits.
 
         Returns
         -------
         (str or None, int, Tree or None)
-            Status, None if an eager search ended with a tree; lower bound; and the tree, None if none cheaper than the
-            known one was found.
+            Status, None if the search ended early in one of these ways; lower bound; and the tree, None if none cheaper
+            than the known one was found.
         """
         self.offset = self.constant * scale.error + (scale.penalty if self.objective.penalty == "leaf" else 0)
         leaf = self.leaf * scale.error
@@ -143,7 +148,7 @@ class Search:
             self.stack.state[WANTED] = self.known if eager else 0
             self.stack.state[EARLIEST] = self.counters["iterations"] + _EAGER
             budget = self.known if hoped is None else min(self.known, hoped - self.offset + 1)
-            status = self._try_without_limit(clock) or self._run(budget, clock, trace)
+            status = self._try_without_limit(clock) or self._run(budget, clock, trace, most)
             if status is None and budget < self.known:
                 status = self._run(self.known, clock, trace)
             clock.searched()
