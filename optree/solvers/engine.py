@@ -7,7 +7,8 @@ budget and answers with it or with a bound that is not below. From one pass over
 best stump and a bound on all other trees (as in MurTree: Demirovic et al., JMLR 2022, section 4.3); children that can
 still pay are deepened in small steps, of the parts of a split always the one whose bound is least: raising a bound by
 one split costs exponentially more the more splits the part can afford. The root is searched best first, all below it
-depth first. Binary splits to a small depth are left to the depth-limited search of ``murtree``, which is faster there.
+depth first. Binary splits to a small depth are left to the depth-limited search of ``murtree``, which is faster there;
+of many rows some are searched, if that may be enough (``engine_rows.py``).
 
 Bounds and their proofs: ``kernels/bounds.py``. Complexity: one visit costs O(words of the rows * features) for each
 split that its bounds cannot refuse; the number of sets is exponential in features in the worst case.

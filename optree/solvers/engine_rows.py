@@ -66,9 +66,9 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     """
     problem, scale, per_leaf = task.problem, task.scale, task.objective.penalty == "leaf"
     known = None if task.incumbent is None else task.cost(task.incumbent)
-    most = max(1, _BEFORE // len(whole.data.bits)) if whole.data else None
-    status, lower, tree = whole.minimise(scale, task.clock, task.trace, known, most=most)
-    best, iterations = tree or task.incumbent, whole.counters["iterations"]
+    first = None if whole.data is None else max(1, _BEFORE // len(whole.data.bits))
+    status, lower, tree = whole.minimise(scale, task.clock, task.trace, known, most=first)
+    best, iterations = task.incumbent if tree is None else tree, whole.counters["iterations"]
     if status is not None:
         return Found(best, lower, iterations, status)
     codes, weights, _ = problem.groups
