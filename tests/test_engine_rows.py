@@ -109,3 +109,20 @@ def test_a_tree_in_hand_is_kept_or_bettered(searches):
     again = SOLVER.solve(problem, objective, incumbent=best)
     assert again.status == "optimal"
     assert again.tree.to_dict() == best.to_dict()
+
+
+@compiled_only
+@pytest.mark.parametrize("after", [2, 3])
+def test_ctrl_c_between_two_searches_leaves_an_incumbent_and_a_bound(searches, monkeypatch, after):
+    problem, objective, make = planted(4000, 12), Objective.of("0.01"), engine_rows.Search
+
+    def interrupted(*args):
+        if len(searches) == after:
+            raise KeyboardInterrupt
+        return make(*args)
+
+    monkeypatch.setattr(engine_rows, "Search", interrupted)
+    result = SOLVER.solve(problem, objective)
+    assert result.status == "interrupted"
+    assert 0 < result.lower_bound < result.cost
+    assert result.cost == objective.cost(result.tree, result.scale, result.tree.errors(problem))

@@ -389,7 +389,7 @@ def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
             assert least <= upper
             known += key in values
             if key in values and lower == upper == least == most:
-                assert split == same or look > 1  # of greedy nodes; others have ties
+                assert split == same or (look > 1 and key[2] % 256)  # with more lookahead there are ties
                 closed += 1
     assert closed > known // 4 > 0
 

@@ -77,33 +77,36 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     inside[np.argsort(-total, kind="stable")[: n // _FIRST]] = True
     cost, search = task.cost(best), None
     erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < most)
-    for tried in count(1):
-        if search is None:
-            search = Search(problem.take_groups(inside), task.objective, switches)
-            search.count(iterations)
-            others = int((total - most)[~inside].sum()) * scale.error
-        trace = _OfAllRows(task.trace, cost, others)
-        status, low, tree = search.minimise(scale, task.clock, trace, cost - others, eager=True)
-        lower, iterations = max(lower, low + others), search.counters["iterations"]
-        if tree is None:
-            break
-        leaf = tree.apply(codes)
-        right = weights[np.arange(n), tree.prediction[leaf]]
-        paid = len(np.unique(leaf)) if per_leaf else tree.n_splits
-        now = int((total - right).sum()) * scale.error + paid * scale.penalty
-        if now < cost:
-            best, cost, erring = tree, now, np.count_nonzero(right < most)
-        missed = right < most
-        if per_leaf:  # all rows pay for a leaf, some of them only if one is in it
-            missed |= ~np.isin(leaf, leaf[inside])
-        new = np.flatnonzero(missed & ~inside)
-        if len(new):
-            inside[new[:: -(-len(new) * _ADDED // np.count_nonzero(inside))]] = True
-            search = None
-        if status not in (None, "optimal"):
-            break
-        if np.count_nonzero(inside) * _MOST > n or (tried >= _TRIED and erring * _ERRING > n):
-            status = None
-            break
+    try:
+        for tried in count(1):
+            if search is None:
+                search = Search(problem.take_groups(inside), task.objective, switches)
+                search.count(iterations)
+                others = int((total - most)[~inside].sum()) * scale.error
+            trace = _OfAllRows(task.trace, cost, others)
+            status, low, tree = search.minimise(scale, task.clock, trace, cost - others, eager=True)
+            lower, iterations = max(lower, low + others), search.counters["iterations"]
+            if tree is None:
+                break
+            leaf = tree.apply(codes)
+            right = weights[np.arange(n), tree.prediction[leaf]]
+            paid = len(np.unique(leaf)) if per_leaf else tree.n_splits
+            now = int((total - right).sum()) * scale.error + paid * scale.penalty
+            if now < cost:
+                best, cost, erring = tree, now, np.count_nonzero(right < most)
+            missed = right < most
+            if per_leaf:  # all rows pay for a leaf, some of them only if one is in it
+                missed |= ~np.isin(leaf, leaf[inside])
+            new = np.flatnonzero(missed & ~inside)
+            if len(new):
+                inside[new[:: -(-len(new) * _ADDED // np.count_nonzero(inside))]] = True
+                search = None
+            if status not in (None, "optimal"):
+                break
+            if np.count_nonzero(inside) * _MOST > n or (tried >= _TRIED and erring * _ERRING > n):
+                status = None
+                break
+    except KeyboardInterrupt:  # between two searches; they end with what they have
+        status = "interrupted"
     best = task.prune(best.refit(problem))
     return Found(best, min(lower, task.cost(best)), iterations, status)
