@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from lickety_naive import Again, Naive
-from problems import COMPILED, make, random_problem, seeds
+from lookahead_problems import binary, intervals, lickety_problem, solve
+from problems import COMPILED, make, seeds
 
 from optree import solvers
 from optree.budget import Budget
@@ -18,34 +18,15 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import cut_offers, lookahead
 from optree.solvers.kernels import lookahead_trees as kernel
-from optree.solvers.kernels.cuts import logs_of
 from optree.solvers.kernels.direct import direct
-from optree.solvers.kernels.lookahead_turns import AGAIN, READ
 from optree.solvers.lookahead import Search
 from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
-from optree.solvers.lookahead_tables import new_memo
 from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Task
 from optree.tree import LEAF
 
 LAMBDAS = ("0.01", "0.05", "0.125", "0", "0.001", "0.333333333333")
 EXACT = {"generator": "all", "max_ways": 4}
-
-
-def binary(seed):
-    problem = random_problem(seed)
-    return make(problem.codes.clip(max=1), problem.y, [2] * len(problem.features), len(problem.classes))
-
-
-def intervals(seed):
-    """A small problem of features with up to five parts in order."""
-    random = np.random.RandomState(seed)
-    n, q, classes = random.randint(2, 30), random.randint(1, 4), random.randint(2, 4)
-    parts = random.randint(2, 6, q)
-    codes = (random.random_sample((n, q)) * parts).astype(int)
-    y = random.randint(classes, size=n) if seed % 3 else (codes.sum(axis=1) // 2) % classes
-    weights = random.randint(1, 4, n) if seed % 4 == 0 else None
-    return make(codes, y, parts, classes, weights)
 
 
 def best_cost(problem, objective, ways, repeat=True):
@@ -72,13 +53,6 @@ def best_cost(problem, objective, ways, repeat=True):
         return best
 
     return value(tuple(range(len(problem.y))), objective.max_depth, frozenset(), 0)
-
-
-def solve(name, problem, objective, **parameters):
-    result = solvers.get(name).solve(problem, objective, **parameters)
-    assert objective.cost(result.tree, result.scale, result.tree.errors(problem)) == result.cost
-    assert not objective.broken(result.tree, problem)
-    return result
 
 
 @pytest.mark.parametrize("two_levels", ["never", "lookahead", "frontier"])
@@ -311,133 +285,6 @@ def test_of_several_versions_the_dispatcher_chooses():
     assert direct(len) is len
 
 
-def lickety_problem(seed):
-    """Binary features in number, so that a greedy tree is not the best, and parts are worth searching again."""
-    random = np.random.RandomState(seed)
-    n, q, classes = random.randint(10, 120), random.randint(3, 9), random.randint(2, 5)
-    codes = (random.random_sample((n, q)) < random.random_sample(q)).astype(int)
-    y = (codes[:, :3].sum(axis=1) + codes[:, -1] * codes[:, 0]) % classes
-    y = np.where(random.random_sample(n) < 0.15, random.randint(classes, size=n), y)
-    return make(codes, y, [2] * q, classes, random.randint(1, 4, n) if seed % 4 == 0 else None)
-
-
-def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
-    """As proven in `lookahead_trees.py`; where no splits are equal, what is searched is the same."""
-    better = 0
-    for seed in seeds(400, 6):
-        problem, depth = lickety_problem(seed), 1 + seed % 6
-        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
-        naive = Naive(problem, objective.scale(problem), logs_of(problem))
-        rows, cost = np.arange(len(problem.y)), solve("licketysplit", problem, objective).cost
-        paper = naive.lickety(rows, depth)
-        assert cost <= paper <= naive.greedy(rows, depth)
-        assert cost == paper or depth > 2
-        better += cost < paper
-    assert better < len(seeds(400, 6)) // 3
-
-
-@pytest.mark.parametrize("look", [2, 3])
-def test_licketysplit_with_more_levels_is_no_worse_than_its_authors_package(look):
-    """Which values the parts of a split by trees with one level of lookahead less, and these with one less again."""
-    better = same = 0
-    for seed in seeds(120, 3):
-        problem, depth = lickety_problem(seed), 3 + seed % 3
-        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0.001")[seed % 5], "leaf", max_depth=depth)
-        naive = Naive(problem, objective.scale(problem), logs_of(problem))
-        theirs = naive.lickety(np.arange(len(problem.y)), depth, look)
-        cost = solve("licketysplit", problem, objective, lookahead=look).cost
-        assert cost <= theirs
-        better, same = better + (cost < theirs), same + (cost == theirs)
-    assert same > 2 * better
-
-
-def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
-    won = 0
-    for seed in seeds(300, 8):
-        problem, depth = lickety_problem(seed), 4 + seed % 2
-        objective = Objective.of(("0.01", "0.005", "0.002")[seed % 3], "leaf", max_depth=depth)
-        options = {"polish": seed % 2 == 0, "lookahead": (-1, 1, 2)[seed % 3]}
-        greedy = {"criterion": ("entropy", "gini")[seed // 2 % 2]}
-        options |= greedy
-        cost = solve("split", problem, objective, **options).cost
-        levels = (depth + 1) // 2 if options["lookahead"] < 0 else options["lookahead"]
-        lickety = solve("licketysplit", problem, objective, lookahead=levels, **greedy).cost
-        alone = solve("split", problem, objective, lickety=False, **options).cost
-        assert cost == min(alone, lickety)
-        won += lickety < alone
-    assert won or not COMPILED
-
-
-def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
-    """Bounds that were found of what a node is worth in SPLIT's own tree agree with a search for that."""
-    known = closed = 0
-    for seed in seeds(200, 8):
-        problem, depth, look = lickety_problem(seed), 3 + seed % 3, 1 + seed // 3 % 3
-        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
-        greedy = {"criterion": ("entropy", "gini")[seed % 2]}
-        search, _ = search_for("split", problem, objective, recursive=False, **greedy)
-        if search is None:
-            continue
-        search.find_trees(depth, look, AGAIN)
-        other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
-        other.find_trees(depth, look, READ)
-        values = dict(memo_of(other))
-        for key, (lower, upper, split) in memo_of(search):
-            assert lower <= upper
-            least, most, same = values.get(key, (lower, upper, split))
-            assert lower <= most
-            assert least <= upper
-            known += key in values
-            if key in values and lower == upper == least == most:
-                assert split == same or (look > 1 and key[2] % 256)  # with more lookahead there are ties
-                closed += 1
-    assert closed > known // 4 > 0
-
-
-def memo_of(search):
-    """Of each node its key, and its bounds and split."""
-    memo = search.memo
-    for entry, split in zip(memo.entry[: memo.used[0]].tolist(), memo.split.tolist(), strict=False):
-        yield entry[:3], (*entry[3:5], split[: max(1, entry[5]) - 1])
-
-
-def search_for(name, problem, objective, recursive=True, **parameters):
-    """A search of a solver, and the cuts it is over; None if all rows are of one class."""
-    task = Task(problem, objective, objective.scale(problem), Budget().start(), None)
-    defaults = {key: p.default for key, p in solvers.get(name).parameters.items()}
-    layout = cut_offers.lay_out(problem)
-    if layout.data is None:
-        return None, None
-    rules = rules_of(task, options_of(name, recursive, defaults | parameters), objective.max_depth)
-    return Search(layout.data, rules, task.clock), layout.cut
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "parameters"),
-    [
-        ("licketysplit", 1200, {}),
-        ("licketysplit", 400, {"criterion": "gini", "two_levels": "frontier"}),
-        ("licketymultisplit", 300, {"max_ways": 3, "repeat": False}),
-        ("licketymultisplit", 100, {"generator": "all", "two_levels": "never"}),
-    ],
-)
-def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters):
-    again = 0
-    for seed in seeds(count, 12):
-        problem = (intervals if "multi" in name else lickety_problem)(seed)
-        depth, look = min(2 + seed % 5, len(problem.y) - 1), 1 + seed // 5 % 2
-        objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
-        search, cut = search_for(name, problem, objective, **parameters)
-        if search is None:
-            continue
-        search.find_trees(depth, look, AGAIN)
-        twin = Again(*search_for(name, problem, objective, **parameters))
-        rows, used = search.data.rows[0], np.zeros(len(problem.features), np.uint8)
-        assert search.plans(cut) == [twin.plan(rows, used, depth, look)]
-        again += twin.best(rows, used, depth, look)[2]
-    assert again > len(seeds(count, 12)) // 10
-
-
 def noisy(rows=1500, columns=60):
     random = np.random.RandomState(0)
     codes = random.randint(2, size=(rows, columns))
@@ -472,54 +319,3 @@ def test_limits_of_time_and_memory_end_a_search(name):
         result = solvers.get(name).solve(noisy(), objective, budget, lookahead=4)
         assert result.status == status
         assert not objective.broken(result.tree, noisy())
-
-
-def test_slices_of_any_size_find_the_same_tree():
-    """The kernel returns and goes on wherever it is, and where the memo has to grow."""
-    for seed in seeds(60, 4):
-        problem, depth = lickety_problem(seed), 3 + seed % 4
-        objective = Objective.of("0.002", "leaf", max_depth=depth)
-        for look in (1, 2):
-            search, cut = search_for("licketysplit", problem, objective)
-            if search is None:
-                continue
-            search.find_trees(depth, look, AGAIN)
-            sliced, _ = search_for("licketysplit", problem, objective)
-            sliced.pace.next, sliced.memo = lambda done: 1, new_memo(2, 8)
-            sliced.find_trees(depth, look, AGAIN)
-            assert sliced.plans(cut) == search.plans(cut)
-            assert sliced.iterations == search.iterations
-
-
-def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
-    """Where there is no more room there is for what is on the stack: without the JIT an index would tell."""
-    for seed in seeds(30, 2):
-        problem, depth, look = lickety_problem(seed), 4 + seed % 2, 1 + seed // 2 % 2
-        objective = Objective.of("0.002", "leaf", max_depth=depth)
-        search, cut = search_for("split", problem, objective, recursive=False)
-        if search is None:
-            continue
-        search.find_trees(depth, look, AGAIN, own=True)
-        for entries in (0, *range(40, 100)):
-            sliced, _ = search_for("split", problem, objective, recursive=False)
-            sliced.memo = new_memo(2, 128 if entries else 8)
-            if entries:
-                sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
-                monkeypatch.setattr(sliced.clock, "limit", lambda _, more: "memory_limit" if more else None)
-            monkeypatch.setattr(sliced.pace, "next", lambda done, size=100 if entries else 1: size)
-            sliced.find_trees(depth, look, AGAIN, own=True)
-            if not entries:
-                assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
-            assert sliced.memo.used[0] <= len(sliced.memo.entry)
-            assert not any(objective.broken(grow_tree(problem, plan), problem) for plan in sliced.plans(cut))
-
-
-@pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])
-def test_rows_that_nothing_parts_are_a_leaf(name):
-    """Equal rows of several classes, below a split and at once, with levels left."""
-    codes = np.repeat([[0, 0, 1], [1, 0, 1]], 20, axis=0)
-    parts, y = ([2] * 3 if name == "licketysplit" else [2, 3, 4]), np.tile([0, 1, 1, 2], 10)
-    for rows, leaves in ((slice(0, 20), 1), (slice(0, 40), 2)):
-        labels = np.where(codes[:, 0], y, np.arange(40) % 2 * 2)[rows]
-        result = solve(name, make(codes[rows], labels, parts, 3), Objective.of("0.001", "leaf", max_depth=5))
-        assert result.tree.n_leaves == leaves

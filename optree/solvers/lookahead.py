@@ -37,7 +37,16 @@ from optree.solvers.lookahead_options import (
     options_of,
     rules_of,
 )
-from optree.solvers.lookahead_tables import candidates, entries_for, grow, new_memo, new_programs, new_trees, new_work
+from optree.solvers.lookahead_tables import (
+    candidates,
+    entries_for,
+    grow,
+    growth,
+    new_memo,
+    new_programs,
+    new_trees,
+    new_work,
+)
 from optree.solvers.plans import Plan, collapse, grow_tree
 from optree.solvers.spec import Solver, Task
 
@@ -95,7 +104,7 @@ class Search:
                 if code == COMPLETE:
                     return
                 full, held = code == NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes
-                self.status = self.clock.limit(self.iterations, 2 * held / 2**20 if full else 0.0)
+                self.status = self.clock.limit(self.iterations, growth(self.memo) * held / 2**20 if full else 0.0)
                 if full and self.status is None:
                     self.memo = grow(self.memo)
         except KeyboardInterrupt:

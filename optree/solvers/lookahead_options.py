@@ -9,7 +9,7 @@ import numpy as np
 from optree.errors import OptreeError, choice
 from optree.solvers import cut_offers
 from optree.solvers.kernels.cuts import unit_of
-from optree.solvers.kernels.lookahead_state import Rules
+from optree.solvers.kernels.lookahead_state import MOST_WAYS, Rules
 from optree.solvers.kernels.partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
 from optree.solvers.spec import Parameter, Task
 
@@ -113,12 +113,13 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
 
 def rules_of(task: Task, options: Options, depth: int) -> Rules:
     """The rules of a search."""
-    beam = (*options.beam, *[1] * options.ways)[: options.ways - 1]
+    ways = min(options.ways, MOST_WAYS)
+    beam = (*options.beam, *[1] * ways)[: ways - 1]
     return Rules(
         error=task.scale.error,
         penalty=task.scale.penalty,
         depth=depth,
-        ways=options.ways,
+        ways=ways,
         two_way_from=options.two_way_from,
         generator=GENERATORS[options.generator],
         criterion=CRITERIA[options.criterion],

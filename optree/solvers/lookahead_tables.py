@@ -12,6 +12,8 @@ from optree.solvers.kernels.cuts import Cuts
 from optree.solvers.kernels.lanes import LANES
 from optree.solvers.kernels.partitions import ALL
 
+_SMALL = 1 << 16  # entries
+
 
 def candidates(data: Cuts, rules: tables.Rules) -> int:
     """The most candidates of a node."""
@@ -123,11 +125,16 @@ def new_memo(ways: int, entries: int) -> tables.Memo:
     )
 
 
+def growth(memo: tables.Memo) -> int:
+    """By how much a memo grows: small ones by more, as entering all again takes time."""
+    return 4 if len(memo.entry) < _SMALL else 2
+
+
 def grow(memo: tables.Memo) -> tables.Memo:
-    """The memo with twice the room."""
-    entries = 2 * len(memo.entry)
-    larger = new_memo(memo.split.shape[1] + 1, entries)
-    larger.entry[: entries // 2], larger.split[: entries // 2] = memo.entry, memo.split
+    """The memo with more room."""
+    held = len(memo.entry)
+    larger = new_memo(memo.split.shape[1] + 1, held * growth(memo))
+    larger.entry[:held], larger.split[:held] = memo.entry, memo.split
     larger.used[:] = memo.used
     tables.rebuild(larger)
     return larger

@@ -149,7 +149,7 @@ def least_stump(stack, d, f, s, n_f, n_s):
         f_in = s_in = fill(0, gain)
         for b in range(stack.frame[d]["n_blocks"]):
             target = blocks[b, TARGET]
-            if stop[b] == stop[b + 1] or target not in (f, s):
+            if stop[b] == stop[b + 1] or (target != f and target != s):
                 continue
             met = count_masked(bits, stack.place, stack.mask, c, stop[b], stop[b + 1], gain)
             met = met * fill(blocks[b, FACTOR], gain)

@@ -138,11 +138,15 @@ def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray
     group : int64[bits], of each bit; -1 for none.
     """
     rows = np.empty((sizes.sum() + 1, len(group) // 64), np.uint64)
-    rows[-1] = pack((group >= 0)[None])[0]
-    owner = np.repeat(np.arange(len(parts)), sizes)
-    number = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows[-1] = held = pack((group >= 0)[None])[0]
+    first, others = np.cumsum(sizes) - sizes, np.cumsum(sizes - 1) - (sizes - 1)
+    owner = np.repeat(np.arange(len(parts)), sizes - 1)
+    number = np.arange(len(owner)) - others[owner] + 1
+    words = np.empty((len(owner), len(held)), np.uint64)
     for some in _slices(len(owner), len(group)):
-        rows[:-1][some] = pack(parts[owner[some]][:, group] == number[some, None]) & rows[-1]
+        words[some] = pack(parts[owner[some]][:, group] == number[some, None]) & held
+    rows[first[owner] + number] = words
+    rows[first] = held & ~np.bitwise_or.reduceat(words, others)  # part 0 is what the others leave
     return rows
 
 
@@ -237,8 +241,11 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     bits[:, 0] = rows[-1]
     bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
-    for f, j in enumerate(kept):
-        clause_of[j, codes[j]] = first_clause[f] + parts[f]
+    for part in range(2):
+        row = (parts == part).argmax(axis=1)  # one that is in it
+        clause_of[kept, codes[kept, row]] = first_clause[:-1] + part
+    for f in np.flatnonzero(sizes > 2):
+        clause_of[kept[f], codes[kept[f]]] = first_clause[f] + parts[f]
     target, factor = np.array(terms, np.int64).T.copy()
     met = np.add.reduceat(np.bitwise_count(rows[-1]), blocks[:, FIRST], dtype=np.int64)
     totals = np.bincount(target, factor * np.repeat(met, np.diff(first_term)))

@@ -78,7 +78,7 @@ def pick(data, work, rules, v):
             if frame["stage"] == CHOOSING:
                 frame["low"] = min(frame["low"], offer["bound"])
             continue
-        frame["current"], frame["counted"] = c, -1
+        frame["current"], frame["counted"], frame["taken"] = c, -1, -1
         for part in range(offer["number"]):
             low, high = part_ends(data, work.candidate[v, c], offer["number"], part)
             leaf, bounds = leaf_of(rules, counts[low], counts[high]), work.bounds[v, part]
@@ -114,20 +114,35 @@ def bound_other(work, v):
 
 
 @njit(**INNER)
-def prepare(data, work, memo, rules, v, part):
-    """Make a part of the current candidate the node of level ``v + 1``; its entry, negative if there is none."""
+def prepare(data, work, rules, v, part):
+    """Make a part of the current candidate the node of level ``v + 1``."""
     apart()
-    frame, below = work.frame[v], work.frame[v + 1]
+    frame, below, bounds = work.frame[v], work.frame[v + 1], work.bounds[v, part]
     take_rows(data, work, v, part)
-    digest(data, rules, work.rows[v + 1], work.used[v + 1], below)
+    if not bounds["known"]:
+        digest(data, rules, work.rows[v + 1], work.used[v + 1], bounds)
+    below["hash0"], below["hash1"] = bounds["hash0"], bounds["hash1"]
     below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
     if frame["stage"] == FOLLOWING:
         below["look"] = frame["look"]
     if frame["plain"] and not len(data.bins) and below["look"] >= below["depth"] - 1:
         below["look"] = below["depth"]  # stumps are exact anyway
     below["fresh"], below["plain"] = 1, frame["plain"]
+
+
+@njit(**INNER)
+def look_up(data, work, memo, rules, v, part):
+    """Take what the memo knows of a part of the current candidate, which is the node of level ``v + 1``."""
+    below, bounds = work.frame[v + 1], work.bounds[v, part]
+    bounds["known"] = 1
     key = key_of(rules, below["depth"], below["look"], below["plain"], 0)
-    return find(memo, below["hash0"], below["hash1"], key)
+    at = find(memo, below["hash0"], below["hash1"], key)
+    if at < 0:
+        return
+    bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
+    bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
+    if valued_twice(data, rules, below):
+        find_other(work, memo, rules, v, part)
 
 
 @njit(**INNER)
@@ -179,14 +194,9 @@ def advance(data, work, memo, rules, v):
                 return LATER
             value_stump(data, work, rules, v, chosen)
             continue
-        at = prepare(data, work, memo, rules, v, chosen)
-        if not bounds["known"] and at >= 0:
-            bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
-            bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
-            if valued_twice(data, rules, work.frame[v + 1]):
-                find_other(work, memo, rules, v, chosen)
+        prepare(data, work, rules, v, chosen)
         if not bounds["known"]:
-            bounds["known"] = 1
+            look_up(data, work, memo, rules, v, chosen)
             continue
         budget = target - (lower - bounds["lower"])
         if bounds["known"] == 1 and len(data.bins) and solves_two(rules, frame["depth"] - 1, frame["look"] - 1):

@@ -32,8 +32,10 @@ def target_of(frame):
 
 @njit(**INNER)
 def take_rows(data, work, v, part):
-    """Write the rows of a part of the current candidate to the level below."""
-    c = work.frame[v]["current"]
+    """Write the rows of a part of the current candidate to the level below, unless they are there."""
+    if work.frame[v]["taken"] == part:
+        return
+    c, work.frame[v]["taken"] = work.frame[v]["current"], part
     low, high = part_ends(data, work.candidate[v, c], work.offer[v, c]["number"], part)
     take_part(data, work.rows[v], low, high, work.rows[v + 1])
 

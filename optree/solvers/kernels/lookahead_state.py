@@ -44,7 +44,7 @@ FRAME = np.dtype(
         (name, np.int64)
         for name in (
             *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "counted"),
+            *("ways", "candidates", "at", "current", "part", "split", "counted", "taken"),
             *("plain", "stump", "column", "low", "high", "other", "stage", "held"),
         )
     ]
@@ -59,8 +59,12 @@ TURN_OF = np.dtype(
     ]
 )
 OFFER = np.dtype([("number", np.int64), ("score", np.float64), ("bound", np.int64), ("order", np.int64)])
-PART = np.dtype([(name, np.int64) for name in ("lower", "upper", "known", "low", "high")])
-ENTRY = np.dtype([(name, np.int64) for name in ("hash0", "hash1", "key", "lower", "upper", "ways", "again")])
+PART = np.dtype([(name, np.int64) for name in ("lower", "upper", "known", "low", "high", "hash0", "hash1")])
+ENTRY = np.dtype(  # as small as may be: a look-up waits for memory
+    [(name, np.int64) for name in ("hash0", "hash1", "lower", "upper")]
+    + [("key", np.int32), ("ways", np.int16), ("again", np.int16)]
+)
+MOST_WAYS = int(np.iinfo(ENTRY["ways"]).max)
 
 
 class Memo(NamedTuple):

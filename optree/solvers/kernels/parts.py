@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 
 class _Options(Flags):
@@ -87,6 +88,10 @@ class _PartLowering(NativeLowering):
         return True
 
 
+# What kernels have none of: closures, overloads to be inlined, expressions of whole arrays.
+_NEEDLESS = {InlineClosureLikes, InlineOverloads, NopythonRewrites}
+
+
 class PartCompiler(CompilerBase):
     """numba's compiler with another last step."""
 
@@ -99,6 +104,10 @@ class PartCompiler(CompilerBase):
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(_PartLowering if step is NativeLowering else step, text) for step, text in passes.passes]
+        passes.passes = [
+            (_PartLowering if step is NativeLowering else step, text)
+            for step, text in passes.passes
+            if step not in _NEEDLESS
+        ]
         passes.finalize()
         return [passes]

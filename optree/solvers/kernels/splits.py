@@ -22,7 +22,7 @@ ZERO, THREE = np.int64(0), np.int64(3)
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
     frame, classes, n_classes = stack.frame[d], stack.present, ZERO
-    error, penalty, e = rules.error, rules.penalty, counts[len(counts) - 1, 0]
+    error, penalty, e = rules.error, rules.penalty, np.int64(counts[len(counts) - 1, 0])
     n = most = ZERO
     for t in range(frame["n_classes"]):
         weight = counts[stack.classes[d, t], 0]
