@@ -9,7 +9,8 @@ from lookahead_problems import intervals, lickety_problem, search_for, solve
 from problems import COMPILED, make, seeds
 
 from optree.objective import Objective
-from optree.solvers.kernels.cuts import logs_of
+from optree.solvers import lookahead
+from optree.solvers.kernels.cuts import logs_of, unavoidable
 from optree.solvers.kernels.lookahead_turns import AGAIN, READ
 from optree.solvers.lookahead_tables import new_memo
 from optree.solvers.plans import grow_tree
@@ -94,6 +95,26 @@ def memo_of(search):
     for entry, split in zip(memo.entry[: memo.used[0]], memo.split.tolist(), strict=False):
         key, bounds = entry[["hash0", "hash1", "key"]], entry[["lower", "upper"]]
         yield key.item(), (*bounds.item(), split[: max(1, entry["ways"]) - 1])
+
+
+@pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])
+def test_what_every_tree_loses_spares_work_and_changes_no_tree(name, monkeypatch):
+    spared = 0
+    for seed in seeds(200, 6):
+        problem = (intervals if "multi" in name else lickety_problem)(seed)
+        objective = Objective.of(("0.02", "0.01", "0.005", "0.002")[seed % 4], "leaf", max_depth=2 + seed % 4)
+        search, _ = search_for(name, problem, objective, recursive="lickety" in name)
+        if search is not None:
+            weights = problem.groups.weights
+            lost = np.bitwise_count(unavoidable(search.data)) @ search.data.weight
+            assert lost == (weights.sum(axis=1) - weights.max(axis=1)).sum()
+        results = []
+        for long in (0, 10**9):
+            monkeypatch.setattr(lookahead, "_LONG", long)
+            results.append(solve(name, problem, objective, lookahead=1 + seed // 4 % 2))
+        assert results[0].tree.to_dict() == results[1].tree.to_dict()
+        spared += results[1].counters["iterations"] - results[0].counters["iterations"]
+    assert spared > 0
 
 
 @pytest.mark.parametrize(

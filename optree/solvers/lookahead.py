@@ -22,7 +22,7 @@ from optree.solvers import cut_offers
 from optree.solvers.kernels import lookahead_state as tables
 from optree.solvers.kernels import lookahead_trees as kernel
 from optree.solvers.kernels import lookahead_turns as turns
-from optree.solvers.kernels.cuts import Cuts
+from optree.solvers.kernels.cuts import Cuts, unavoidable
 from optree.solvers.kernels.direct import direct
 from optree.solvers.kernels.lookahead import COMPLETE, NO_ROOM
 from optree.solvers.kernels.stumps import INFINITE
@@ -52,6 +52,7 @@ from optree.solvers.spec import Solver, Task
 
 _CANDIDATES = 200_000  # of a node, at most
 _FIRST = 1 << 22  # words counted before the clock is looked at: about a millisecond
+_LONG = 4096  # iterations
 _MOST = int(INFINITE)
 
 
@@ -80,7 +81,7 @@ class Search:
         self.data, self.rules, self.clock = data, rules, clock
         self.work, self.programs = new_work(data, rules, most), new_programs(data, rules)
         self.memo, self.trees = new_memo(rules.ways, entries_for(data, rules)), new_trees(data, rules)
-        self.status = None
+        self.status, self.long = None, False
         self.pace = Pace(clock, first=16 + _FIRST // data.rows.size)
 
     @property
@@ -96,11 +97,25 @@ class Search:
         run = direct(kernel.search)
         return run(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
 
+    def _next(self) -> int:
+        """For how many iterations the kernel is to work; once there were many, with a bound that takes time to set up.
+
+        After the same number of iterations on every machine, as it saves some.
+        """
+        following, left = self.pace.next(self.iterations), _LONG - self.iterations
+        if left > 0:
+            return min(following, left)
+        if not self.long and not len(self.data.wrong):
+            lost = unavoidable(self.data)
+            self.data = self.data._replace(wrong=lost) if lost.any() else self.data
+        self.long = True
+        return following
+
     def _finish(self) -> None:
         """Let the kernel work until it is done, or a limit is reached."""
         try:
             while self.status is None:
-                code = self._call(self.pace.next(self.iterations))
+                code = self._call(self._next())
                 if code == COMPLETE:
                     return
                 full, held = code == NO_ROOM, self.memo.entry.nbytes + self.memo.slot.nbytes

@@ -39,7 +39,7 @@ class Cuts(NamedTuple):
     label: np.ndarray  # int64[words], class
     weight: np.ndarray  # int64[words]
     logs: np.ndarray  # int64[...], m * log2(m) / 2 in units of impurity, if the weight of all rows is not too great
-    wrong: np.ndarray  # uint64[words], rows that a reference misclassifies; empty without one
+    wrong: np.ndarray  # uint64[words], rows that trees misclassify, see `count_wrong`; empty if nothing is said of any
     digits: int
     classes: int
 
@@ -117,6 +117,22 @@ def _side_by_side(rows: np.ndarray) -> np.ndarray:
     return padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel()
 
 
+def unavoidable(data: Cuts) -> np.ndarray:
+    """The rows that every tree misclassifies, as lighter classes of rows that no cut parts: uint64[words]."""
+    held = np.flatnonzero(np.unpackbits(data.rows[0].view(np.uint8), bitorder="little"))
+    group = np.zeros(len(held), np.int64)
+    for first in range(1, len(data.rows) - 1, 32):
+        sides = data.rows[first : min(first + 32, len(data.rows) - 1)].view(np.uint8)
+        above = np.unpackbits(sides, axis=1, bitorder="little")[:, held]
+        group = np.unique(group << 32 | np.left_shift(1, np.arange(len(above))) @ above, return_inverse=True)[1]
+    label, weight = data.label[held // 64], data.weight[held // 64]
+    weights = np.zeros((group.max() + 1, data.classes), np.int64)
+    np.add.at(weights, (group, label), weight)
+    lost = np.zeros((1, 64 * data.rows.shape[1]), bool)
+    lost[0, held] = weights.argmax(axis=1)[group] != label
+    return pack(lost)[0]
+
+
 def logs_of(problem: Problem) -> np.ndarray:
     """m * log2(m) / 2 in units of impurity, up to the weight of all rows; one number if that is too great."""
     total = problem.total_weight
@@ -125,13 +141,13 @@ def logs_of(problem: Problem) -> np.ndarray:
 
 
 @njit(**INNER)
-def count_class(data, one, other, k):
-    """The weight of class ``k`` among rows in both of two sets."""
+def count_wrong(data, rows):
+    """The weight, among some rows, of those that every tree misclassifies, or that a reference does."""
     total = np.int64(0)
-    for digit in range(data.digits):
+    for digit in range(data.digits if len(data.wrong) else 0):
         total *= 2
-        for w in range(data.runs[digit * data.classes + k], data.runs[digit * data.classes + k + 1]):
-            total += count_bits(one[w] & other[w])
+        for w in range(data.runs[digit * data.classes], data.runs[(digit + 1) * data.classes]):
+            total += count_bits(rows[w] & data.wrong[w])
     return total
 
 

@@ -17,10 +17,11 @@ is, if features have one cut each: the split of least value is found in the same
 leaf, its parts with as much lookahead as the node. That is at most what the split was chosen for.
 
 Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
-min(leaf(S), 2 * penalty); it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S),
-stump(S), 3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of
-its node leaves beside the others; values and bounds are kept by rows, depth, lookahead and kind. A score is the
-weighted impurity and the penalty of the leaves, in rows; it orders candidates, too.
+min(leaf(S), lost(S) + 2 * penalty), lost(S) being what all trees lose on rows that no cut parts, and taken for 0 in a
+short search; it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S), stump(S), lost(S) +
+3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of its node
+leaves beside the others; values and bounds are kept by rows, depth, lookahead and kind. A score is the weighted
+impurity and the penalty of the leaves, in rows; it orders candidates, too.
 
 Where features have one cut each, the second part of a split is counted by what the first leaves of the node, and a part
 with one level left is valued where it stands: its value is that of its best stump, which takes less time than the memo.
@@ -166,7 +167,7 @@ def choose_part(work, v, number):
 @njit(**INNER)
 def advance(data, work, memo, rules, v):
     """Go on with level ``v`` until a part of a candidate has to be searched, which is then level ``v + 1``."""
-    frame, stumps = work.frame[v], work.frame[v]["depth"] == 2 and not len(data.bins) and not len(data.wrong)
+    frame, stumps = work.frame[v], work.frame[v]["depth"] == 2 and not len(data.bins)
     while True:
         if frame["current"] < 0:
             if not pick(data, work, rules, v):

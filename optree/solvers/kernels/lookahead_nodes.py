@@ -7,7 +7,7 @@ from numba import njit
 
 from optree.solvers.kernels.borrowed import INNER, apart
 from optree.solvers.kernels.candidates import list_candidates, part_ends, ways_of
-from optree.solvers.kernels.cuts import count_class, count_lines, rest_of, spread, take_part
+from optree.solvers.kernels.cuts import count_lines, count_wrong, rest_of, spread, take_part
 from optree.solvers.kernels.lookahead_state import CHOOSING, FOLLOWING, ITERATIONS
 from optree.solvers.kernels.partitions import find_bins
 from optree.solvers.kernels.single_cuts import best_single, best_single_pair, column_of
@@ -147,13 +147,8 @@ def open_node(data, work, program, pairs, rules, v):
     apart()
     frame, counts = work.frame[v], work.counts[v]
     count_node(data, work, rules, v)
-    depth, lower = frame["depth"], min(frame["leaf"], 2 * rules.penalty)
-    if len(data.wrong):
-        missed = np.int64(0)
-        for k in range(data.classes):
-            missed += count_class(data, work.rows[v], data.wrong, k)
-        lower = max(lower, min(frame["leaf"], rules.error * missed + rules.penalty))
-    frame["lower"] = lower
+    depth, lost = frame["depth"], rules.error * count_wrong(data, work.rows[v])
+    frame["lower"] = lower = min(frame["leaf"], lost + 2 * rules.penalty)
     if depth == 0 or frame["leaf"] <= lower:
         return
     ways, leaf = ways_of(rules, depth), INFINITE if frame["split"] else frame["leaf"]
@@ -164,7 +159,7 @@ def open_node(data, work, program, pairs, rules, v):
         frame["stump"], frame["column"] = stump, column_of(work.kept, best)
     if depth == 1:
         return
-    frame["lower"] = lower = max(lower, min(stump, leaf, 3 * rules.penalty))
+    frame["lower"] = lower = max(lower, min(stump, leaf, lost + 3 * rules.penalty))
     if lower >= target_of(frame):
         frame["floor"] = lower
     elif solves_two(rules, depth, frame["look"]):
