@@ -1,8 +1,8 @@
 """`licketysplit` and `split` against the package of LicketySPLIT's authors: objective on the training rows, and time.
 
 Both get the same 0/1 columns: those of the file, or its numbers cut at quantiles. Per case a process for each program,
-one after the other, on one thread; of the repeats, after one that does not count, the least processor time does.
-``--lookahead`` is given to both.
+one after the other, on one thread, and so again for each round; of the repeats in all of them, after one in each that
+does not count, the least processor time does. ``--lookahead`` is given to both.
 
     python -m venv lickety && lickety/bin/pip install licketysplit==0.2.1
     python benchmarks/licketysplit_authors.py --python lickety/bin/python --data DIR --out runs.csv
@@ -111,13 +111,13 @@ def compare(name: str, cuts: int, rows: np.ndarray, options: argparse.Namespace,
         np.save(table, rows)
         depths, lambdas = ",".join(map(str, options.depths)), ",".join(options.lambdas)
         asked = [table, options.solver, options.lookahead, depths, lambdas, options.repeats]
-        for program, python, driver in (
-            ("licketysplit 0.2.1", options.python, AUTHORS),
-            ("optree", sys.executable, OPTREE),
-        ):
+        programs = ("licketysplit 0.2.1", options.python, AUTHORS), ("optree", sys.executable, OPTREE)
+        for program, python, driver in programs * options.rounds:
             fits = call(f"{name}, {cuts} cuts: {program}", python, driver, asked, options.time_limit)["fits"]
-            writer.writerows([name, cuts, len(rows), rows.shape[1] - 1, *fit[:2], program, *fit[2:]] for fit in fits)
-            found[program] = fits
+            before = found.get(program, fits)
+            found[program] = [[*fit[:4], *map(min, fit[4:], old[4:])] for fit, old in zip(fits, before, strict=True)]
+    for program, fits in found.items():
+        writer.writerows([name, cuts, len(rows), rows.shape[1] - 1, *fit[:2], program, *fit[2:]] for fit in fits)
 
     def cost(fit: list) -> Fraction:
         return fit[2] + Fraction(fit[1]) * len(rows) * fit[3]
@@ -143,8 +143,8 @@ def benchmark(options: argparse.Namespace) -> None:
     chosen = [path for path in paths if not options.datasets or path.name.split(".")[0] in options.datasets]
     if options.lookahead != "half" and not options.lookahead.isdecimal():
         raise OptreeError(f"--lookahead: {options.lookahead!r} is not accepted; give a whole number, or half")
-    if not chosen or options.repeats < 1:
-        raise OptreeError(f"--data {options.data}: no such datasets, or --repeats {options.repeats} is below 1")
+    if not chosen or min(options.repeats, options.rounds) < 1:
+        raise OptreeError(f"--data {options.data}: no such datasets, or --repeats or --rounds is below 1")
     print("| rows x columns | better | equal | worse | search, ours / theirs (most) | call, ours / theirs (most) |")
     print("| :-- | --: | --: | --: | --: | --: |")
     every = []
@@ -177,7 +177,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--most-rows", type=int, default=4000, metavar="N", help="drawn from larger sets (4000)")
     parser.add_argument("--depths", nargs="+", type=int, default=[3, 4, 5], metavar="D", help="(3 4 5)")
     parser.add_argument("--lambdas", nargs="+", default=["0.01", "0.002"], metavar="L", help="(0.01 0.002)")
-    parser.add_argument("--repeats", type=int, default=3, help="fits of each tree (3)")
+    parser.add_argument("--repeats", type=int, default=3, help="fits of each tree in a round (3)")
+    parser.add_argument("--rounds", type=int, default=2, help="(2)")
     parser.add_argument("--time-limit", type=float, default=600, metavar="S", help="seconds for a case (600)")
     parser.add_argument("--out", required=True, metavar="CSV", help="one line per tree")
     with reporting(os.devnull):

@@ -68,7 +68,7 @@ NOTHING, BELOW, LATER = range(3)  # what there is to go on with: nothing, the le
 def pick(data, work, rules, v):
     """Make the next candidate of level ``v`` that can win the current one; False if none can."""
     frame, counts = work.frame[v], work.counts[v]
-    if frame["upper"] <= frame["lower"]:
+    if frame["upper"] + frame["split"] <= frame["lower"]:  # of splits all that are as good as the best are valued
         return False
     while frame["at"] < frame["candidates"]:
         c = work.offer[v, frame["at"]]["order"]
