@@ -23,7 +23,7 @@ from optree.solvers.engine_search import Search
 from optree.solvers.spec import Task
 from optree.tree import Tree
 
-_BEFORE = 4_000_000  # words of all rows and columns, times visits, to begin with: many searches end with that
+_BEFORE = 3_000_000  # words of all rows and columns, times visits, to begin with: many searches end with that
 _MANY = 4096  # groups of equal rows: with fewer, counting them is not what takes the time
 _FIRST = 32  # one in so many is taken at first, and as many of the heaviest
 _ADDED = 4  # one for so many that there are is added at most
