@@ -52,7 +52,8 @@ from optree.solvers.spec import Solver, Task
 
 _CANDIDATES = 200_000  # of a node, at most
 _FIRST = 1 << 22  # words counted before the clock is looked at: about a millisecond
-_LONG = 4096  # iterations
+_LONG = 4096  # iterations, after which it pays to tell which rows are equal, ...
+_TOLD = 1 << 18  # ... words of columns: with more, that takes long without a look at the clock
 _MOST = int(INFINITE)
 
 
@@ -98,17 +99,17 @@ class Search:
         return run(self.data, self.work, *self.programs, self.memo, self.rules, self.trees, iterations)
 
     def _next(self) -> int:
-        """For how many iterations the kernel is to work; once there were many, with a bound that takes time to set up.
+        """For how many iterations the kernel is to work; after some, with a bound that takes time to set up.
 
-        After the same number of iterations on every machine, as it saves some.
+        It spares iterations, so it begins with the same one on every machine.
         """
         following, left = self.pace.next(self.iterations), _LONG - self.iterations
         if left > 0:
             return min(following, left)
-        if not self.long and not len(self.data.wrong):
-            lost = unavoidable(self.data)
-            self.data = self.data._replace(wrong=lost) if lost.any() else self.data
-        self.long = True
+        if not self.long:
+            self.long = True
+            if not len(self.data.wrong) and self.data.rows.size <= _TOLD and (lost := unavoidable(self.data)).any():
+                self.data = self.data._replace(wrong=lost)
         return following
 
     def _finish(self) -> None:
