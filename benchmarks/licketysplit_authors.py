@@ -143,8 +143,11 @@ def benchmark(options: argparse.Namespace) -> None:
     chosen = [path for path in paths if not options.datasets or path.name.split(".")[0] in options.datasets]
     if options.lookahead != "half" and not options.lookahead.isdecimal():
         raise OptreeError(f"--lookahead: {options.lookahead!r} is not accepted; give a whole number, or half")
-    if not chosen or min(options.repeats, options.rounds) < 1:
-        raise OptreeError(f"--data {options.data}: no such datasets, or --repeats or --rounds is below 1")
+    if not chosen:
+        raise OptreeError(f"--data {options.data}: no such datasets")
+    for name in ("repeats", "rounds"):
+        if (value := getattr(options, name)) < 1:
+            raise OptreeError(f"--{name} {value} is not accepted; give >= 1")
     print("| rows x columns | better | equal | worse | search, ours / theirs (most) | call, ours / theirs (most) |")
     print("| :-- | --: | --: | --: | --: | --: |")
     every = []

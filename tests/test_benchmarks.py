@@ -218,4 +218,8 @@ def test_licketysplit_is_compared_with_a_package(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out.splitlines()[-1].startswith("| all 2 | 1 | 1 | 0 |")
     with open(runs) as file:
         found = list(csv.DictReader(file))
+    for name in ("--repeats", "--rounds"):
+        with pytest.raises(SystemExit):
+            script.main([*asked, name, "0"])
+        assert f"{name} 0 is not accepted; give >= 1" in capsys.readouterr().err
     assert [(row["rows"], row["columns"], row["leaves"]) for row in found[2:]] == [("50", "6", "2"), ("50", "6", "1")]
