@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.kernels import lookahead_state as tables
-from optree.solvers.kernels.stumps import INFINITE
-from optree.solvers.plans import Plan
+from optree.solvers.split import state as tables
+from optree.solvers.split.interval_splits import INFINITE
+from optree.solvers.split.plans import Plan
 
 
 class Naive:
@@ -14,7 +14,7 @@ class Naive:
 
     Costs are in the units of a scale: so much for an error, so much for a leaf.
 
-    Entropies are those of `optree.solvers.kernels.cuts.logs_of`, so that what is equal does not depend on rounding; of
+    Entropies are those of `optree.solvers.kernels.ordered_thresholds.logs_of`, so that what is equal does not depend on rounding; of
     equal splits the first is taken.
     """
 

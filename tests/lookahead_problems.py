@@ -7,10 +7,10 @@ from problems import make, random_problem
 
 from optree import solvers
 from optree.budget import Budget
-from optree.solvers import cut_offers
-from optree.solvers.lookahead import Search
-from optree.solvers.lookahead_options import options_of, rules_of
-from optree.solvers.spec import Task
+from optree.solvers.base import Task
+from optree.solvers.split import candidate_thresholds as cut_offers
+from optree.solvers.split.family import Search
+from optree.solvers.split.options import options_of, rules_of
 
 
 def binary(seed):

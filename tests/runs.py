@@ -13,7 +13,7 @@ from optree.bench.encode import encode
 from optree.bench.record import Run
 from optree.bench.solve import solve
 from optree.datasets import fetch, read_table, save_table
-from optree.encoding import EncodingSpec
+from optree.encoding.encoder import EncodingSpec
 from optree.problem import Problem
 
 ENCODINGS = {

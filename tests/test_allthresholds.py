@@ -17,13 +17,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
+from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators import all_thresholds
 from optree.objective import Objective, Scale
-from optree.solvers.allthresholds import Chains
-from optree.solvers.cut_rows import Rows
-from optree.solvers.interval_search import Search
-from optree.solvers.kernels.many_cuts import LANES, stumps_of_many, stumps_of_two
-from optree.thresholds import SparseEncoder
+from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
+from optree.solvers.all_thresholds.rows import Rows
+from optree.solvers.all_thresholds.search import Search
+from optree.solvers.all_thresholds.solver import Chains
 
 SOLVER, ORACLE = (solvers.get(name) for name in ("allthresholds", "exhaustive"))
 
@@ -320,10 +320,14 @@ import sys, numpy as np
 from optree import OptimalTreeClassifier
 X, y = np.random.RandomState(0).random_sample((80, 2)), np.arange(80) % 2
 OptimalTreeClassifier(0.1, max_depth={depth}, max_thresholds={cuts}).fit(X, y)
-print("optree.solvers.interval_search" in sys.modules)
+print("optree.solvers.all_thresholds.search" in sys.modules)
 from numba.core.dispatcher import Dispatcher
 if {cuts} is None:
-    from optree.solvers.kernels import cut_lanes, cut_nodes, cut_search, cut_stump, intervals
+    from optree.solvers.all_thresholds import lanes as cut_lanes
+    from optree.solvers.all_thresholds import nodes as cut_nodes
+    from optree.solvers.all_thresholds import depth_first as cut_search
+    from optree.solvers.all_thresholds import stump as cut_stump
+    from optree.solvers.all_thresholds import intervals
     kernels = [k for m in (cut_lanes, cut_nodes, cut_search, cut_stump, intervals) for k in vars(m).values()]
     print({{len(k.signatures) for k in kernels if isinstance(k, Dispatcher)}} <= {{0, 1}})
 """

@@ -11,9 +11,9 @@ from problems import make, random_problem
 
 from optree import datasets, solvers
 from optree.budget import Budget, rss_mib
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
-from optree.solvers import branches
+from optree.solvers.branches import solver as branches
 
 SOLVER = solvers.get("branches")
 

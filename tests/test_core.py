@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from problems import make, problems, random_problem
 
-from optree import solvers, views
+from optree import solvers
 from optree.bench.record import PEER_STATUSES, SCHEMA
 from optree.bench.tables import STATUS
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
+from optree.drawing import views
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Feature, Problem

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optree.cells import number_text, ordered
-from optree.cuts import cut_points
 from optree.datasets import fetch
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.cells import number_text, ordered
+from optree.encoding.cut_points import cut_points
+from optree.encoding.encoder import Encoder, EncodingSpec
 
 
 def test_iris_has_the_cut_points_that_everybody_knows(table):

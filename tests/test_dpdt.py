@@ -17,9 +17,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from optree import solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.backward_induction import _Search, solve
-from optree.solvers.growth import Growth
-from optree.solvers.presort import presort
+from optree.solvers.dpdt.growth import Growth
+from optree.solvers.dpdt.search import _Search, solve
+from optree.solvers.kernels.presort import presort
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"

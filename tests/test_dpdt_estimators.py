@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from optree import DPDTreeClassifier, DPDTreeRegressor, estimators
-from optree.thresholds import ThresholdEncoder
+from optree.encoding.sparse_thresholds import ThresholdEncoder
 from optree.tree import Tree
 
 IRIS = load_iris(return_X_y=True, as_frame=True)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from refusal import refused
 
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.tree import Tree
 

@@ -19,12 +19,14 @@ from test_exact import check
 
 from optree import datasets, solvers
 from optree.budget import Budget, Clock, rss_mib
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
-from optree.solvers import engine_search, engine_tables
-from optree.solvers.kernels import bits, splits
-from optree.solvers.kernels.layout import Layout, layout
-from optree.solvers.path import lambda_path
+from optree.solvers.engine import expand as splits
+from optree.solvers.engine import memory as engine_tables
+from optree.solvers.engine import search as engine_search
+from optree.solvers.kernels import bitset as bits
+from optree.solvers.kernels.bit_layout import Layout, layout
+from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
 compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
@@ -422,7 +424,8 @@ FRESH = """
 from numba.core.dispatcher import Dispatcher
 from optree import solvers
 from optree.objective import Objective
-from optree.solvers.kernels import engine_search, memo
+from optree.solvers.kernels import memo
+from optree.solvers.engine import depth_first as engine_search
 from problems import random_problem
 for seed in (2, 3, 4):
     print(solvers.get("optree").solve(random_problem(seed), Objective.of("0.01")).cost)

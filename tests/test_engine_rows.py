@@ -11,7 +11,8 @@ from test_exact import check
 from optree import solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers import engine_rows, engine_search
+from optree.solvers.engine import row_generation as engine_rows
+from optree.solvers.engine import search as engine_search
 
 SOLVER = solvers.get("optree")
 

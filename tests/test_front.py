@@ -14,7 +14,7 @@ from test_murtree import FULL, binary_problem, compiled_only, real_problem
 
 from optree import MurTreeClassifier
 from optree.budget import Budget
-from optree.solvers.front import best_f1, error_front, f1
+from optree.solvers.murtree.pareto_front import best_f1, error_front, f1
 
 
 def enumerated(problem, rows, depth, splits):

@@ -157,7 +157,8 @@ def test_bucketized_numbers_are_equal_between_neighbours_of_one_class():
 
 @pytest.mark.skipif(not COMPILED, reason="about compiled code")
 def test_kernels_have_one_signature():
-    from optree.solvers.kernels import curves, envelopes, graph_search, supports
+    from optree.solvers.gosdt import search as graph_search
+    from optree.solvers.roc import curves, envelopes, supports
 
     problem, _ = runs.encoded("monks-1", "onehot-drop-first")
     costs = make(problem.codes, problem.y, problem.n_parts, 2, costs=[[0, 2], [1, 0]])

@@ -14,7 +14,7 @@ from test_murtree import FULL, binary_problem, compiled_only, noise, real_proble
 from optree import MurTreeClassifier, solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.grid import grid
+from optree.solvers.murtree.all_limits import grid
 
 ORACLE = solvers.get("exhaustive")
 SEEDS = range(150 if FULL else 8)

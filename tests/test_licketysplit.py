@@ -9,11 +9,11 @@ from lookahead_problems import intervals, lickety_problem, search_for, solve
 from problems import COMPILED, make, seeds
 
 from optree.objective import Objective
-from optree.solvers import lookahead
-from optree.solvers.kernels.cuts import logs_of, unavoidable
-from optree.solvers.kernels.lookahead_turns import AGAIN, READ
-from optree.solvers.lookahead_tables import new_memo
-from optree.solvers.plans import grow_tree
+from optree.solvers.kernels.ordered_thresholds import logs_of, unavoidable
+from optree.solvers.split import family as lookahead
+from optree.solvers.split.memory import new_memo
+from optree.solvers.split.plans import grow_tree
+from optree.solvers.split.subtree_values import AGAIN, READ
 
 
 def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():

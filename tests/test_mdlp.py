@@ -11,8 +11,8 @@ import pytest
 from refusal import refused
 
 from optree.datasets import fetch
-from optree.encoding import Encoder, EncodingSpec
-from optree.mdlp import mdlp_cut_points
+from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.mdlp import mdlp_cut_points
 
 INTERVALS = EncodingSpec(categorical="onehot", drop="first", numeric="intervals", max_cuts=None, cuts="mdlp")
 # What mdlp() of the R package "discretization" gives for iris.

@@ -19,10 +19,14 @@ from test_exact import check
 from optree import solvers
 from optree.budget import Budget, rss_mib
 from optree.objective import Objective
-from optree.solvers import depth_limited, murtree, subtrees
-from optree.solvers.kernels import borrowed, table, vectors
-from optree.solvers.kernels import subtrees as caches
-from optree.solvers.kernels.columns import columns
+from optree.solvers.kernels import pair_counts as vectors
+from optree.solvers.kernels.jit import struct_view as borrowed
+from optree.solvers.murtree import solver as murtree
+from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.fast import memo as table
+from optree.solvers.murtree.fast import search as depth_limited
+from optree.solvers.murtree.paper import search as subtrees
+from optree.solvers.murtree.paper import store as caches
 
 SOLVER = solvers.get("murtree")
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"

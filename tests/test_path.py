@@ -12,7 +12,7 @@ from optree import solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers.path import lambda_path
+from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
 

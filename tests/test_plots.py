@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from problems import make
 from runs import records, run, shuffled
 
-from optree import solvers, views
+from optree import solvers
 from optree.bench import panels, plots
 from optree.bench.frame import frame
+from optree.drawing import views
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.tree import LEAF, Tree

@@ -13,7 +13,7 @@ from test_murtree import FULL, binary_problem, compiled_only
 from optree import MurTreeRegressor
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.regression import Target, regress
+from optree.solvers.murtree.regression import Target, regress
 
 
 def least(codes, y, weights, depth, splits, price=0.0, memo=None):

@@ -10,7 +10,7 @@ from problems import COMPILED, make, seeds
 from optree import solvers
 from optree.budget import Budget
 from optree.datasets import fetch
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
 
 ROC = solvers.get("roc")

@@ -16,14 +16,14 @@ from sklearn.tree import DecisionTreeClassifier
 from optree import solvers
 from optree.bench.record import SCHEMA
 from optree.budget import Budget
+from optree.drawing.views import conditions, plot, to_dot, to_text
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Feature, Problem
-from optree.solvers.kernels import shapes as kernel
-from optree.solvers.shapecart import PARAMETERS, Grower
-from optree.solvers.spec import Task
+from optree.solvers.base import Task
+from optree.solvers.shapecart import shapes as kernel
+from optree.solvers.shapecart.solver import PARAMETERS, Grower
 from optree.tree import LEAF, Tree
-from optree.views import conditions, plot, to_dot, to_text
 
 DEFAULTS = {name: parameter.default for name, parameter in PARAMETERS.items()}
 ONE_LEVEL = Objective.of("0", "leaf", max_depth=1)

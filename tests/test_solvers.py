@@ -88,7 +88,7 @@ from problems import random_problem
 start = time.perf_counter()
 for seed in (1, 2):
     print(solvers.get("branches").solve(random_problem(seed), Objective.of("0.01")).cost)
-from optree.solvers.kernels import branch_search
+from optree.solvers.branches import search as branch_search
 from numba.core.dispatcher import Dispatcher
 for name, kernel in vars(branch_search).items():
     if isinstance(kernel, Dispatcher):

@@ -16,13 +16,14 @@ from optree import solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers import cut_offers, lookahead
-from optree.solvers.kernels import lookahead_trees as kernel
-from optree.solvers.kernels.direct import direct
-from optree.solvers.lookahead import Search
-from optree.solvers.lookahead_options import CRITERIA, options_of, rules_of
-from optree.solvers.plans import Plan, collapse, grow_tree
-from optree.solvers.spec import Task
+from optree.solvers.base import Task
+from optree.solvers.kernels.jit.direct_call import direct
+from optree.solvers.split import build_tree as kernel
+from optree.solvers.split import candidate_thresholds as cut_offers
+from optree.solvers.split import family as lookahead
+from optree.solvers.split.family import Search
+from optree.solvers.split.options import CRITERIA, options_of, rules_of
+from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.tree import LEAF
 
 LAMBDAS = ("0.01", "0.05", "0.125", "0", "0.001", "0.333333333333")

@@ -12,9 +12,10 @@ import pytest
 from problems import make
 from runs import records, shuffled
 
-from optree import solvers, svg, views
+from optree import solvers
 from optree.bench import formats, tables, trees
 from optree.bench.frame import frame
+from optree.drawing import svg, views
 from optree.objective import Objective
 from optree.tree import LEAF, Tree
 

@@ -27,7 +27,7 @@ from optree.bench.record import Run
 from optree.bench.solve import guarded
 from optree.errors import OptreeError
 from optree.problem import Problem
-from optree.solvers.spec import Declaration
+from optree.solvers.base import Declaration
 
 
 class Order(NamedTuple):

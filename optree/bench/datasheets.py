@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from optree.bench import panels
 from optree.bench.formats import Table
+from optree.drawing.views import PALETTE
 from optree.errors import OptreeError
-from optree.views import PALETTE
 
 _KINDS = {"numeric": PALETTE[0], "binary": PALETTE[1], "categorical": PALETTE[2], "constant": "0.75"}
 _ROWS = {"new": PALETTE[0], "already there": "0.75", "contradictory": PALETTE[1]}

@@ -11,12 +11,12 @@ import numpy as np
 from optree.bench import environment
 from optree.bench.record import Run
 from optree.bench.splits import test_rows
-from optree.encoding import Encoder
+from optree.encoding.encoder import Encoder
 from optree.measure import Measure
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import TracePoint
-from optree.solvers.spec import Declaration
+from optree.solvers.base import Declaration
 from optree.tree import Tree
 
 REPEAT_SECONDS = 10.0  # a search is not repeated once that much is spent

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from optree.views import PALETTE
+from optree.drawing.views import PALETTE
 
 STYLE = {
     "font.size": 8,

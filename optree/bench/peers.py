@@ -12,7 +12,7 @@ from pathlib import Path
 from optree.bench import schema
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers.spec import Declaration, Parameter
+from optree.solvers.base import Declaration, Parameter
 
 SCHEMA = Path(__file__).with_name("peer.schema.json")
 _TYPES = {"bool": bool, "int": int, "float": float, "str": str}

@@ -13,10 +13,10 @@ from optree.bench.peers import Peer
 from optree.bench.record import Run
 from optree.bench.splits import kind
 from optree.budget import Budget
-from optree.encoding import EncodingSpec
+from optree.encoding.encoder import EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.objective import Objective
-from optree.solvers.spec import Declaration
+from optree.solvers.base import Declaration
 
 CELL = (
     *("dataset", "encoding", "regularization", "penalty", "max_depth", "max_splits", "min_samples_leaf"),

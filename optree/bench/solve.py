@@ -28,7 +28,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Result
-from optree.solvers.spec import Solver
+from optree.solvers.base import Solver
 
 _REHEARSAL_SECONDS = 10.0
 

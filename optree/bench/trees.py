@@ -11,12 +11,12 @@ from html import escape
 
 import pandas as pd
 
-from optree import svg
 from optree.bench import splits
 from optree.bench.comparison import CERTIFIED, PROBLEM
 from optree.bench.formats import HEAD, LINKS, Table, count
 from optree.bench.frame import CONSTRAINTS
 from optree.bench.splits import FULL
+from optree.drawing import svg
 from optree.tree import Tree
 
 MOST = 1000  # pictures on a page: about four megabytes

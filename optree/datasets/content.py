@@ -21,10 +21,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optree.cells import cell_text, is_missing, number_text
 from optree.datasets import recipes
 from optree.datasets.raw import Raw
 from optree.datasets.table import DECLARED, DEFAULT, Dataset
+from optree.encoding.cells import cell_text, is_missing, number_text
 from optree.errors import OptreeError, choice
 from optree.files import write_whole
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optree.cells import ordered
 from optree.datasets.content import MISSING, RULES, Table
 from optree.datasets.table import Dataset
+from optree.encoding.cells import ordered
 
 if TYPE_CHECKING:
     import pandas as pd

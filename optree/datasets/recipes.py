@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 
-from optree.cells import is_missing
 from optree.datasets.table import DEFAULT, Dataset
+from optree.encoding.cells import is_missing
 from optree.errors import choice
 
 Columns = Mapping[str, Sequence]

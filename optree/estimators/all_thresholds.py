@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from optree.budget import Budget
-from optree.encoding import EncodingSpec
+from optree.encoding.encoder import EncodingSpec
+from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators.base import Table
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.result import Result, Trace
-from optree.solvers import allthresholds
-from optree.solvers.cut_rows import Cut, Rows
-from optree.thresholds import SparseEncoder
+from optree.solvers.all_thresholds import solver as allthresholds
+from optree.solvers.all_thresholds.rows import Cut, Rows
 from optree.tree import LEAF, Tree
 
 # This is faster than a column of bits for each cut from so many cuts of a column on, on average, or from so many in

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.backward_induction import Path
-from optree.solvers.kernels.presorted import Sample
-from optree.thresholds import Spread, ThresholdEncoder
+from optree.encoding.sparse_thresholds import Spread, ThresholdEncoder
+from optree.solvers.dpdt.search import Path
+from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
 

@@ -15,9 +15,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from optree import solvers, views
+from optree import solvers
 from optree.budget import Budget
-from optree.encoding import Encoder, EncodingSpec
+from optree.drawing import views
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective
@@ -26,7 +27,7 @@ from optree.result import Result
 from optree.tree import Tree
 
 if TYPE_CHECKING:
-    from optree.solvers.path import LambdaPath
+    from optree.solvers.lambda_path import LambdaPath
 
 
 class Table(NamedTuple):

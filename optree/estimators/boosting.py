@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from optree.encoding.sparse_thresholds import spread, spread_like
 from optree.errors import OptreeError, choice
 from optree.estimators.growth import GrowthParameters, NumericRows, is_whole, number
 from optree.estimators.stages import Stage
-from optree.solvers.backward_induction import solve
-from optree.solvers.kernels.presorted import Sample
-from optree.solvers.presort import presort
-from optree.thresholds import spread, spread_like
+from optree.solvers.dpdt.search import solve
+from optree.solvers.kernels.presort import presort
+from optree.solvers.kernels.presorted_columns import Sample
 
 _LEAST = 1e-16  # a curvature: rows that are predicted with certainty still have some weight
 

@@ -13,12 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget
+from optree.encoding.sparse_thresholds import spread
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import TreeViews
 from optree.estimators.growth import GrowthParameters, NumericRows, number
-from optree.solvers.backward_induction import solve
-from optree.solvers.presort import presort
-from optree.thresholds import spread
+from optree.solvers.dpdt.search import solve
+from optree.solvers.kernels.presort import presort
 
 _PARAMETERS = """
     A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with at

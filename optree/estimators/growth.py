@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from optree.errors import OptreeError, choice
-from optree.solvers.growth import GENERATORS, Growth
+from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
 def is_whole(value) -> bool:

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from optree.budget import Budget
-from optree.encoding import EncodingSpec
+from optree.encoding.encoder import EncodingSpec
 from optree.estimators.base import TreeClassifier
-from optree.solvers.front import best_f1, error_front
-from optree.solvers.grid import grid
+from optree.solvers.murtree.all_limits import grid
+from optree.solvers.murtree.pareto_front import best_f1, error_front
 
 
 class BinaryColumns:
@@ -161,7 +161,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
     def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
         """Of two classes all trees that no other beats in both kinds of errors, for metrics that are no sums of errors.
 
-        For few features and levels; see :func:`optree.solvers.front.error_front`. The best tree for any metric that
+        For few features and levels; see :func:`optree.solvers.murtree.pareto_front.error_front`. The best tree for any metric that
         does not get better with more errors of either kind is one of these.
 
         Parameters

@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
 from optree.budget import Budget
-from optree.encoding import Encoder
+from optree.encoding.encoder import Encoder
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.murtree import BinaryColumns
 from optree.estimators.weights import whole_weights
-from optree.solvers.regression import regress
+from optree.solvers.murtree.regression import regress
 
 
 class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):

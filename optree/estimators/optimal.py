@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import clone
 
 from optree.budget import Budget
-from optree.encoding import EncodingSpec
+from optree.encoding.encoder import EncodingSpec
 from optree.estimators.base import Table, TreeClassifier
 from optree.objective import Objective
 from optree.result import Result
-from optree.solvers.path import lambda_path
+from optree.solvers.lambda_path import lambda_path
 
 _DEEPEST = 4  # levels that a search over all thresholds takes on
 

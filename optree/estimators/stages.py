@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.backward_induction import Path
+from optree.solvers.dpdt.search import Path
 
 
 class Stage(NamedTuple):
-    """A tree on spread columns (``optree.thresholds.spread``), node 0 its root.
+    """A tree on spread columns (``optree.encoding.sparse_thresholds.spread``), node 0 its root.
 
     Attributes
     ----------

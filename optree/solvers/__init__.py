@@ -5,27 +5,27 @@ from __future__ import annotations
 from importlib import import_module
 
 from optree.errors import choice
-from optree.solvers.spec import Parameter, Solver
+from optree.solvers.base import Parameter, Solver
 
 # Solver name -> the module that defines it as SOLVER.
 _MODULES = {
-    "allthresholds": "optree.solvers.allthresholds",
-    "branches": "optree.solvers.branches",
-    "cart": "optree.solvers.cart",
-    "dl85": "optree.solvers.dl85",
-    "dpdt": "optree.solvers.dpdt",
-    "exhaustive": "optree.solvers.exhaustive",
-    "gosdt": "optree.solvers.gosdt",
-    "licketymultisplit": "optree.solvers.licketymultisplit",
-    "licketysplit": "optree.solvers.licketysplit",
-    "multisplit": "optree.solvers.multisplit",
-    "murtree": "optree.solvers.murtree",
-    "optree": "optree.solvers.engine",
-    "osdt": "optree.solvers.osdt",
-    "pygosdt": "optree.solvers.pygosdt",
-    "roc": "optree.solvers.roc",
-    "shapecart": "optree.solvers.shapecart",
-    "split": "optree.solvers.split",
+    "allthresholds": "optree.solvers.all_thresholds.solver",
+    "branches": "optree.solvers.branches.solver",
+    "cart": "optree.solvers.cart.solver",
+    "dl85": "optree.solvers.murtree.dl85",
+    "dpdt": "optree.solvers.dpdt.solver",
+    "exhaustive": "optree.solvers.exhaustive.solver",
+    "gosdt": "optree.solvers.gosdt.solver",
+    "licketymultisplit": "optree.solvers.split.licketymultisplit",
+    "licketysplit": "optree.solvers.split.licketysplit",
+    "multisplit": "optree.solvers.split.multisplit",
+    "murtree": "optree.solvers.murtree.solver",
+    "optree": "optree.solvers.engine.solver",
+    "osdt": "optree.solvers.leaf_sets.osdt",
+    "pygosdt": "optree.solvers.leaf_sets.pygosdt",
+    "roc": "optree.solvers.roc.solver",
+    "shapecart": "optree.solvers.shapecart.solver",
+    "split": "optree.solvers.split.split",
 }
 
 __all__ = ["Parameter", "Solver", "get", "names"]

@@ -23,8 +23,8 @@ from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.splits import FULL
 from optree.bench.tables import seconds
 from optree.bench.verdicts import agreement
+from optree.drawing.views import plot
 from optree.tree import Tree
-from optree.views import plot
 
 _MODELS = ("optimal", "contree", "dpdt", "cart")
 _PRINTED_DEPTH = 3

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from optree.bench.fits import frame
 from optree.bench.formats import count
 from optree.bench.panels import STYLE, empty
-from optree.views import PALETTE
+from optree.drawing.views import PALETTE
 
 _SHUFFLES = 15
 _ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28}

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree import views
 from optree.bench import panels
 from optree.bench.splits import FULL
 from optree.datasets.builtin import points_of_bucketization
+from optree.drawing import views
+from optree.drawing.views import PALETTE
 from optree.tree import LEAF, Tree
-from optree.views import PALETTE
 
 
 def four_class(runs: pd.DataFrame) -> list[pd.Series]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from optree.solvers.kernels.borrowed import INNER
+from optree.solvers.kernels.jit.struct_view import INNER
 
 LOW = np.int64(2**32 - 1)
 

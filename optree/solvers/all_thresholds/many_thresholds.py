@@ -1,0 +1,270 @@
+"""Thirty-two splits of a node at once, each with the best stump on both of its sides.
+
+A *lane* is a way of parting the rows of a node in two; bit j of ``bits[row]`` says that the row is inside lane j. One
+pass over a sorted column finds, for all lanes, the best threshold of that column for the rows inside and for those
+outside: an instruction does the work of a row for 32 lanes, where a loop over rows does it for one. A pass costs about
+as much as looking at a single way of parting the rows.
+
+Two classes: with weights of class 1 counted up and those of class 0 counted down, a cut after a prefix of sum s leaves
+``n0 + s`` errors if class 1 is to the right, and ``n1 - s`` if it is to the left, n0 and n1 the weights of the classes
+among the rows of the lane: the least and the greatest sum say it all, over all columns.
+
+More classes: a cut keeps right the heaviest class of either side. Forwards, the weight of the heaviest class so far is
+noted at every cut; backwards, it is added to that of the rest.
+
+``words`` is a column of a node: ``row << 1 | ends`` in the order of the values, where ``ends`` says that the next row
+has a greater value, so that a cut may follow. Written as LLVM instructions, as ``pair_counts.py`` and for the same reason;
+every function has a twin in numpy for uncompiled code, which says what it does.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.pair_counts import Code
+
+LANES = 32
+_WORD, _INT = ir.IntType(64), ir.IntType(32)
+_BITS = ir.VectorType(ir.IntType(1), LANES)
+_N, _A = types.int64, types.uintp
+
+
+class _Lanes(Code):
+    """A builder of code with a number for each lane, of the type of weights."""
+
+    def __init__(self, builder, kind, words, bits, mark):
+        super().__init__(builder, kind, mark, None)
+        self.lanes, self.vector = LANES, ir.VectorType(self.kind, LANES)
+        self.words, self.rows, self.mark = self.pointer(words, _INT), self.pointer(bits, _INT), self.bits
+        self.lowest = ir.Constant(self.kind, -(1 << (kind.bitwidth - 1)))
+
+    def entry(self, at):
+        """Of a place in the column: its row; which lanes it is inside, and outside; its weight; whether it ends."""
+        builder = self.builder
+        word = builder.load(builder.gep(self.words, [at]))
+        row = builder.zext(builder.lshr(word, ir.Constant(_INT, 1)), _WORD)
+        inside = builder.bitcast(builder.load(builder.gep(self.rows, [row])), _BITS)
+        ends = builder.trunc(word, ir.IntType(1))
+        return row, (inside, builder.not_(inside)), self.load_splat(self.mark, row), ends
+
+    def only(self, lanes, value):
+        return self.builder.select(lanes, value, self.constant(0))
+
+    def add(self, variable, value):
+        self.builder.store(self.builder.add(self.builder.load(variable), value), variable)
+
+    def loaded(self, pointer, count):
+        """Variables that begin as vectors in memory."""
+        variables = [self.variable() for _ in range(count)]
+        for n, variable in enumerate(variables):
+            self.builder.store(self.load(pointer, self.number(n * LANES)), variable)
+        return variables
+
+    def stored(self, variables, pointer):
+        for n, variable in enumerate(variables):
+            self.store(self.builder.load(variable), pointer, self.number(n * LANES))
+
+    def extremes(self, variables, value):
+        for variable, name in zip(variables, ("smin", "smax"), strict=True):
+            self.most(variable, value, name)
+
+    def tally(self, label, counts, entry, heaviest):
+        """Add a row to ``counts``, which has two vectors for each class, and to the weight of the heaviest class."""
+        row, parts, value, _ = entry
+        k = self.builder.zext(self.builder.load(self.builder.gep(label, [row])), _WORD)
+        base = self.builder.mul(k, self.number(2 * LANES))
+        for side, lanes in enumerate(parts):
+            at = base, self.number(side * LANES)
+            total = self.builder.add(self.load(counts, *at), self.only(lanes, value))
+            self.store(total, counts, *at)
+            self.most(heaviest[side], total)
+
+
+class _Limit:
+    """A least number of rows in both parts of a side."""
+
+    def __init__(self, code, rows, least):
+        rows, narrow = code.pointer(rows), code.kind.width < 64
+        self.code, self.left = code, [code.variable() for _ in range(2)]
+        self.rows = [code.load(rows, code.number(side * LANES)) for side in range(2)]
+        self.least = code.splat(code.builder.trunc(least, code.kind) if narrow else least)
+
+    def count(self, parts):
+        for left, lanes in zip(self.left, parts, strict=True):
+            self.code.add(left, self.code.only(lanes, self.code.constant(1)))
+
+    def kept(self, side):
+        """The lanes where a cut here leaves enough rows on both sides."""
+        builder, left = self.code.builder, self.code.builder.load(self.left[side])
+        right = builder.sub(self.rows[side], left)
+        return builder.and_(*(builder.icmp_signed(">=", part, self.least) for part in (left, right)))
+
+
+def _two_classes(limited):
+    """An intrinsic for two classes; ``limited`` by a least number of rows in a leaf."""
+
+    @intrinsic
+    def two(typing_context, kind, words, size, bits, mark, rows, least, best):
+        def codegen(context, builder, signature, args):
+            _, words, size, bits, mark, rows, least, best = args
+            code = _Lanes(builder, kind, words, bits, mark)
+            limit = _Limit(code, rows, least) if limited else None
+            best = code.pointer(best)
+            sums, found = [code.variable() for _ in range(2)], code.loaded(best, 8 if limited else 4)
+            with code.range(size) as (at, _):
+                _, parts, value, ends = code.entry(at)
+                for total, lanes in zip(sums, parts, strict=True):
+                    code.add(total, code.only(lanes, value))
+                if limited:
+                    limit.count(parts)
+                with builder.if_then(ends):
+                    for side, total in enumerate(map(builder.load, sums)):
+                        code.extremes(found[2 * side : 2 * side + 2], total)
+                        if limited:
+                            total = code.only(limit.kept(side), total)
+                            code.extremes(found[4 + 2 * side : 6 + 2 * side], total)
+            code.stored(found, best)
+            return context.get_dummy_value()
+
+        return types.void(kind, _A, _N, _A, _A, _A, _N, _A), codegen
+
+    return two
+
+
+def _many_classes(limited):
+    """An intrinsic for any number of classes."""
+    width = (4 if limited else 2) * LANES
+
+    def forwards(code, size, count, limit, sums):
+        """Note the heaviest class of the rows up to each cut; returns how many cuts there are."""
+        builder, heaviest = code.builder, [code.variable() for _ in range(2)]
+        cut = cgutils.alloca_once_value(builder, code.number(0))
+        with code.range(size) as (at, _):
+            entry = code.entry(at)
+            count(entry, heaviest)
+            if limit:
+                limit.count(entry[1])
+            with builder.if_then(entry[3]):
+                place = builder.mul(builder.load(cut), code.number(width))
+                for side, total in enumerate(map(builder.load, heaviest)):
+                    code.store(total, sums, place, code.number(side * LANES))
+                    if limit:  # the least number there is, plus the weight of any side, is less than zero
+                        total = builder.select(limit.kept(side), total, code.splat(code.lowest))
+                        code.store(total, sums, place, code.number((2 + side) * LANES))
+                builder.store(builder.add(builder.load(cut), code.number(1)), cut)
+        return cut
+
+    def backwards(code, size, count, cut, sums, found):
+        """Add the heaviest class of the rest."""
+        builder, heaviest = code.builder, [code.variable() for _ in range(2)]
+        last = builder.sub(size, code.number(1))
+        with code.range(size) as (at, _):
+            entry = code.entry(builder.sub(last, at))
+            with builder.if_then(entry[3]):
+                builder.store(builder.sub(builder.load(cut), code.number(1)), cut)
+                place = builder.mul(builder.load(cut), code.number(width))
+                for n, variable in enumerate(found):
+                    total = code.load(sums, place, code.number(n * LANES))
+                    code.most(variable, builder.add(total, builder.load(heaviest[n % 2])))
+            count(entry, heaviest)
+
+    @intrinsic
+    def many(typing_context, kind, words, size, bits, mark, rows, least, label, counts, rest, sums, best):
+        def codegen(context, builder, signature, args):
+            _, words, size, bits, mark, rows, least, label, counts, rest, sums, best = args
+            code = _Lanes(builder, kind, words, bits, mark)
+            limit = _Limit(code, rows, least) if limited else None
+            counts, rest, sums, best = map(code.pointer, (counts, rest, sums, best))
+            label, found = code.pointer(label, _INT), code.loaded(best, width // LANES)
+            cut = forwards(code, size, partial(code.tally, label, counts), limit, sums)
+            backwards(code, size, partial(code.tally, label, rest), cut, sums, found)
+            code.stored(found, best)
+            return context.get_dummy_value()
+
+        return types.void(kind, _A, _N, _A, _A, _A, _N, _A, _A, _A, _A, _A), codegen
+
+    return many
+
+
+if config.DISABLE_JIT:  # intrinsics exist in compiled code only
+
+    def _inside(words, bits):
+        """The rows of a column; bool[2, m, LANES], whether they are inside and outside; bool[m], where cuts follow."""
+        rows = (words >> 1).astype(np.int64)
+        inside = (bits[rows, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+        return rows, np.stack([inside, ~inside]), (words & 1).astype(bool)
+
+    def _kept(parts, ends, rows, least):
+        """bool[2, cuts, LANES]: whether both parts of a cut have enough rows."""
+        left = parts.cumsum(axis=1)[:, ends]
+        return (left >= least) & (rows.reshape(2, 1, LANES) - left >= least)
+
+    def stumps_of_two(words, bits, mark, rows, least, best):
+        """Extend ``best`` by the cuts of a column, for two classes.
+
+        words : uint32[m]; bits : uint32[rows]; mark : kind[rows], the weight of each row, negative for class 0;
+        rows : kind[2 * LANES], how many are inside and outside each lane. best : kind[4 * LANES], the least and the
+        greatest sum of ``mark`` left of a cut, inside and outside; with ``least`` > 1 kind[8 * LANES], the same again
+        over cuts that leave so many rows on both sides.
+        """
+        numbers, parts, ends = _inside(words, bits)
+        if not ends.any():
+            return
+        sums, found = np.where(parts, mark[numbers, None], 0).cumsum(axis=1)[:, ends], best.reshape(-1, LANES)
+        if least > 1:
+            sums = np.concatenate([sums, np.where(_kept(parts, ends, rows, least), sums, 0)])
+        for side, total in enumerate(sums):
+            found[2 * side] = np.minimum(found[2 * side], total.min(axis=0))
+            found[2 * side + 1] = np.maximum(found[2 * side + 1], total.max(axis=0))
+
+    def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
+        """Extend ``best``, kind[2 * LANES], the greatest weight that a stump keeps right inside and outside.
+
+        With ``least`` > 1 kind[4 * LANES], as in `stumps_of_two`. label : int32[rows]; counts : kind[4 * LANES * K] and
+        sums : kind[len(best) * cuts] are scratch memory.
+        """
+        numbers, parts, ends = _inside(words, bits)
+        if not ends.any():
+            return
+        classes = np.arange(len(counts) // (4 * LANES))
+        own = np.where(label[numbers, None] == classes, mark[numbers, None], 0)
+        weight = np.where(parts[..., None], own[None, :, None, :], 0)  # side, place, lane, class
+        left = weight.cumsum(axis=1)[:, ends]
+        right = weight.sum(axis=1)[:, None] - left
+        kept, found = left.max(axis=-1) + right.max(axis=-1), best.reshape(-1, LANES)
+        if least > 1:
+            kept = np.concatenate([kept, np.where(_kept(parts, ends, rows, least), kept, 0)])
+        found[: len(kept)] = np.maximum(found[: len(kept)], kept.max(axis=1))
+
+else:
+    _two, _two_limited = _two_classes(False), _two_classes(True)
+    _many, _many_limited = _many_classes(False), _many_classes(True)
+
+    @njit(**INNER)
+    def stumps_of_two(words, bits, mark, rows, least, best):
+        """See the twin above."""
+        at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
+        if least > 1:
+            _two_limited(mark[0], *at, best.ctypes.data)
+        else:
+            _two(mark[0], *at, best.ctypes.data)
+
+    @njit(**INNER)
+    def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
+        """See the twin above."""
+        for n in range(len(counts)):
+            counts[n] = 0
+        rest = counts[len(counts) // 2 :]
+        at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
+        scratch = label.ctypes.data, counts.ctypes.data, rest.ctypes.data, sums.ctypes.data
+        if least > 1:
+            _many_limited(mark[0], *at, *scratch, best.ctypes.data)
+        else:
+            _many(mark[0], *at, *scratch, best.ctypes.data)

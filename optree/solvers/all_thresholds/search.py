@@ -1,0 +1,238 @@
+"""The search over all cuts as Python sees it: memory, slices, limits, threads, and the tree that comes out.
+
+What it does and why that is right is said in ``all_thresholds/depth_first.py`` and ``all_thresholds/intervals.py``. Depth after depth
+is searched, each for a small part of what the next takes: there is a good tree early, whose root is the first cut that
+the next depth looks at, and what a level less costs is a bound for cuts near the ends of a column.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.objective import Scale
+from optree.solvers.all_thresholds import depth_first as kernel
+from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
+from optree.solvers.all_thresholds.many_thresholds import LANES
+from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
+from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.threads import together
+
+DEEPEST = 12  # memory for the best trees doubles with each level
+_ROOM = 4096  # intervals that wait, more than columns
+
+
+def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Machine:
+    """Scratch memory for trees of a depth; levels that are never used stay untouched, and take none."""
+    (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
+    splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
+    mark = np.zeros((levels, n), kind)
+    mark[depth] = rows.weight if general else np.where(rows.label, rows.weight, -rows.weight)
+    label = np.zeros((levels, n if general else 0), np.int32)
+    row = np.zeros((levels, n), np.int32)
+    row[depth] = np.arange(n)
+    if general:
+        label[depth] = rows.label
+    return Machine(
+        words=np.empty((levels, p * n), np.uint32),
+        place=np.empty((levels, p * n), np.int32),
+        before=np.empty((levels, p * (n + 4)), np.int64),
+        cuts=np.zeros((levels, 2, p), np.int64),
+        row=row,
+        mark=mark,
+        label=label,
+        number=np.zeros(n, np.int32),
+        total=np.zeros((levels, classes), np.int64),
+        frame=np.zeros(levels, FRAME),
+        current=np.zeros(levels, INTERVAL),
+        low=np.zeros((levels, 2), np.int64),
+        cost=np.zeros((levels, 2), np.int64),
+        known=np.zeros(levels, POOL),
+        queue=np.empty((levels, waiting), INTERVAL),
+        tree=np.empty((levels, splits, 3), np.int64),
+        parts=np.empty((levels, 2, splits, 3), np.int64),
+        taken=np.zeros(LANES, INTERVAL),
+        chosen=np.zeros(LANES + 1, np.int64),
+        lane=np.zeros((5, LANES), np.int64),
+        inside=np.zeros((classes, LANES), np.int64),
+        bits=np.zeros(n, np.uint32),
+        rows=np.zeros(2 * LANES, kind),
+        best=np.zeros(8 * LANES, kind),
+        counts=np.zeros(4 * LANES * classes if general else 0, kind),
+        sums=np.empty((4 if least > 1 else 2) * LANES * n if general else 0, kind),
+        state=np.zeros(2, np.int64),
+    )
+
+
+class Search:
+    """A search for the best tree.
+
+    Parameters
+    ----------
+    rows : Rows
+    scale : Scale
+    depth : int
+        The greatest number of splits on a path, up to DEEPEST.
+    least : int
+        Rows in a leaf.
+    clock : Clock
+    note : callable
+        Told of cost and lower bound as they move.
+
+    Attributes
+    ----------
+    cost, lower : int
+        Of the best tree found; of all trees.
+    """
+
+    def __init__(
+        self, rows: Rows, scale: Scale, depth: int, least: int, clock: Clock, note: Callable[[int, int], None]
+    ):
+        n = rows.packed.shape[1]
+        self.rows, self.scale, self.least, self.clock, self._note = rows, scale, least, clock, note
+        self.depth = max(0, min(depth, n - 1)) if 2 * least <= n else 0
+        self.general = True if rows.classes > 2 else None
+        self.cost, self._tree = scale.error * rows.leaf(np.arange(n)), (0, np.full((1, 3), -1))
+        self.lower, self.status, self._machines = min(self.cost, scale.penalty), None, []
+
+    @property
+    def iterations(self) -> int:
+        return sum(int(machine.state[ITERATIONS]) for machine in self._machines)
+
+    def run(self, threads: int = 1) -> str:
+        """Search; the status."""
+        if self.depth < 2 or not self.cost:
+            self._shallow()
+        elif not self._start():
+            base = 0
+            for depth in range(2, self.depth + 1):
+                base = self._solve(depth, base, threads if depth > 2 else 1)
+                if self.status:
+                    break
+        if self.status is None:
+            self.lower, self.status = self.cost, "optimal"
+        return self.status
+
+    def _shallow(self) -> None:
+        """At most one split, which needs no search."""
+        if self.depth:
+            self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.least)
+            self._tree = 1, self._tree[1]
+
+    def _sort_out(self, machine: Machine, level: int) -> None:
+        empty = Pool(machine.known[:1], machine.queue[0, :0], machine.tree[0])
+        kernel.begin(self.rows.sample, self._rules(level, 0), machine, empty, self.rows.packed, 0, self.general)
+
+    def _rules(self, depth: int, base: int) -> Rules:
+        """The rules of a depth. The root of the best tree in hand is looked at first."""
+        feature, low, _ = map(int, self._tree[1][0])
+        place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32)) if feature >= 0 else 0
+        return Rules(depth, self.scale.error, self.scale.penalty, self.least, base, feature, int(place))
+
+    def _start(self) -> str | None:
+        """Make a machine, if there is memory for it; the limit that is reached."""
+        (p, n), each = self.rows.packed.shape, 16 * (self.depth - 1)
+        each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
+        self.status = self.clock.limit(0, p * n * each / 2**20)
+        if not self.status:
+            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
+            self._sort_out(self._machines[0], self.depth)
+        return self.status
+
+    def _place(self, machine: Machine, depth: int) -> None:
+        """Let the whole be on the level of a depth."""
+        for array in (machine.words, machine.place, machine.before, machine.cuts, machine.row, machine.mark):
+            if depth < self.depth:
+                array[depth] = array[self.depth]
+        if self.general and depth < self.depth:
+            machine.label[depth] = machine.label[self.depth]
+
+    def _solve(self, depth: int, base: int, threads: int) -> int:
+        """Search for a better tree of a depth; returns what no tree of this depth costs less than."""
+        first = self._machines[0]
+        self._place(first, depth)
+        rules, queue = self._rules(depth, base), np.empty(first.queue.shape[1], INTERVAL)
+        pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
+        kernel.begin(self.rows.sample, rules, first, pool, self.rows.packed[:0], self.cost, self.general)
+        try:
+            if threads > 1:
+                self._share(rules, pool, threads)
+            else:
+                self._work(rules, pool)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        known = pool.known[0]
+        if known["cost"] < self.cost:
+            self.cost, self._tree = int(known["cost"]), (depth, pool.tree.copy())
+        if depth == self.depth:
+            self.lower = max(self.lower, min(self.cost, self._bound(pool, depth)))
+        return min(int(known["lower"]), self.cost)
+
+    def _bound(self, pool: Pool, depth: int) -> int:
+        """What no tree costs less than: none that was looked at, that waits, or that is being looked at."""
+        known = pool.known[0]
+        places = np.arange(known["head"], known["tail"]) % len(pool.queue)
+        frames = [m.frame[depth] for m in self._machines if depth > 2 and m.frame[depth]["phase"] != kernel.NEXT]
+        bounds = [known["lower"], *(frame["bound"] for frame in frames), *pool.queue["bound"][places]]
+        return int(min(bounds))
+
+    def _tell(self, pool: Pool, depth: int) -> None:
+        upper = min(self.cost, int(pool.known[0]["cost"]))
+        lower = max(self.lower, min(upper, self._bound(pool, depth))) if depth == self.depth else self.lower
+        self._note(upper, lower)
+
+    def _step(self, rules: Rules, pool: Pool, machine: Machine, steps: int, turn: bool) -> int:
+        return kernel.search(self.rows.sample, rules, machine, pool, steps, turn, self.general)
+
+    def _work(self, rules: Rules, pool: Pool) -> None:
+        """Search alone until it is done or a limit is reached."""
+        pace = Pace(self.clock, self.iterations)
+        while self.status is None:
+            self.status = self.clock.limit(self.iterations)
+            if self.status is None:
+                code = self._step(rules, pool, self._machines[0], pace.next(self.iterations), True)
+                self._tell(pool, rules.depth)
+                if code == kernel.COMPLETE:
+                    return
+
+    def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
+        """Let threads take the root's cuts, one after another; each settles what it found, and takes the next."""
+        for _ in range(threads - len(self._machines)):
+            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
+            self._sort_out(self._machines[-1], self.depth)
+        for machine in self._machines[1:]:
+            self._place(machine, rules.depth)
+            machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
+        turn, busy = threading.Condition(), set()
+
+        def work(number: int) -> None:
+            machine, pace = self._machines[number], Pace(self.clock, self.iterations)
+            while self.status is None:
+                with turn:
+                    busy.discard(number)
+                    if self._step(rules, pool, machine, 0, True) == kernel.COMPLETE:
+                        turn.notify_all()
+                        if not busy:
+                            return
+                        turn.wait(0.1)  # for what others find
+                        continue
+                    busy.add(number)
+                    turn.notify_all()
+                    self._tell(pool, rules.depth)
+                while (
+                    self.status is None
+                    and self._step(rules, pool, machine, pace.next(self.iterations), False) == kernel.MORE
+                ):
+                    self.status = self.status or self.clock.limit(self.iterations)
+
+        together(work, threads, self._interrupt)
+
+    def _interrupt(self) -> None:
+        self.status = "interrupted"  # for the threads, which end with their slice
+
+    def tree(self) -> Cut | None:
+        """The best tree found; None for a leaf."""
+        return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.least)

@@ -1,0 +1,117 @@
+"""All thresholds: the best tree of limited depth over every cut of numeric columns.
+
+A numeric column of many values is a problem of its own kind: thresholds next to each other part the rows almost alike,
+so that what is known of one bounds the others. The search looks at some cuts of a node and drops or shortens the
+intervals between them, over the same problem with a level less; the last two levels are solved for 32 cuts at a time.
+``all_thresholds/intervals.py`` has bounds and proofs, ``all_thresholds/depth_first.py`` the search and its complexity.
+
+In a problem of binary features, those that are nested, one after another, are the thresholds of a column: any cut of
+the column is one of them, and the reverse.
+
+Sources: C. Brita, J. van der Linden, E. Demirovic: Optimal Classification Trees for Continuous Feature Data Using
+Dynamic Programming with Branch-and-Bound, AAAI 2025, and R. Mazumder, X. Meng, H. Wang: Quant-BnB, ICML 2022, for
+intervals; budgets with slack, lanes of cuts, penalties, weights and leaf sizes are ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.budget import Clock
+from optree.errors import OptreeError
+from optree.objective import Objective, Scale
+from optree.result import Outcome, Trace
+from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.all_thresholds.search import DEEPEST, Search
+from optree.solvers.base import Parameter, Solver, Task
+from optree.tree import LEAF, Tree
+
+
+class Chains:
+    """Columns whose thresholds are the features of a problem: runs of features that are nested.
+
+    Attributes
+    ----------
+    first, size : int64[p]
+        The first feature of each column, and how many are its thresholds.
+    rising : bool[p]
+        Whether each of them holds where the one before it does.
+    """
+
+    def __init__(self, codes: np.ndarray):
+        up = (codes[:, :-1] <= codes[:, 1:]).all(axis=0).tolist()
+        down = (codes[:, :-1] >= codes[:, 1:]).all(axis=0).tolist()
+        first, rising = [0], [True]
+        for feature, ways in enumerate(zip(up, down, strict=True), start=1):
+            alone = feature - first[-1] == 1
+            if ways[not rising[-1]] or (alone and any(ways)):
+                rising[-1] = ways[0] if alone else rising[-1]
+            else:
+                first.append(feature)
+                rising.append(True)
+        self.first, self.rising = np.array(first), np.array(rising)
+        self.size = np.diff([*first, codes.shape[1]])
+        self.X = np.add.reduceat(codes, self.first, axis=1).astype(np.float64)
+
+    def feature(self, column: int, low: float, high: float) -> int:
+        """The feature of a cut between two values, 1 where a row is above: of several the middle one."""
+        holds = (int(low) + int(high) + 1) // 2  # so many hold, at least
+        return int(self.first[column] + (self.size[column] - holds if self.rising[column] else holds - 1))
+
+
+def run(task: Task, seed: int, threads: int) -> Outcome:
+    """Search depth after depth. ``seed`` is not used: nothing is drawn."""
+    problem, objective = task.problem, task.objective
+    if objective.max_depth > DEEPEST:
+        raise OptreeError(
+            f"solver allthresholds: max_depth = {objective.max_depth} is not accepted; give 0 to {DEEPEST}"
+        )
+    if threads < 1:
+        raise OptreeError(f"solver allthresholds: threads = {threads} is not accepted; give a whole number >= 1")
+    kept = np.flatnonzero(problem.weights)
+    chains = Chains(problem.codes[kept])
+    least = objective.min_samples_leaf
+    rows = Rows(chains.X, problem.y[kept], len(problem.classes), problem.weights[kept], least)
+    task.clock.prepared()
+    best, *rest = search(rows, objective, task.scale, task.clock, task.trace, threads)
+
+    def choose(numbers: np.ndarray, cut: Cut | None) -> tuple[int, list]:
+        if cut is None:
+            return LEAF, []
+        return chains.feature(cut.feature, *rows.values(cut)), [cut.left, cut.right]
+
+    return Outcome(Tree.grow(problem, choose, best), *rest)
+
+
+def search(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, threads: int = 1
+) -> tuple[Cut | None, int, str, dict[str, int]]:
+    """The best tree of some rows (None for a leaf), lower bound, status and counters."""
+    leaf = scale.penalty if objective.penalty == "leaf" else 0  # a tree has one leaf more than splits
+    found = Search(
+        rows,
+        scale,
+        objective.max_depth,
+        objective.min_samples_leaf,
+        clock,
+        lambda cost, lower: trace.add(cost + leaf, lower + leaf),
+    )
+    status = found.run(threads)
+    clock.searched()
+    return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}
+
+
+SOLVER = Solver(
+    name="allthresholds",
+    title="trees of limited depth over all thresholds of numeric columns",
+    paper="Brita, van der Linden, Demirovic: Optimal Classification Trees for Continuous Feature Data, AAAI 2025",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("max_depth", "min_samples_leaf"),
+    needs=("max_depth",),
+    exact=True,
+    anytime=True,
+    iteration="one look at up to 32 splits of a node of depth two, with all stumps below them",
+    run=run,
+    parameters={"threads": Parameter(int, 1, "how many share the root's splits, from depth three on")},
+)

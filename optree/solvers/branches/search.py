@@ -1,0 +1,247 @@
+"""The search of BRANCHES (Algorithm 1) in numba: SELECT, EXPAND, BACKPROPAGATE over the memo of ``branch_store``.
+
+A child that is complete at birth (a leaf is best: Proposition 4.2) is never stored, its cost is added to the split at
+once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.branches.store import CHILDREN, ITERATIONS, SPLITS, add_branch, find
+from optree.solvers.kernels.bitset import ONE, lowest_bit
+
+# What `search` returns.
+COMPLETE, PAUSED, NO_ROOM = range(3)
+
+
+@njit(cache=True, nogil=True)
+def count_rows(store, data, branch):
+    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses.
+
+    The usual clause of a feature is not counted but is what is left: a one-hot row then costs a third as much.
+    """
+    counts, support = store.counts, store.support
+    flat = counts.reshape(-1)
+    flat[:] = 0
+    support[:] = data.all_rows
+    start = store.branch[branch]["first_clause"]
+    for t in range(start, start + store.branch[branch]["depth"]):
+        rows = data.rows[store.clauses[t]]
+        for w in range(len(support)):
+            support[w] &= rows[w]
+    total = counts[-1]
+    for w in range(len(support)):
+        word = support[w]
+        while word:
+            row = 64 * w + lowest_bit(word)
+            word &= word - ONE
+            weight = data.weight[row]
+            total[data.label[row]] += weight
+            for at in range(data.first_cell[row], data.first_cell[row + 1]):
+                flat[data.cell[at]] += weight
+    for f in range(len(data.usual)):
+        rest = counts[data.usual[f]]
+        for k in range(len(total)):
+            left = total[k]
+            for clause in range(data.offset[f], data.offset[f + 1]):
+                left -= counts[clause, k]
+            rest[k] = left
+
+
+@njit(cache=True, nogil=True)
+def price_splits(store, data, branch, error, penalty):
+    """Fill ``store.leaf`` with the leaf cost of every child of a branch, and price its splits with it.
+
+    ``store.ceiling`` becomes the cost of each split with leaves below it, ``store.floor`` its bound while nothing is
+    known of its children. A split that leaves all rows in one child would cost the penalty and change nothing: its
+    floor is the branch's own cost, which rules it out.
+    """
+    counts, costs, offset = store.counts, store.leaf, data.offset
+    mass, own = store.branch[branch]["mass"], store.branch[branch]["upper"]
+    class_count = counts.shape[1]
+    for f in range(len(data.usual)):
+        ceiling, floor, largest = penalty, penalty, 0
+        for clause in range(offset[f], offset[f + 1]):
+            weight = most = counts[clause, 0]
+            for k in range(1, class_count):
+                count = counts[clause, k]
+                weight += count
+                most = max(most, count)
+            largest = max(largest, weight)
+            leaf = (weight - most) * error
+            costs[clause] = leaf
+            ceiling += leaf
+            floor += min(leaf, penalty)
+        whole = largest * error == mass
+        store.ceiling[f] = own if whole else ceiling
+        store.floor[f] = own if whole else floor
+
+
+@njit(cache=True, nogil=True)
+def look_ahead(store, data, branch, penalty):
+    """Read the memo for all children that `add_splits` may look up, so that it finds them in the cache.
+
+    One by one each look-up would wait for memory three times; here the reads do not wait for each other. What is read
+    is kept in ``store.seen``, or the compiler would leave the reads out.
+    """
+    seen, mask, key = store.seen, len(store.memo) - 1, store.branch[branch]["hash"]
+    wanted, upper = 0, store.branch[branch]["upper"]
+    for f in range(len(data.usual)):
+        if store.floor[f] < upper:
+            for clause in range(data.offset[f], data.offset[f + 1]):
+                if store.leaf[clause] > penalty:
+                    seen[wanted] = store.memo[(key ^ data.salt[clause]) & mask]
+                    wanted += 1
+    for at in range(wanted):
+        seen[at] = store.branch[max(seen[at], 0)]["first_clause"]
+    for at in range(wanted):
+        seen[at] = store.clauses[seen[at]]
+
+
+@njit(cache=True, nogil=True)
+def add_splits(store, data, branch, error, penalty):
+    """SPLIT on every feature that could beat the best tree in hand, with the children not complete at birth.
+
+    The others need no place: bounds only rise and upper bounds only fall, so SELECT would never follow them.
+    """
+    branches, used, node = store.branch, store.used, store.branch[branch]
+    node["first_split"] = used[SPLITS]
+    for f in range(len(data.usual)):
+        if store.floor[f] >= node["upper"]:
+            continue
+        number, first, n_children = used[SPLITS], used[CHILDREN], 0
+        done, bound, upper = penalty, penalty, penalty
+        for clause in range(data.offset[f], data.offset[f + 1]):
+            leaf = store.leaf[clause]
+            if leaf <= penalty:  # Proposition 4.2: splitting costs at least the penalty, so a leaf is best
+                done += leaf
+                bound += leaf
+                upper += leaf
+                continue
+            at = find(branches, store.clauses, store.memo, branch, clause, data.salt[clause])
+            if at < 0:
+                mass = store.counts[clause].sum() * error
+                at = add_branch(store, data, branch, clause, -1 - at, mass, penalty, leaf)
+            child = branches[at]
+            bound += child["lower"]
+            upper += child["upper"]
+            if child["lower"] == child["upper"]:
+                done += child["upper"]
+            else:
+                store.child[first + n_children] = at
+                n_children += 1
+        if upper < node["upper"]:
+            node["upper"] = upper
+            node["best"] = f
+        store.bound[number] = bound
+        split = store.split[number]
+        split["feature"] = f
+        split["done"] = done
+        split["first_child"] = first
+        split["n_children"] = n_children
+        used[SPLITS] = number + 1
+        used[CHILDREN] = first + n_children
+    node["n_splits"] = used[SPLITS] - node["first_split"]
+
+
+@njit(cache=True, nogil=True)
+def least_bound(bound, first, count, upper):
+    """The least of the splits' bounds and which split has it; the upper bound and -1 if no split can beat that."""
+    least, top = upper, -1
+    for s in range(count):
+        if bound[first + s] < least:
+            least, top = bound[first + s], s
+    return least, top
+
+
+@njit(cache=True, nogil=True)
+def expand(store, data, branch, error, penalty, max_depth):
+    """EXPAND: count the rows of a branch once, and split it on every feature that is worth it."""
+    count_rows(store, data, branch)
+    price_splits(store, data, branch, error, penalty)
+    node = store.branch[branch]
+    for f in range(len(data.usual)):
+        if store.ceiling[f] < node["upper"]:
+            node["upper"] = store.ceiling[f]
+            node["best"] = f
+    if node["depth"] + 1 == max_depth:
+        store.floor[:] = node["upper"]  # the children are leaves: nothing is left to find
+    else:
+        look_ahead(store, data, branch, penalty)
+    add_splits(store, data, branch, error, penalty)
+    node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
+
+
+@njit(cache=True, nogil=True)
+def backpropagate(store, length):
+    """BACKPROPAGATE: from the end of the path to the root, recompute the top split of each branch, then the branch."""
+    for t in range(length - 1, -1, -1):
+        node = store.branch[store.path[t]]
+        number = node["first_split"] + node["top"]
+        split = store.split[number]
+        first, kept = split["first_child"], 0
+        bound, upper = split["done"], split["done"]
+        for at in range(first, first + split["n_children"]):
+            child = store.branch[store.child[at]]
+            bound += child["lower"]
+            upper += child["upper"]
+            if child["lower"] == child["upper"]:
+                split["done"] += child["upper"]
+            else:
+                store.child[first + kept] = store.child[at]
+                kept += 1
+        split["n_children"] = kept
+        store.bound[number] = bound
+        if upper < node["upper"]:
+            node["upper"] = upper
+            node["best"] = split["feature"]
+        node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
+
+
+@njit(cache=True, nogil=True)
+def select(store):
+    """SELECT: follow the top splits from the root to a branch that is complete or not expanded; its depth.
+
+    Among the incomplete children of a split the one of least value is followed: the least weight classified
+    correctly, net of penalties, by the best tree seen for it (section 4.2; the first among equals).
+    """
+    branches, children = store.branch, store.child
+    number, length = 0, 0
+    store.path[0] = 0
+    while True:
+        node = branches[number]
+        if node["first_split"] < 0 or node["lower"] == node["upper"]:
+            return length
+        split = store.split[node["first_split"] + node["top"]]
+        least = np.int64(0)
+        for at in range(split["first_child"], split["first_child"] + split["n_children"]):
+            child = branches[children[at]]
+            value = child["mass"] - child["upper"]
+            if at == split["first_child"] or value < least:
+                least, number = value, children[at]
+        length += 1
+        store.path[length] = number
+
+
+@njit(cache=True, nogil=True)
+def search(store, data, room, error, penalty, max_depth, iterations):
+    """Up to ``iterations`` passes of the main loop; COMPLETE, PAUSED or NO_ROOM.
+
+    ``room`` int64[4] says how much of each table may be used before an expansion, indexed as ``store.used``.
+    """
+    root = store.branch[0]
+    for _ in range(iterations):
+        if root["lower"] == root["upper"]:
+            return COMPLETE
+        for table in range(len(room)):
+            if store.used[table] > room[table]:
+                return NO_ROOM
+        length = select(store)
+        branch = store.path[length]
+        if store.branch[branch]["lower"] < store.branch[branch]["upper"]:
+            expand(store, data, branch, error, penalty, max_depth)
+        backpropagate(store, length)
+        store.used[ITERATIONS] += 1
+    return COMPLETE if root["lower"] == root["upper"] else PAUSED

@@ -1,0 +1,89 @@
+"""CART as DPDT asks it for splits: best first, up to so many leaves, on the rows of one state.
+
+Equal to ``DecisionTreeClassifier(max_leaf_nodes=B)`` of scikit-learn in the splits that it offers, in the order in
+which it makes them (``cart_scan.py`` says how ties are broken). The tree itself is not kept. What is not needed is not
+done: the children of the last split are never looked at.
+
+Complexity: O(p m) for each node that is looked at, m its rows, at most 2 B - 3 nodes. Source: Breiman, Friedman,
+Olshen, Stone: Classification and Regression Trees, 1984; best-first order: H. Shi, Best-first Decision Tree Learning,
+2007.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.dpdt.nodes import FITTED, NODES, column_of, complement, divide, find_split, open_node
+from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, places_up_to
+
+
+@njit(**INNER)
+def next_split(rules, machine, root):
+    """The waiting node whose split decreases the impurity most, the first of equals; -1 if none waits."""
+    node, best, gain, slack = machine.node, -1, -np.inf, rules.slack / rules.weight
+    if node[root]["waits"]:
+        best, gain = root, node[root]["gain"]
+    for number in range(2, machine.state[NODES]):
+        if node[number]["waits"] and node[number]["gain"] > gain + slack:
+            best, gain = number, node[number]["gain"]
+    if best >= 0:
+        node[best]["waits"] = False
+    return best
+
+
+@njit(**INNER)
+def loss_of(sample, machine, root, feature, rank):
+    """The loss of a state, node ``root``, divided in two leaves."""
+    state, counts, part = machine.node[root], machine.node_counts[root], machine.left
+    column = column_of(sample, machine, state["layer"], feature, state["start"], state["stop"])
+    left = places_up_to(sample, column, rank)
+    fill(part, 0.0)
+    count(sample, column[:left] if 2 * left <= len(column) else column[left:], part)
+    loss = leaf_loss(sample, part)
+    complement(counts, part)
+    return loss + leaf_loss(sample, part)
+
+
+@njit(**INNER)
+def grow(sample, rules, machine, root, depth):
+    """Grow CART on the state that is node ``root``, whose best split is known, and keep the splits it makes.
+
+    They are the actions of this depth; returns how many. Of a state one split from the end only the best is kept, in
+    the node and its ``loss_split``, and CART ends when no split can have less loss.
+    """
+    state, last, offered = machine.node[root], depth + 1 == rules.depth, 0
+    machine.state[NODES] = first = 2
+    number = next_split(rules, machine, root)
+    while number >= 0:
+        node = machine.node[number]
+        if last:
+            loss = loss_of(sample, machine, root, node["feature"], node["rank"])
+            if offered == 0 or loss < state["loss_split"] - rules.slack:
+                state["loss_split"], state["best_feature"] = loss, node["feature"]
+                state["best_threshold"] = node["threshold"]
+            done = rules.bounds and state["loss_split"] <= state["stump"] + rules.slack
+        else:
+            machine.action_feature[depth][offered] = node["feature"]
+            machine.action_rank[depth][offered] = node["rank"]
+            machine.action_threshold[depth][offered] = node["threshold"]
+            done = False
+        offered += 1
+        if done or offered == rules.leaves[depth] - 1:
+            break
+        features = machine.node_features[number][: node["n_features"]]
+        target = rules.work[1 if node["layer"] == rules.work[0][depth] else 0][depth]
+        start, middle, stop = node["start"], node["start"] + node["left"], node["stop"]
+        divide(sample, machine, start, stop, features, node["layer"], target, node["feature"], node["left"])
+        for part in range(2):
+            ends = (middle, stop) if part else (start, middle)
+            open_node(sample, machine, first + part, target, ends[0], ends[1], features)
+            find_split(sample, rules, machine, first + part, state["weight"], False)
+        first += 2
+        machine.state[NODES] = first
+        number = next_split(rules, machine, root)
+    if last:
+        state["stump"] = state["loss_split"]  # all is known
+        machine.state[FITTED] += 2 * (offered - 1)
+    return offered

@@ -1,0 +1,279 @@
+"""Depth-first backward induction over the states of DPDT.
+
+A state is a set of rows and a depth; its actions are the leaf and the splits that CART offers on it. Frame d of the
+stack is the state of depth d under way, so memory is that of the rows at each depth, however many states there are.
+The value of a state is a hull (``hulls.py``). States one split from the last depth are not frames: what matters of
+them is the leaf and the best of their splits.
+
+**Bound.** Such a state ends in a leaf or one split, so its loss is at least that of its best stump over all
+thresholds, which the pass that finds CART's first split gives for nothing. (a) CART stops growing once it has offered a
+split with that loss. (b) At the state above, the hull of the bounds of the two children of a split lies nowhere above
+that of their trees; if it adds nothing to the state's hull, neither do they. Both are exact, and leave the first of
+equal trees where it was: a bound that ties adds nothing. Bounds from other states (monotone, similarity) are not sound
+here, for what CART offers on a set of rows it need not offer on a subset.
+
+Complexity: O((2B)^D p n) time at worst, O(L p n) memory, where L is one more than the number of depths at which more
+than one split is offered, plus two for CART.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.dpdt.cart_grow import grow, loss_of
+from optree.solvers.dpdt.hulls import add_split, consider, push
+from optree.solvers.dpdt.nodes import (
+    DEPTH,
+    FITTED,
+    OFFERED,
+    SPLITS,
+    STATES,
+    TOP,
+    column_of,
+    divide,
+    find_split,
+    open_node,
+    seed,
+)
+from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.presorted_columns import places_up_to
+
+CART = 0  # the generator of splits that is part of the search; others are kernels of `generators.py`
+
+FRAME = np.dtype(
+    [
+        ("start", np.int64),
+        ("middle", np.int64),  # where the rows right of the split under way begin
+        ("stop", np.int64),
+        ("n_features", np.int64),  # that are not constant
+        ("weight", np.float64),
+        ("next", np.int64),  # action to try
+        ("n_actions", np.int64),
+        ("phase", np.int64),
+        ("base", np.int64),  # where its hull is on the stack, and of how many vertices
+        ("size", np.int64),
+        ("below", (np.int64, 2)),  # vertices of the children's hulls
+        ("mark", np.int64),  # splits kept before the action under way
+    ]
+)
+OPEN, NEXT, RIGHT, MERGE, LAST = range(5)  # phases: what is to be done
+DONE, PAUSED, NO_ROOM, ASKS = range(4)  # what `search` returns; ASKS: a kernel of `generators.py` has to offer splits
+
+_ROOM = 32  # vertices and splits beside those of a merge
+
+
+@njit(**INNER)
+def price_of(rules, weight):
+    return 1.0 if rules.per_split else weight
+
+
+@njit(**INNER)
+def begin_frame(machine, depth, n_actions):
+    """The state in node 0 is that of this frame: begin its hull with the leaf."""
+    frame, node, top = machine.frame[depth], machine.node[0], machine.state[TOP]
+    n = node["n_features"]
+    for i in range(n):
+        machine.frame_features[depth][i] = machine.node_features[0][i]
+    frame["n_features"], frame["weight"] = n, node["weight"]
+    frame["phase"], frame["next"], frame["n_actions"] = NEXT, 0, n_actions
+    frame["base"], frame["size"] = top, 1
+    push(machine, top, 0.0, node["loss"], -1)
+    machine.state[TOP] = top + 1
+
+
+@njit(**INNER)
+def push_frame(machine, depth, start, stop):
+    """Go down to a child."""
+    parent, frame = machine.frame[depth - 1], machine.frame[depth]
+    n = parent["n_features"]
+    for i in range(n):
+        machine.frame_features[depth][i] = machine.frame_features[depth - 1][i]
+    frame["start"], frame["stop"], frame["n_features"], frame["phase"] = start, stop, n, OPEN
+    machine.state[DEPTH] = depth
+
+
+@njit(**INNER)
+def close_frame(machine, depth):
+    """A state is solved: its hull stays on the stack, for the state above."""
+    machine.state[DEPTH] = depth - 1
+    if depth:
+        parent = machine.frame[depth - 1]
+        parent["below"][1 if parent["phase"] == MERGE else 0] = machine.frame[depth]["size"]
+
+
+@njit(**INNER)
+def try_action(sample, rules, machine, depth):
+    """Divide the rows of a state by its next split."""
+    frame = machine.frame[depth]
+    action = frame["next"]
+    frame["next"] = action + 1
+    if depth == 0:  # the same numbers whichever thread tries the action
+        seed(machine, action + 1)
+    feature = machine.action_feature[depth][action]
+    start, stop, layer = frame["start"], frame["stop"], rules.layer[depth]
+    column = column_of(sample, machine, layer, feature, start, stop)
+    left = places_up_to(sample, column, machine.action_rank[depth][action])
+    features = machine.frame_features[depth][: frame["n_features"]]
+    divide(sample, machine, start, stop, features, layer, rules.layer[depth + 1], feature, left)
+    frame["middle"], frame["mark"] = start + left, machine.state[SPLITS]
+    if depth + 2 == rules.depth:
+        frame["phase"] = LAST
+    else:
+        frame["phase"] = RIGHT
+        push_frame(machine, depth + 1, start, start + left)
+
+
+@njit(**INNER)
+def merge(rules, machine, depth, keep):
+    """Add the trees of the split under way to the state's hull; returns whether there are any."""
+    frame, state = machine.frame[depth], machine.state
+    action, below = frame["next"] - 1, frame["below"]
+    size, found = consider(
+        machine,
+        rules.slack,
+        frame["base"],
+        frame["size"],
+        below[0],
+        below[1],
+        price_of(rules, frame["weight"]),
+        machine.action_feature[depth][action],
+        machine.action_threshold[depth][action],
+        keep,
+    )
+    if not (found and keep):
+        state[SPLITS] = frame["mark"]
+    frame["size"], frame["mark"] = size, state[SPLITS]
+    state[TOP] = frame["base"] + size
+    return found
+
+
+@njit(**INNER)
+def put_last(rules, machine, root, loss):
+    """The hull of a state one split from the end, on top: the leaf, and the split if it helps; returns its size."""
+    node, top = machine.node[root], machine.state[TOP]
+    push(machine, top, 0.0, node["loss"], -1)
+    machine.state[TOP] = top + 1
+    if loss >= node["loss"] - rules.slack:
+        return 1
+    link = add_split(machine, node["best_feature"], node["best_threshold"], -1, -1)
+    push(machine, top + 1, price_of(rules, node["weight"]), loss, link)
+    machine.state[TOP] = top + 2
+    return 2
+
+
+@njit(**INNER)
+def first_of_last(sample, rules, machine, root):
+    """Of a state one split from the end: the loss of CART's first split, and how low that of the others can be."""
+    node = machine.node[root]
+    node["loss_split"] = node["loss"]
+    if node["loss"] <= rules.slack:
+        return
+    machine.state[FITTED] += 1
+    machine.state[STATES] += 1
+    if node["feature"] < 0:
+        return
+    machine.state[FITTED] += 2
+    loss = loss_of(sample, machine, root, node["feature"], node["rank"])
+    node["loss_split"], node["best_feature"], node["best_threshold"] = loss, node["feature"], node["threshold"]
+    if not sample.classes:  # the split of least squared error, of all
+        node["stump"] = loss
+
+
+@njit(**INNER)
+def is_settled(rules, machine, root):
+    """Whether no split of a state one split from the end can be better than the one in hand."""
+    node = machine.node[root]
+    alone = node["feature"] < 0 or rules.leaves[rules.depth - 1] == 2
+    return alone or (rules.bounds and node["loss_split"] <= node["stump"] + rules.slack)
+
+
+@njit(**INNER)
+def merge_last(rules, machine, depth, bounds):
+    """Add what is known of the two states below; or only ask whether their bounds would add anything."""
+    below = machine.frame[depth]["below"]
+    for root in range(2):
+        node = machine.node[root]
+        below[root] = put_last(rules, machine, root, node["stump"] if bounds else node["loss_split"])
+    return merge(rules, machine, depth, not bounds)
+
+
+@njit(**INNER)
+def conclude(rules, machine, depth, last, n_actions):
+    """Begin the hull of the state of a frame, which is in node 0; if one split is all there is, it is finished."""
+    frame, node = machine.frame[depth], machine.node[0]
+    begin_frame(machine, depth, 0 if last else n_actions)
+    if last:
+        machine.state[TOP] = frame["base"]
+        frame["size"] = put_last(rules, machine, 0, node["loss_split"])
+
+
+@njit(**INNER)
+def has_room(machine, depth):
+    frame = machine.frame[depth]
+    below = frame["below"][0] + frame["below"][1] if frame["phase"] == MERGE else 0
+    more = 2 * below + frame["size"] + _ROOM
+    return machine.state[TOP] + more <= len(machine.link) and machine.state[SPLITS] + more <= len(machine.split_left)
+
+
+# The steps that are long to compile are called from here alone: numba compiles a function again in each of its callers.
+@njit(cache=True, nogil=True)
+def search(sample, rules, machine, quota):
+    """Go on until all is done, about ``quota`` nodes of CARTs are fitted, or the hulls have no room."""
+    sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
+    state = machine.state
+    limit = state[FITTED] + quota
+    if state[FITTED] == 0:
+        seed(machine, 0)
+    while state[DEPTH] >= 0:
+        depth = state[DEPTH]
+        frame, phase = machine.frame[depth], machine.frame[depth]["phase"]
+        if not has_room(machine, depth):
+            return NO_ROOM
+        if state[FITTED] >= limit and state[OFFERED] < 0:
+            return PAUSED
+        if phase == OPEN or phase == LAST:  # noqa: SIM109 (numba would make a tuple)
+            below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
+            last, n_actions = below + 1 == rules.depth, 0
+            wants_stump = last and rules.bounds and rules.leaves[below] > 2
+            features = machine.frame_features[depth][: frame["n_features"]]
+            if rules.generator == CART:
+                for root in range(states):
+                    start = frame["middle"] if root else frame["start"]
+                    stop = frame["middle"] if root + 1 < states else frame["stop"]
+                    open_node(sample, machine, root, rules.layer[below], start, stop, features)
+                    if machine.node[root]["loss"] > rules.slack:
+                        find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
+                    if last:
+                        first_of_last(sample, rules, machine, root)
+                if phase == LAST:
+                    merge_last(rules, machine, depth, False)
+                for root in range(states):
+                    if machine.node[root]["feature"] < 0 or (last and is_settled(rules, machine, root)):
+                        continue
+                    if phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True):
+                        n_actions = grow(sample, rules, machine, root, below)
+                if not last and machine.node[0]["loss"] > rules.slack:
+                    state[FITTED] += 1 + 2 * n_actions
+                    state[STATES] += 1
+            elif state[OFFERED] < 0:
+                return ASKS
+            else:
+                n_actions, state[OFFERED] = state[OFFERED], -1
+                state[FITTED] += n_actions
+            if phase == OPEN:
+                conclude(rules, machine, depth, last, n_actions)
+            else:
+                merge_last(rules, machine, depth, False)
+                frame["phase"] = NEXT
+        elif phase == RIGHT:
+            push_frame(machine, depth + 1, frame["middle"], frame["stop"])
+            frame["phase"] = MERGE
+        elif phase == MERGE:
+            merge(rules, machine, depth, True)
+            frame["phase"] = NEXT
+        elif frame["next"] < frame["n_actions"]:
+            try_action(sample, rules, machine, depth)
+        else:
+            close_frame(machine, depth)
+    return DONE

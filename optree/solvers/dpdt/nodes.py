@@ -1,0 +1,267 @@
+"""What the search of DPDT works on: its rules, its machine, and nodes, which are ranges of places in all columns.
+
+A node is opened (rows, classes, constant columns), then its best split is found, then it is divided. Columns that are
+constant in a node are left out of the whole subtree.
+
+A split's threshold lies between neighbouring values of its node, but DPDT applies it to all rows of the state, which
+may have values between them: the rank of the greatest value below the threshold is part of the split.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.dpdt.cart_scan import best_of_classes, best_of_few, best_of_squares, best_of_two, gini
+from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, rank_of, row_of, squares_of, weight_of
+
+EPSILON = 2.0**-52  # scikit-learn's
+
+NODE = np.dtype(
+    [
+        ("start", np.int64),  # its places, in all columns
+        ("stop", np.int64),
+        ("layer", np.int64),  # where its columns are
+        ("n_features", np.int64),  # that are not constant
+        ("weight", np.float64),
+        ("loss", np.float64),  # as a leaf
+        ("feature", np.int64),  # of its best split, -1 if it has none
+        ("left", np.int64),  # how many places go left
+        ("rank", np.int64),  # the greatest that goes left
+        ("threshold", np.float64),
+        ("gain", np.float64),
+        ("stump", np.float64),  # no single split has less loss
+        ("waits", np.bool_),  # to be split
+        ("loss_split", np.float64),  # a state one split from the end: the best split CART has made, and its loss
+        ("best_feature", np.int64),
+        ("best_threshold", np.float64),
+    ]
+)
+
+# Entries of Machine.state.
+DEPTH, TOP, SPLITS, FITTED, NODES, OFFERED, STATES = range(7)
+
+
+class Rules(NamedTuple):
+    """What is grown and minimised. Rows and weights are checked both; whichever does not apply is 0."""
+
+    depth: int
+    generator: int  # of the splits that are offered, see `generators.py`
+    leaves: np.ndarray  # int64[depth], the most leaves of the CART of a state, one more than splits offered, by depth
+    layer: np.ndarray  # int64[depth], the layer of a state's columns, by depth
+    work: np.ndarray  # int64[2, depth], two layers for its CART
+    split_rows: int  # the least of a node that is split
+    split_weight: float
+    least_rows: int  # in a leaf
+    least_weight: float
+    least_decrease: float  # of the impurity, as a share of the whole weight
+    weight: float  # of all rows
+    max_features: int
+    per_split: bool  # a split costs one; else the weight of its rows
+    bounds: bool  # use bounds to do less
+    slack: float  # losses that differ by at most this are equal; 0 where losses are whole numbers
+
+
+class Machine(NamedTuple):
+    """What a search works with, apart from the rows; one for each thread."""
+
+    columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f
+    side: np.ndarray  # uint8[n]
+    left: np.ndarray  # float64[K]
+    ones_left: np.ndarray  # int64[BLOCK]
+    node: np.ndarray  # NODE[2 B]; 0 and 1 are states
+    node_features: np.ndarray  # int64[2 B, p]
+    node_counts: np.ndarray  # float64[2 B, K], see `count`
+    frame: np.ndarray  # FRAME[depth]
+    frame_features: np.ndarray  # int64[depth, p]
+    action_feature: np.ndarray  # int64[depth, B]
+    action_rank: np.ndarray  # int64[depth, B]
+    action_threshold: np.ndarray  # float64[depth, B]
+    price: np.ndarray  # float64[size]; these three are the stack of hulls
+    loss: np.ndarray  # float64[size]
+    link: np.ndarray  # int64[size], the split at the root of the tree, -1 for a leaf
+    split_feature: np.ndarray  # int64[size]; these four are the splits of trees on hulls
+    split_threshold: np.ndarray  # float64[size]
+    split_left: np.ndarray  # int64[size], the split below, -1 for a leaf
+    split_right: np.ndarray  # int64[size]
+    state: np.ndarray  # int64[7]; OFFERED: splits offered to the state that asked, -1 before; STATES: CARTs fitted
+    random: np.ndarray  # uint64[2], the generator, and the seed
+
+
+@njit(**INNER)
+def column_of(sample, machine, layer, feature, start, stop):
+    return machine.columns[layer * sample.features + feature][start:stop]
+
+
+@njit(**INNER)
+def divide(sample, machine, start, stop, features, source, target, split, left):
+    """Divide columns stably from layer to layer, those with the first ``left`` words of column ``split`` first."""
+    side = machine.side
+    column = column_of(sample, machine, source, split, start, stop)
+    for place in range(len(column)):
+        side[row_of(sample, column[place])] = place < left
+    for feature in features:
+        words = column_of(sample, machine, source, feature, start, stop)
+        out = column_of(sample, machine, target, feature, start, stop)
+        low, high = 0, left
+        for place in range(len(words)):
+            word = words[place]
+            goes_left = np.int64(side[row_of(sample, word)])
+            out[low if goes_left else high] = word
+            low += goes_left
+            high += 1 - goes_left
+
+
+@njit(**INNER)
+def open_node(sample, machine, number, layer, start, stop, features):
+    """Node ``number``: rows, classes, and which of ``features`` are not constant. Its best split comes later."""
+    node, counts, varied = machine.node[number], machine.node_counts[number], machine.node_features[number]
+    n = 0
+    for feature in features:
+        column = column_of(sample, machine, layer, feature, start, stop)
+        if rank_of(sample, column[0]) != rank_of(sample, column[len(column) - 1]):
+            varied[n] = feature
+            n += 1
+        if feature == features[0]:
+            fill(counts, 0.0)
+            count(sample, column, counts)
+    node["start"], node["stop"], node["layer"], node["n_features"] = start, stop, layer, n
+    node["weight"], node["loss"] = weight_of(sample, counts), leaf_loss(sample, counts)
+    node["feature"], node["waits"], node["stump"] = -1, False, node["loss"]
+
+
+@njit(**INNER)
+def impurity(sample, counts, weight):
+    if sample.classes:
+        return gini(weight, squares_of(counts))
+    if weight <= 0.0:
+        return 0.0
+    mean = counts[1] / weight
+    return counts[2] / weight - mean * mean
+
+
+@njit(**INNER)
+def draw(machine, n):
+    """A whole number below n: xorshift, Marsaglia 2003."""
+    x = machine.random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    machine.random[0] = x
+    return np.int64((x >> np.uint64(33)) % np.uint64(n))
+
+
+@njit(**INNER)
+def seed(machine, stream):
+    """Begin a stream of random numbers."""
+    machine.random[0] = (machine.random[1] ^ np.uint64(stream) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
+    draw(machine, 2)
+
+
+@njit(**INNER)
+def some_features(rules, machine, features, p):
+    """Those drawn by lot among all ``p``, of which ``features`` are not constant, as scikit-learn does: so many, and
+    more until one of them is not constant. Moves the drawn ones to the front; returns how many."""
+    n, drawn, kept = len(features), 0, 0
+    # Only how many constant ones are drawn matters, not which.
+    while drawn < rules.max_features or not kept:
+        if draw(machine, p - drawn) < n - kept:
+            at = kept + draw(machine, n - kept)
+            features[kept], features[at] = features[at], features[kept]
+            kept += 1
+        drawn += 1
+    return kept
+
+
+@njit(**INNER)
+def is_of_few(sample, column):
+    """Whether most places of a column are no cuts, so that sums over the classes may be made at those that are."""
+    values = rank_of(sample, column[len(column) - 1]) - rank_of(sample, column[0]) + 1
+    return 2 * values * sample.classes < len(column)
+
+
+@njit(**INNER)
+def features_to_split(sample, rules, machine, number):
+    """How many features an open node may be split by, the first of its own: none if it must not be split."""
+    node, n = machine.node[number], machine.node[number]["n_features"]
+    rows, weight = node["stop"] - node["start"], node["weight"]
+    few = rows < rules.split_rows or weight < rules.split_weight or weight < 2 * rules.least_weight
+    if n == 0 or few or impurity(sample, machine.node_counts[number], weight) <= EPSILON:
+        return 0
+    if rules.max_features < sample.features:
+        return some_features(rules, machine, machine.node_features[number][:n], sample.features)
+    return n
+
+
+@njit(**INNER)
+def midpoint(level, low, high):
+    """The threshold between two values, given by their ranks."""
+    threshold = level[low] / 2 + level[high] / 2
+    return level[low] if threshold >= level[high] else threshold
+
+
+@njit(**INNER)
+def find_split(sample, rules, machine, number, state_weight, want_stump):
+    """The best split of an open node, if it may be split at all, and the best stump's loss."""
+    node, counts, weight = machine.node[number], machine.node_counts[number], machine.node[number]["weight"]
+    start, stop = node["start"], node["stop"]
+    n = features_to_split(sample, rules, machine, number)
+    if n == 0:
+        return
+    before = impurity(sample, counts, weight)
+    best, stump, chosen, left = -np.inf, node["loss"] if want_stump else -1.0, -1, -1
+    two = sample.classes == 2 and not sample.weighted
+    for feature in machine.node_features[number][:n]:
+        column = column_of(sample, machine, node["layer"], feature, start, stop)
+        if two:
+            best, at, stump = best_of_two(sample, column, counts[1], machine.ones_left, rules, best, stump)
+        elif sample.classes and is_of_few(sample, column):
+            best, at, stump = best_of_few(sample, column, counts, machine.left, rules, best, stump)
+        elif sample.classes:
+            best, at, stump = best_of_classes(sample, column, counts, machine.left, rules, best, stump)
+        else:
+            best, at = best_of_squares(sample, column, counts, rules, best)
+        if at >= 0:
+            chosen, left = feature, at
+    if chosen < 0:
+        return
+    column = column_of(sample, machine, node["layer"], chosen, start, stop)
+    node["gain"] = decrease(sample, column[:left], counts, machine.left, weight, before, state_weight)
+    if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.least_decrease:
+        return
+    node["feature"], node["left"], node["waits"] = chosen, left, True
+    if want_stump:
+        node["stump"] = stump
+    low, high = rank_of(sample, column[left - 1]), rank_of(sample, column[left])
+    level = sample.level[sample.first_level[chosen] : sample.first_level[chosen + 1]]
+    threshold = midpoint(level, low, high)
+    while high - low > 1:  # values of the state that are not in the node
+        middle = (low + high) // 2
+        if level[middle] <= threshold:
+            low = middle
+        else:
+            high = middle
+    node["rank"], node["threshold"] = low, threshold
+
+
+@njit(**INNER)
+def decrease(sample, column, counts, left, weight, before, state_weight):
+    """How much a split decreases the impurity of the state, by scikit-learn's formula."""
+    fill(left, 0.0)
+    count(sample, column, left)
+    n_left = weight_of(sample, left)
+    after_left = impurity(sample, left, n_left)
+    complement(counts, left)
+    n_right = weight_of(sample, left)
+    after_right = impurity(sample, left, n_right)
+    return weight / state_weight * (before - n_right / weight * after_right - n_left / weight * after_left)
+
+
+@njit(**INNER)
+def complement(counts, part):
+    """Replace a part by the rest."""
+    for k in range(len(counts)):
+        part[k] = counts[k] - part[k]

@@ -1,0 +1,94 @@
+"""DPDT: dynamic programming over the splits that CART offers. Near-optimal trees of limited depth.
+
+A state is a set of rows and a depth; its actions are the leaf and the splits of a CART grown on its rows with at most
+``cart_nodes_list[depth]`` leaves (one split beyond the list). The best tree over all sequences of actions is found by
+depth-first backward induction: ``dpdt/induction.py`` has the algorithm, its bounds and its complexity,
+``dpdt/generators.py`` what else can offer splits,
+``dpdt/hulls.py`` the exact path over all penalties, of which the tree for the objective's lambda is taken here.
+
+Source: H. Kohler, R. Akrour, P. Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025.
+Theorem 5.1 holds: CART's own split is among those offered on every set of rows, so no tree that CART grows to the same
+depth, and none of its pruned subtrees, costs less. Here a split costs lambda, as the registry's objective has it; the
+paper's penalty, the expected number of splits a row meets, is that of ``DPDTreeClassifier``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.errors import OptreeError, choice
+from optree.result import Outcome
+from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.dpdt.growth import GENERATORS, Growth
+from optree.solvers.dpdt.search import Path, solve
+from optree.solvers.kernels.presort import presort
+from optree.tree import LEAF, Tree
+
+
+def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bool) -> Outcome:
+    """Search over all penalties, and take the tree for lambda. ``seed`` is not used: nothing is drawn."""
+    problem, objective, scale = task.problem, task.objective, task.scale
+    if not all(isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1 for nodes in cart_nodes_list):
+        raise OptreeError(
+            f"solver dpdt: cart_nodes_list = {cart_nodes_list!r} is not accepted; give whole numbers >= 1"
+        )
+    if generator not in GENERATORS:
+        raise choice("solver dpdt: generator", generator, GENERATORS)
+    if objective.max_depth == 0:
+        return Outcome(Tree.grow(problem, lambda rows, link: (LEAF, [])), None, "heuristic", {"iterations": 0})
+    kept = np.flatnonzero(problem.weights)
+    weights = problem.weights[kept].astype(np.float64)
+    growth = Growth(
+        max_depth=objective.max_depth,
+        cart_nodes_list=tuple(cart_nodes_list),
+        max_features=len(problem.features),
+        min_samples_leaf=objective.min_samples_leaf,
+        per_split=True,
+        bounds=bounds,
+        generator=generator,
+    )
+    unit = (weights == 1).all()
+    sample = presort(
+        np.ascontiguousarray(problem.codes[kept], np.float64),
+        problem.y[kept],
+        len(problem.classes),
+        None if unit else weights,
+        merge=unit or objective.min_samples_leaf == 1,
+        layers=growth.n_layers,
+    )
+    path = solve(sample, growth, clock=task.clock)
+    costs = [
+        int(loss) * scale.error + int(splits) * scale.penalty
+        for splits, loss in zip(path.price, path.loss, strict=True)
+    ]
+    tree = _tree(task, path, costs.index(min(costs)))
+    return Outcome(tree, None, path.status, {"iterations": path.fitted})
+
+
+def _tree(task: Task, path: Path, number: int) -> Tree:
+    def choose(rows: np.ndarray, link: int) -> tuple[int, list[int]]:
+        if link < 0:
+            return LEAF, []
+        return int(path.feature[link]), [int(path.left[link]), int(path.right[link])]
+
+    return Tree.grow(task.problem, choose, int(path.link[number]))
+
+
+SOLVER = Solver(
+    name="dpdt",
+    title="dynamic programming over the splits that CART offers",
+    paper="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("max_depth", "min_samples_leaf"),
+    needs=("max_depth",),
+    exact=False,
+    anytime=False,
+    iteration="one node, split or leaf, of a CART that was fitted; or one split offered, or looked ahead from",
+    run=run,
+    parameters={
+        "cart_nodes_list": Parameter(list, [8, 8, 8], "the most leaves of the CART of a state, by depth"),
+        "generator": Parameter(str, "cart", "what offers splits: cart, top, top_features, lookahead, exhaustive"),
+        "bounds": Parameter(bool, True, "bound what states one split from the end can reach, for the same tree"),
+    },
+)

@@ -1,0 +1,243 @@
+"""The search of the engine: depth first below the root, best first at it, over an explicit stack."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.engine.bounds import INFINITE
+from optree.solvers.engine.expand import ZERO, expand, improve, levels_below, look_up, refresh
+from optree.solvers.engine.stack import (
+    DEPTH,
+    EARLIEST,
+    ITERATIONS,
+    STARTED,
+    STOPPED,
+    WANTED,
+    count_column,
+    count_part,
+    gather_bits,
+    gather_counts,
+    inherit,
+)
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.memo import find, insert, key_of, spare_of
+
+# What `search` returns.
+COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
+
+
+@njit(**INNER)
+def enter(data, memo, stack, d, t, part, entry, budget, rules):
+    """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
+
+    ``stack.key_below`` holds its rows. Returns whether a frame was made; if not, its bounds settled it.
+    """
+    above, frame = stack.frame[d], stack.frame[d + 1]
+    column, parts = ZERO, 2
+    if t < 0:
+        counts = stack.row[0]
+        count_column(data, stack, d, column, counts)
+    else:
+        f, column = stack.feature[d, t], stack.column[d, t]
+        parts = data.first_clause[f + 1] - data.first_clause[f]
+        counts = count_part(data, stack, d, column, parts, part)
+    n, most, n_classes = np.int64(0), np.int64(0), 0
+    for i in range(above["n_classes"]):
+        weight = counts[stack.classes[d, i], 0]
+        if weight:
+            stack.classes[d + 1, n_classes] = stack.classes[d, i]
+            n_classes += 1
+            n += weight
+            most = max(most, weight)
+    if rules.least:
+        n = counts[len(counts) - 3, 0]
+    for i in range(data.n_totals):
+        stack.classes[d + 1, n_classes + i] = data.n_classes + i
+    frame["n_classes"] = n_classes
+    frame["n_counts"] = n_classes + data.n_totals
+    frame["entry"] = entry
+    frame["budget"] = budget
+    frame["upper"] = rules.error * (n - most)
+    frame["best"] = -1
+    frame["floor"] = INFINITE
+    frame["spare"] = spare_of(memo.entry[entry]["left"])
+    frame["left"] = key_of(memo.entry[entry]["left"], -2 - frame["spare"])
+    inherit(data, stack, d, counts, rules)
+    for w in range(len(stack.key_below)):
+        stack.key[d + 1, w] = stack.key_below[w]
+    frame["n_candidates"] = 0
+    if frame["left"] == 1 or frame["spare"] == 1:
+        frame["floor"] = frame["upper"]
+        return False
+    target, least = min(budget, frame["upper"]), INFINITE
+    for i in range(frame["n_features"]):
+        least = min(least, stack.bound[d + 1, i])
+    if least >= target:
+        frame["floor"] = least
+        return False
+    gather_counts(stack, d + 1, counts)
+    gather_bits(stack, d, column, parts, part)
+    return True
+
+
+@njit(**INNER)
+def leave(memo, stack, d):
+    """Write to the memo what frame ``d`` found."""
+    frame = stack.frame[d]
+    entry = memo.entry[frame["entry"]]
+    if frame["upper"] < entry["upper"]:
+        entry["upper"] = frame["upper"]
+        entry["feature"] = frame["best"]
+    lower = frame["floor"]
+    for i in range(frame["n_candidates"]):
+        lower = min(lower, stack.total[d, stack.order[d, i]])
+    entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
+
+
+@njit(**INNER)
+def pick(stack, d, rules):
+    """Choose the candidate of frame ``d`` to go on with; False if none can win.
+
+    Best first at the root: a candidate is left once its bound passes the next one's. Elsewhere in order of bounds.
+    """
+    frame, order, total = stack.frame[d], stack.order[d], stack.total[d]
+    target = min(frame["budget"], frame["upper"])
+    kept, first, second = 0, INFINITE, INFINITE
+    for i in range(frame["n_candidates"]):
+        t = order[i]
+        if total[t] >= target:
+            frame["floor"] = min(frame["floor"], total[t])
+            continue
+        order[kept] = t
+        kept += 1
+        if total[t] < first:
+            frame["current"] = t
+            first, second = total[t], first
+        else:
+            second = min(second, total[t])
+    frame["n_candidates"] = kept
+    frame["cap"] = INFINITE
+    if d == 1 and rules.best_first and kept > 1:
+        frame["cap"] = max(second, first + stack.stride[frame["current"]])
+        stack.stride[frame["current"]] = min(2 * stack.stride[frame["current"]], INFINITE // 2)
+    return kept > 0
+
+
+@njit(**INNER)
+def settle(data, memo, stack, d, rules):
+    """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
+    frame = stack.frame[d]
+    t = frame["current"]
+    f = stack.feature[d, t]
+    lower = upper = stack.price[d, t]
+    chosen = -1
+    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
+        if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
+            refresh(memo, stack, d, clause)
+        low = stack.lower[d, clause]
+        is_open = low < stack.upper[d, clause]
+        if is_open and (chosen < 0 or (low < stack.lower[d, chosen]) == rules.easier_first):
+            chosen = clause
+        lower += low
+        upper += stack.upper[d, clause]
+    improve(frame, upper, f)
+    stack.total[d, t] = lower
+    return lower, chosen
+
+
+@njit(**INNER)
+def choose(data, memo, stack, d, rules):
+    """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
+    frame = stack.frame[d]
+    while True:
+        if frame["current"] < 0 and not pick(stack, d, rules):
+            return -1, np.int64(0)
+        lower, clause = settle(data, memo, stack, d, rules)
+        target = min(frame["budget"], frame["upper"])
+        if lower >= target or lower > frame["cap"]:
+            frame["current"] = -1
+            continue
+        own, step = stack.lower[d, clause], rules.step
+        if stack.entry[d, clause] >= 0:
+            doublings = memo.entry[stack.entry[d, clause]]["visits"]  # it takes long: ask for more at once
+            step = rules.step << doublings if rules.step < INFINITE >> doublings else INFINITE
+        budget = min(target, frame["cap"] + 1) - (lower - own)
+        return clause, min(budget, own + step) if rules.deepening else budget
+
+
+@njit(**INNER)
+def descend(data, memo, stack, d, clause, rules):
+    """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
+    frame = stack.frame[d]
+    if clause < 0:
+        for w in range(len(stack.key_below)):
+            stack.key_below[w] = stack.key[0, w]
+        hashed = hash_words(stack.key_below, data.salt)
+        left, parent, upper = key_of(frame["left"], frame["spare"]), -1, INFINITE
+        lower, at = np.int64(0), find(memo, data.rows, stack.key_below, hashed, left)
+    else:
+        left, parent = levels_below(stack, d), frame["entry"]
+        at, hashed = look_up(data, memo, stack, d, clause, left)
+        lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
+    if at >= 0:
+        return at, True
+    return insert(memo, -1 - at, hashed, left, parent, clause, lower, upper), False
+
+
+@njit(cache=True, nogil=True)
+def search(data, memo, stack, rules, iterations):
+    """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
+
+    The first call starts at frame 0, whose only part is the root; its budget is the root's. With -1 iterations the
+    search is ended early: all frames are left, so that the memo's root holds the interval that was reached. (A kernel
+    of its own for this would take a second to compile.)
+    """
+    data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
+    while iterations < 0 and stack.state[DEPTH] > 0:
+        d = stack.state[DEPTH]
+        if stack.frame[d]["current"] >= 0:
+            settle(data, memo, stack, d, rules)
+        leave(memo, stack, d)
+        stack.state[DEPTH] -= 1
+    last = stack.state[ITERATIONS] + iterations
+    while stack.state[DEPTH] >= 0:
+        d = stack.state[DEPTH]
+        if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
+            return PAUSED
+        if d > 0 and stack.frame[1]["upper"] < stack.state[WANTED] and stack.state[ITERATIONS] >= stack.state[EARLIEST]:
+            return PAUSED
+        if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
+            return NO_ROOM
+        if d + 1 == len(stack.frame):
+            return NO_DEPTH
+        frame, clause, t = stack.frame[d], -1, -1
+        budget = frame["budget"]
+        if d > 0:
+            clause, budget = choose(data, memo, stack, d, rules)
+            t = frame["current"]
+        if clause < 0 and stack.state[STARTED]:
+            if d > 0:
+                leave(memo, stack, d)
+            stack.state[DEPTH] -= 1
+            continue
+        stack.state[STARTED] = 1
+        at, seen = descend(data, memo, stack, d, clause, rules)
+        entry, part = memo.entry[at], 1
+        if d == 0:
+            frame["entry"] = at
+        else:
+            stack.entry[d, clause] = at
+            part = clause - data.first_clause[stack.feature[d, t]]
+        if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
+            continue
+        stack.state[ITERATIONS] += 1
+        entry["visits"] = min(entry["visits"] + 1, 30)
+        if enter(data, memo, stack, d, t, part, at, budget, rules):
+            expand(data, memo, stack, d + 1, rules)
+        if stack.frame[d + 1]["n_candidates"] > 0:
+            stack.state[DEPTH] += 1
+        else:
+            leave(memo, stack, d + 1)
+    return COMPLETE

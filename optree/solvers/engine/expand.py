@@ -1,0 +1,261 @@
+"""Splits of a frame: what their parts cost at least and at most, and which of them could still win."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.engine.bound_contained import contain, find_gains, find_leaves
+from optree.solvers.engine.bound_covers import cover
+from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
+from optree.solvers.engine.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.memo import find
+
+# Whole numbers of a type: numba compiles what is called with a number in the text for that number, and then again.
+ZERO, THREE = np.int64(0), np.int64(3)
+
+
+@njit(**INNER)
+def bound_part(data, stack, d, counts, rules):
+    """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
+    frame, classes, n_classes = stack.frame[d], stack.present, ZERO
+    error, penalty, e = rules.error, rules.penalty, np.int64(counts[len(counts) - 1, 0])
+    n = most = ZERO
+    for t in range(frame["n_classes"]):
+        weight = counts[stack.classes[d, t], 0]
+        if weight:
+            classes[n_classes], stack.weights[n_classes] = stack.classes[d, t], weight
+            n_classes += 1
+            n += weight
+            most = max(most, weight)
+    if rules.least:
+        n = counts[len(counts) - 3, 0]
+    upper = error * (n - most)
+    too_few = rules.least > 1 and counts[len(counts) - 2, 0] < 2 * rules.least
+    if upper <= penalty + error * e or frame["left"] == 1 or too_few:
+        return upper, upper
+    margin = gain_margin(stack, d, rules)
+    stump, two = least_pairs(stack, d, counts, n_classes, rules)
+    two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
+    if stump < INFINITE:
+        upper = min(upper, penalty + error * stump)
+    for t in range(frame["n_binary"], frame["n_features"]):
+        f = stack.feature[d, t]
+        parts = data.first_clause[f + 1] - data.first_clause[f]
+        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
+        _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
+        upper, two = min(upper, one), min(two, more)
+    return bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules), upper
+
+
+@njit(**INNER)
+def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
+    """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
+    frame, counts = stack.frame[d], stack.counts[d]
+    error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
+    e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
+    upper = error * stack.leaf[part, own]
+    if upper <= penalty + error * e:
+        return upper, upper
+    upper = min(upper, penalty + error * stump)
+    two = 2 * penalty + error * two if two < INFINITE else INFINITE
+    stack.three[part] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
+    n = n_classes = ZERO
+    if frame["n_classes"] > 3:  # or B4 says no more than the bounds above
+        for i in range(frame["n_classes"]):
+            k = stack.classes[d, i]
+            weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
+            if weight:
+                stack.weights[n_classes] = weight
+                n_classes += 1
+                n += weight
+    return bound_trees(stack, d, n, e, n_classes, upper, two, three, rules), upper
+
+
+@njit(**INNER)
+def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
+    """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
+
+    two, three : bounds on trees of exactly two splits, and of more. ``stack.weights`` holds the weights of the classes
+    present.
+    """
+    error, penalty, weights = rules.error, rules.penalty, stack.weights
+    if stack.frame[d]["left"] == 2:
+        return upper
+    if not rules.two_splits:
+        two = 2 * penalty + error * e
+    lower = min(two, three)
+    if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
+        leaves = THREE
+        lower = max(lower, bound_classes(weights, n_classes, n, e, leaves, rules))
+        lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, leaves + 1, rules)))
+    return min(lower, upper)
+
+
+@njit(**INNER)
+def bound_split(data, stack, d, t, rules):
+    """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
+    f = stack.feature[d, t]
+    first, column = data.first_clause[f], stack.column[d, t]
+    lower = upper = stack.price[d, t]
+    if has_pairs(stack, d, rules):
+        many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
+        stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(stack, d, column, many, rules)
+        for part in range(2):
+            stump, two, three = (stump_1, two_1, three_1) if part else (stump_0, two_0, three_0)
+            part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, three, rules)
+            stack.lower[d, first + part], stack.upper[d, first + part] = part_lower, part_upper
+            lower += part_lower
+            upper += part_upper
+        contain(stack, d, t, rules)
+        return lower, upper
+    row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
+    for clause in range(data.first_clause[f + 1] - 1, first - 1, -1):
+        if clause > first:
+            count_column(data, stack, d, column + clause - first - 1, row)
+            subtract(stack, d, whole, row, rest)
+            whole = rest
+        part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
+        stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
+        lower += part_lower
+        upper += part_upper
+    if t < stack.frame[d]["n_binary"]:
+        find_gains(stack, d, row, rules, stack.gain_row)
+        contain(stack, d, t, rules)
+    return lower, upper
+
+
+@njit(**INNER)
+def levels_below(stack, d):
+    """Levels of splits left to the parts of frame ``d``, -1 for no limit."""
+    left = stack.frame[d]["left"]
+    return left - 1 if left > 0 else left
+
+
+@njit(**INNER)
+def look_up(data, memo, stack, d, clause, left):
+    """The entry of a part of a split of frame ``d`` with what is ``left`` to it (`key_of`), or ``-1 - slot``; its hash.
+
+    Leaves its rows in key_below.
+    """
+    key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
+    for w in range(len(key)):
+        below[w] = key[w] & rows[w]
+    hashed = hash_words(below, data.salt)
+    return find(memo, data.rows, below, hashed, left), hashed
+
+
+@njit(**INNER)
+def recall(data, memo, stack, d, t, rules):
+    """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
+    f = stack.feature[d, t]
+    lower = upper = stack.price[d, t]
+    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
+        stack.entry[d, clause] = -1
+        if stack.lower[d, clause] < stack.upper[d, clause]:
+            stack.entry[d, clause] = max(look_up(data, memo, stack, d, clause, levels_below(stack, d))[0], -1)
+            if stack.entry[d, clause] >= 0:
+                refresh(memo, stack, d, clause)
+        lower += stack.lower[d, clause]
+        upper += stack.upper[d, clause]
+    return lower, upper
+
+
+@njit(**INNER)
+def cover_parts(data, stack, d, t, lower, target, rules):
+    """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B5, as far as needed; its new bound."""
+    first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
+    error, penalty = rules.error, rules.penalty
+    if not has_pairs(stack, d, rules):
+        return lower
+    for part in range(2):
+        low, upper = stack.lower[d, first + part], stack.upper[d, first + part]
+        most = min(upper, stack.three[part])
+        if low >= most or lower >= target:
+            continue
+        stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
+        needed = low + target - lower
+        limit = (min(needed, most) - 2 * penalty - 1) // error
+        two = cover(stack, d, column, part, stump, known, limit, needed <= most, rules)
+        raised = max(low, min(2 * penalty + error * two, most))
+        stack.lower[d, first + part] = raised
+        lower += raised - low
+    return lower
+
+
+@njit(**INNER)
+def refresh(memo, stack, d, clause):
+    """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
+    entry = memo.entry[stack.entry[d, clause]]
+    stack.lower[d, clause] = max(stack.lower[d, clause], entry["lower"])
+    stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
+
+
+@njit(**INNER)
+def improve(frame, cost, feature):
+    """Keep a better tree."""
+    if cost < frame["upper"]:
+        frame["upper"] = cost
+        frame["best"] = feature
+
+
+@njit(**INNER)
+def sort_by(order, length, key):
+    """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
+    for i in range(1, length):
+        item, j = order[i], i
+        while j > 0 and key[order[j - 1]] > key[item]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = item
+
+
+@njit(**INNER)
+def expand(data, memo, stack, d, rules):
+    """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
+    frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
+    find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
+    find_leaves(stack, d)
+    tried, target = ZERO, min(frame["budget"], frame["upper"])
+    floor = frame["floor"]
+    for t in range(frame["n_features"]):  # without a branch that nothing could foresee
+        order[tried] = t
+        refuted = rules.lazy and bound[t] >= target
+        floor = min(floor, bound[t] if refuted else INFINITE)
+        tried += not refuted
+    frame["floor"] = floor
+    sort_by(order, tried, bound)
+    kept = ZERO
+    for i in range(tried):
+        t = order[i]
+        target = min(frame["budget"], frame["upper"])
+        if bound[t] >= BARRED:
+            continue
+        if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
+            frame["floor"] = min(frame["floor"], bound[t])
+            continue
+        lower, upper = bound_split(data, stack, d, t, rules)
+        improve(frame, upper, stack.feature[d, t])
+        if lower < min(target, upper):
+            lower, upper = recall(data, memo, stack, d, t, rules)
+            improve(frame, upper, stack.feature[d, t])
+            # not at the root, which goes by bounds that tell its splits apart
+            if d > 1 and rules.covers and lower < min(frame["budget"], frame["upper"], upper):
+                lower = cover_parts(data, stack, d, t, lower, min(frame["budget"], frame["upper"]), rules)
+        if lower < min(frame["budget"], frame["upper"]):
+            stack.total[d, t] = lower
+            order[kept] = t
+            kept += 1
+        else:
+            frame["floor"] = min(frame["floor"], lower)
+    found, kept = kept, ZERO
+    for i in range(found):
+        if bound[order[i]] < BARRED:  # or a later one is as good
+            order[kept] = order[i]
+            kept += 1
+    sort_by(order, kept, stack.total[d])
+    frame["n_candidates"] = kept
+    frame["current"] = -1

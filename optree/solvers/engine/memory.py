@@ -1,0 +1,146 @@
+"""The engine's tables: made small, grown in place, and looked up from Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.budget import Clock
+from optree.solvers.engine.bounds import TOP_ROWS
+from optree.solvers.engine.split_limit import Shares
+from optree.solvers.engine.stack import FRAME, Stack
+from optree.solvers.kernels.bit_layout import Layout
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.memo import ENTRY, LEVELS, LOW, Memo, rebuild
+
+
+def new_memo(data: Layout) -> Memo:
+    return Memo(
+        entry=np.empty(1 << 10, ENTRY),
+        slot=np.full(1 << 11, -1, np.int64),
+        used=np.zeros(1, np.int64),
+        chain=np.empty(data.rows.shape[1], np.uint64),
+    )
+
+
+def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
+    """A stack with the problem in frame 0."""
+    clauses, words = len(data.rows) - 1, data.rows.shape[1]
+    q, width = len(data.feature), len(data.bits) // words
+    classes, counts, kind = data.n_classes, data.n_classes + data.n_totals, data.kind
+    stack = Stack(
+        frame=np.zeros(depth, FRAME),
+        feature=np.empty((depth, q), np.int64),
+        column=np.empty((depth, q), np.int64),
+        bound=np.empty((depth, q), np.int64),
+        price=np.empty((depth, q), np.int64),
+        order=np.empty((depth, q), np.int64),
+        total=np.empty((depth, q), np.int64),
+        counts=np.empty((depth, counts, width), kind),
+        gain=np.empty((depth, width), kind),
+        classes=np.empty((depth, counts), np.int64),
+        bits=np.empty((depth, words * width), np.uint64),
+        blocks=np.empty((depth, *data.blocks.shape), np.int64),
+        key=np.empty((depth, words), np.uint64),
+        lower=np.empty((depth, clauses), np.int64),
+        upper=np.empty((depth, clauses), np.int64),
+        entry=np.empty((depth, clauses), np.int64),
+        gain_row=np.empty(width, kind),
+        row=np.empty((2, counts, width), kind),
+        tops=np.empty((TOP_ROWS, width), kind),
+        stump=np.empty(max(q, width), kind),
+        leaf=np.empty((2, width), kind),
+        score=np.empty((2, width), kind),
+        three=np.empty(2, np.int64),
+        source=np.empty(width, np.uint64),
+        stride=np.empty(q, np.int64),
+        parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
+        present=np.empty(classes, np.int64),
+        weights=np.empty(classes, np.int64),
+        place=np.empty(words + 1, np.int64),
+        mask=np.empty(words + 1, np.uint64),
+        stop=np.empty(len(data.blocks) + 1, np.int64),
+        key_below=np.empty(words, np.uint64),
+        state=np.zeros(6, np.int64),
+    )
+    root = stack.frame[0]
+    root["spare"], root["left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
+    root["n_columns"] = 1 + clauses - q
+    root["width"], root["n_blocks"], root["n_classes"], root["n_counts"] = width, len(data.blocks), classes, counts
+    stack.feature[0] = np.arange(q)
+    stack.column[0] = 1 + data.first_clause[:-1] - np.arange(q)
+    stack.bound[0] = 0
+    stack.classes[0] = np.arange(counts)
+    stack.key[0] = data.rows[-1]
+    stack.bits[0], stack.blocks[0] = data.bits, data.blocks
+    return stack
+
+
+def new_shares(data: Layout, limit: int, depth: int) -> Shares:
+    clauses, parts = len(data.rows) - 1, int(np.diff(data.first_clause).max())
+    lower, upper, entry = (np.empty((depth, clauses * limit), np.int64) for _ in range(3))
+    low, high, given = (np.empty((parts + 1, limit), np.int64) for _ in range(3))
+    most, free = np.empty((depth, clauses), np.int64), np.empty((depth, clauses), bool)
+    clause, share = (np.empty(depth, np.int64) for _ in range(2))
+    return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
+
+
+def count_clauses(data: Layout, keys: np.ndarray) -> np.ndarray:
+    """What is counted (see `Layout`) in the rows of sets that meet each clause, at last in all rows of a set.
+
+    keys : uint64[sets, words]. Returns int64[K + totals, sets, clauses + 1].
+    """
+    words = np.bitwise_count(data.rows & keys[:, None])
+    blocks = np.add.reduceat(words, data.blocks[:, 0], axis=2, dtype=np.int64)
+    terms = np.zeros((data.n_classes + data.n_totals, len(data.blocks)), np.int64)
+    np.add.at(terms, (data.target, np.repeat(np.arange(len(data.blocks)), np.diff(data.first_term))), data.factor)
+    return (terms @ blocks.reshape(-1, len(data.blocks)).T).reshape(-1, *blocks.shape[:2])
+
+
+def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:
+    """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
+    hashed = hash_words(key, data.salt)
+    slot = hashed & (len(memo.slot) - 1)
+    while memo.slot[slot] >= 0:
+        at = int(memo.slot[slot] & LOW)
+        entry = memo.entry[at]
+        if entry["hash"] == hashed and entry["left"] == left + ((spare + 1) << LEVELS):
+            rows = data.rows[-1].copy()
+            while entry["clause"] >= 0:
+                rows &= data.rows[entry["clause"]]
+                entry = memo.entry[entry["parent"]]
+            if (rows == key).all():
+                return at
+        slot = (slot + 1) & (len(memo.slot) - 1)
+    return -1
+
+
+def grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | None]:
+    """Make room for more entries, unless that would break a limit; the memo, and that limit or None."""
+    slots = np.empty(2 * len(memo.slot) if 2 * (memo.used[0] + 1) > len(memo.slot) else 0, np.int64)
+    full = memo.used[0] == len(memo.entry)
+    if limit := clock.limit(iterations, (slots.nbytes + full * memo.entry.nbytes // 2) / 2**20):
+        return memo, limit
+    if full:  # in place: the system moves pages of large tables without copying them
+        memo.entry.resize(len(memo.entry) + len(memo.entry) // 2, refcheck=False)
+    if len(slots):
+        slots[:] = -1
+        memo = memo._replace(slot=slots)
+        rebuild(memo)
+    return memo, None
+
+
+_BY_DEPTH = Stack._fields[: Stack._fields.index("gain_row")]
+
+
+_SHARES_BY_DEPTH = Shares._fields[: Shares._fields.index("low")]
+
+
+def grow_stack(stack: Stack, shares: Shares | None, clock: Clock, iterations: int) -> str | None:
+    """Make room for as many frames again, unless that would break a limit; that limit or None."""
+    tables = [getattr(stack, name) for name in _BY_DEPTH]
+    tables += [] if shares is None else [getattr(shares, name) for name in _SHARES_BY_DEPTH]
+    if limit := clock.limit(iterations, sum(table.nbytes for table in tables) / 2**20):
+        return limit
+    for table in tables:
+        table.resize((2 * len(table), *table.shape[1:]), refcheck=False)
+    return None

@@ -1,0 +1,220 @@
+"""What GOSDT does with one set of rows: count it, split it on every feature, keep the splits that may win."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.gosdt.graph import EDGES, EXPANDED, NOWHERE, connect, new_node, signal
+from optree.solvers.kernels.bitset import add_counts, hash_words
+from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.memo import find, insert
+from optree.solvers.kernels.pair_counts import count_bits
+
+# Rows of `Graph.price`: of part 1 of a split, and with REST added of part 0.
+LEAF, CERTAIN, WHOLE, REST = range(4)
+ZERO = np.uint64(0)
+ANY = -1  # levels left: no limit
+
+
+@njit(**INNER)
+def load_rows(data, memo, graph, node):
+    """Write the rows of a node to ``graph.key[0]`` and to column 0 of ``graph.bits``."""
+    key, rows, width = graph.key[0], data.rows, graph.counts.shape[1]
+    for w in range(len(key)):
+        key[w] = rows[len(rows) - 1, w]
+    while memo.entry[node]["clause"] >= 0:
+        clause = rows[memo.entry[node]["clause"]]
+        for w in range(len(key)):
+            key[w] &= clause[w]
+        node = memo.entry[node]["parent"]
+    for w in range(len(key)):
+        graph.bits[w * width] = key[w]
+
+
+@njit(**INNER)
+def count(data, graph):
+    """Fill ``graph.counts`` with what is counted in the rows of the node at work and each column."""
+    counts, key, width = graph.counts, graph.key[0], graph.counts.shape[1]
+    for t in range(len(counts)):
+        for c in range(width):
+            counts[t, c] = 0
+    for b in range(len(data.blocks)):
+        first, last = data.blocks[b, 0], data.blocks[b, 1]
+        while first < last and key[first] == ZERO:
+            first += 1
+        while first < last and key[last - 1] == ZERO:
+            last -= 1
+        for term in range(data.first_term[b], data.first_term[b + 1]):
+            add_counts(graph.bits, width, 0, first, last, data.factor[term], counts[data.target[term]])
+
+
+@njit(**INNER)
+def price(data, graph, error):
+    """Fill ``graph.price`` from the counts, for the parts of each split."""
+    counts, prices, classes = graph.counts, graph.price, data.n_classes
+    general = len(counts) > classes + 1
+    last = len(counts) - 1
+    for c in range(counts.shape[1]):
+        n, m, most, rest = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        for k in range(classes):
+            inside, outside = counts[k, c], counts[k, 0] - counts[k, c]
+            n += inside
+            m += outside
+            most, rest = max(most, inside), max(rest, outside)
+        if general:
+            n = counts[classes, c]
+            m = counts[classes, 0] - n
+        prices[LEAF, c] = error * (n - most)
+        prices[CERTAIN, c] = error * counts[last, c]
+        prices[WHOLE, c] = error * n
+        prices[REST + LEAF, c] = error * (m - rest)
+        prices[REST + CERTAIN, c] = error * (counts[last, 0] - counts[last, c])
+        prices[REST + WHOLE, c] = error * m
+
+
+@njit(**INNER)
+def distance(data, graph, f, g, error):
+    """The greatest difference that two splits of the node at work can make.
+
+    m is the sum of n - e over the rows that they send apart, n the most that those can lose and e what they lose in
+    every tree: a best tree with split f at the root and g put in its place loses at most m more. Parts may be named
+    either way.
+    """
+    x, y, key = data.rows[2 * f + 1], data.rows[2 * g + 1], graph.key[0]
+    apart = np.int64(0)
+    for b in range(len(data.blocks)):
+        moved = np.int64(0)
+        for w in range(data.blocks[b, 0], data.blocks[b, 1]):
+            moved += count_bits((x[w] ^ y[w]) & key[w])
+        apart += moved * graph.weight[b]
+    apart *= error
+    return min(apart, graph.price[WHOLE, 0] - graph.price[CERTAIN, 0] - apart)
+
+
+@njit(**INNER)
+def part_node(data, memo, graph, node, f, part, loss, certain, rules):
+    """FIND_OR_CREATE_NODE for one part of a split of the node at work."""
+    clause = 2 * f + part
+    rows, key, whole = data.rows[clause], graph.key[1], graph.key[0]
+    for w in range(len(key)):
+        key[w] = whole[w] & rows[w]
+    hashed = hash_words(key, data.salt)
+    at = find(memo, data.rows, key, hashed, ANY)
+    if at < 0:
+        at = insert(memo, -1 - at, hashed, ANY, node, clause, min(loss, rules.penalty + certain), loss)
+        new_node(graph, at)
+    return at
+
+
+@njit(**INNER)
+def expand(data, memo, graph, node, rules):
+    """Split a node on every feature, and keep the splits that may win as its edges (lines 13 to 19)."""
+    load_rows(data, memo, graph, node)
+    count(data, graph)
+    price(data, graph, rules.error)
+    prices, entry, made = graph.price, memo.entry[node], graph.node[node]
+    for f in range(len(data.feature)):
+        cost = rules.penalty + prices[LEAF, f + 1] + prices[REST + LEAF, f + 1]
+        if cost < entry["upper"]:
+            entry["upper"], entry["feature"] = cost, f
+    made["first_edge"] = graph.used[EDGES]
+    previous = -1
+    for f in range(len(data.feature)):
+        if may_win(data, memo, graph, node, f, rules.penalty) and add_edge(data, memo, graph, node, f, previous, rules):
+            previous = f
+    made["n_edges"] = graph.used[EDGES] - made["first_edge"]
+    graph.used[EXPANDED] += 1
+    if rules.similar:
+        for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
+            spread(graph, edge)
+    renew(memo, graph, node)
+    signal(graph, node)
+
+
+@njit(**INNER)
+def may_win(data, memo, graph, node, f, penalty):
+    """Whether a split of the node at work may be better than the best tree in hand.
+
+    Not if its bound is not below that; nor if the rows of a part can lose at most the penalty more than they have to:
+    the other part's tree for all rows is as good then (B3 of ``bounds.py``); an empty part is a case of that.
+    """
+    prices, floor = graph.price, penalty
+    for side in range(2):
+        first = REST - side * REST
+        loss, certain = prices[first + LEAF, f + 1], prices[first + CERTAIN, f + 1]
+        if prices[first + WHOLE, f + 1] - certain <= penalty:
+            return False
+        floor += min(loss, penalty + certain)
+    return floor < memo.entry[node]["upper"]
+
+
+@njit(**INNER)
+def add_edge(data, memo, graph, node, f, previous, rules):
+    """Make a split of the node at work an edge, unless what is known of its parts refuses it; whether it was made.
+
+    A part is a leaf if no split can pay: it would cost the penalty and what no tree avoids (Theorems B.6 and B.9).
+    """
+    prices, entry, number = graph.price, memo.entry[node], graph.used[EDGES]
+    edge = graph.edge[number]
+    lower, upper, done = rules.penalty, rules.penalty, rules.penalty
+    for side in range(2):
+        first, at = REST - side * REST, np.int64(-1)
+        loss, certain = prices[first + LEAF, f + 1], prices[first + CERTAIN, f + 1]
+        if loss <= rules.penalty + certain:
+            lower, upper, done = lower + loss, upper + loss, done + loss
+        else:
+            at = part_node(data, memo, graph, node, f, side, loss, certain, rules)
+            lower, upper = lower + memo.entry[at]["lower"], upper + memo.entry[at]["upper"]
+        if side:
+            edge["right"] = at
+        else:
+            edge["left"] = at
+    better = upper < entry["upper"]  # then the tree is read from the edge
+    if better:
+        entry["upper"], entry["feature"] = upper, f
+    elif lower >= entry["upper"]:
+        return False
+    edge["lower"], edge["done"], edge["owner"], edge["feature"], edge["opened"] = lower, done, node, f, 0
+    edge["apart"] = NOWHERE if previous < 0 or not rules.similar else distance(data, graph, previous, f, rules.error)
+    graph.used[EDGES] = number + 1
+    for side in range(2):
+        at = edge["right"] if side else edge["left"]
+        if at >= 0:
+            connect(graph, number, at)
+    return True
+
+
+@njit(**INNER)
+def spread(graph, number):
+    """Carry the bound of an edge to those beside it, as far as it says something; whether it did (see `distance`)."""
+    edges, made = graph.edge, graph.node[graph.edge[number]["owner"]]
+    first, end = made["first_edge"], made["first_edge"] + made["n_edges"]
+    at, bound, told = number, edges[number]["lower"], False
+    while at > first:
+        bound -= edges[at]["apart"]
+        at -= 1
+        if bound <= edges[at]["lower"]:
+            break
+        edges[at]["lower"] = bound
+        told = True
+    at, bound = number + 1, edges[number]["lower"]
+    while at < end:
+        bound -= edges[at]["apart"]
+        if bound <= edges[at]["lower"]:
+            break
+        edges[at]["lower"] = bound
+        at += 1
+        told = True
+    return told
+
+
+@njit(**INNER)
+def renew(memo, graph, node):
+    """The lower bound of an expanded node from its edges (equation 7); whether it moved."""
+    entry, made = memo.entry[node], graph.node[node]
+    before, least = entry["lower"], entry["upper"]
+    for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
+        least = min(least, graph.edge[edge]["lower"])
+    entry["lower"] = min(max(before, least), entry["upper"])  # a guessed bound may be above
+    return entry["lower"] != before

@@ -1,0 +1,177 @@
+"""The search of GOSDT (Algorithm 1) in numba: one item of its queues after the other.
+
+Signals come first: a node whose bounds moved tells the edges that lead to it, and their nodes recompute theirs
+(``refresh_edge``). Otherwise the foremost node of the queue is explored: at first it is split on every feature
+(``expand``), later the parts of its next edge are queued (``open_next``). The key of a node is the least that the root
+can cost through it, so the queue is best first.
+
+**Nothing is lost.** While an edge may win, its node has an item for it if its parts are not queued yet, and each of its
+unsolved parts was queued since. An item is dropped only if its node is solved or no edge that leads to it may win;
+bounds move one way, so such edges never may again, and an edge that is opened later queues its parts anew. With empty
+queues an unsolved node of fewest rows that matters would have edges with solved parts alone, and so be solved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optree.solvers.gosdt.expand import expand, renew, spread
+from optree.solvers.gosdt.graph import EDGES, ITEMS, ITERATIONS, LINKS, NOWHERE, SIGNALS, pop, push, signal
+from optree.solvers.kernels.jit.struct_view import INNER, borrow
+
+# What `search` returns.
+COMPLETE, PAUSED, NO_ROOM, EMPTY = range(4)
+
+
+@njit(**INNER)
+def refresh_edge(memo, graph, number, rules):
+    """Take new bounds of the parts into an edge and its node; signals if the node's bounds move."""
+    edge = graph.edge[number]
+    node = edge["owner"]
+    entry = memo.entry[node]
+    if entry["lower"] == entry["upper"]:
+        return
+    lower, upper = edge["done"], edge["done"]
+    for side in range(2):
+        at = edge["right"] if side else edge["left"]
+        if at >= 0:
+            lower += memo.entry[at]["lower"]
+            upper += memo.entry[at]["upper"]
+    better = upper < entry["upper"]
+    if better:
+        entry["upper"], entry["feature"] = upper, edge["feature"]
+    tighter = lower > edge["lower"]
+    decides = tighter and edge["lower"] <= entry["lower"]
+    if tighter:
+        edge["lower"] = lower
+        if rules.similar and spread(graph, number):
+            decides = True
+    if (better or decides) and (renew(memo, graph, node) or better):
+        signal(graph, node)
+
+
+@njit(**INNER)
+def context_of(memo, graph, node):
+    """The least, over the edges that lead to a node and may win, of the root's bound less the node's own."""
+    if node == 0:
+        return np.int64(0)
+    found, number = NOWHERE, graph.node[node]["first_link"]
+    while number >= 0:
+        edge = graph.edge[graph.link[number]["edge"]]
+        owner = edge["owner"]
+        above = graph.node[owner]["context"]
+        if above < NOWHERE and edge["lower"] < memo.entry[owner]["upper"]:
+            found = min(found, above + edge["lower"] - memo.entry[node]["lower"])
+        number = graph.link[number]["next"]
+    return found
+
+
+@njit(**INNER)
+def next_edge(memo, graph, node):
+    """The edge of least bound whose parts are not queued yet, -1 if none of them may win."""
+    made, least, found = graph.node[node], memo.entry[node]["upper"], np.int64(-1)
+    for number in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
+        edge = graph.edge[number]
+        if edge["lower"] < least and not edge["opened"]:
+            least, found = edge["lower"], number
+    return found
+
+
+@njit(**INNER)
+def open_next(memo, graph, node):
+    """Queue the parts of a node's next edge (lines 29 to 36), and the node itself for the one after it."""
+    number = next_edge(memo, graph, node)
+    if number < 0:
+        return
+    edge, context = graph.edge[number], graph.node[node]["context"]
+    edge["opened"] = 1
+    after = next_edge(memo, graph, node)
+    if after >= 0:
+        push(graph, node, context + graph.edge[after]["lower"])
+    key = context + edge["lower"]
+    for side in range(2):
+        at = edge["right"] if side else edge["left"]
+        if at >= 0 and memo.entry[at]["lower"] < memo.entry[at]["upper"] and key < graph.node[at]["key"]:
+            push(graph, at, key)
+
+
+@njit(**INNER)
+def explore(data, memo, graph, rules):
+    """Take the foremost node from the queue and work on it, if it is still worth it."""
+    node, key = pop(graph)
+    made, entry = graph.node[node], memo.entry[node]
+    if key > made["key"]:
+        return  # there was an item before it
+    made["key"] = NOWHERE
+    if entry["lower"] == entry["upper"]:
+        return
+    context = context_of(memo, graph, node)
+    if context == NOWHERE:
+        return
+    foremost = context + entry["lower"]
+    if made["first_edge"] >= 0:
+        if context < made["context"]:  # the parts have to come forward, too
+            for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
+                graph.edge[edge]["opened"] = 0
+        edge = next_edge(memo, graph, node)
+        if edge < 0:
+            return
+        foremost = context + graph.edge[edge]["lower"]
+    made["context"] = context
+    if graph.used[ITEMS] and foremost > graph.item[0]["key"]:
+        push(graph, node, foremost)
+        return
+    if made["first_edge"] < 0:
+        expand(data, memo, graph, node, rules)
+        if entry["lower"] < entry["upper"]:
+            push(graph, node, context + entry["lower"])
+    else:
+        open_next(memo, graph, node)
+
+
+@njit(**INNER)
+def pass_on(memo, graph, rules):
+    """Tell the edges that lead to the latest node with new bounds (lines 21 to 25)."""
+    graph.used[SIGNALS] -= 1
+    node = graph.signal[graph.used[SIGNALS]]
+    graph.node[node]["signalled"] = 0
+    number = graph.node[node]["first_link"]
+    while number >= 0:
+        refresh_edge(memo, graph, graph.link[number]["edge"], rules)
+        number = graph.link[number]["next"]
+
+
+@njit(**INNER)
+def has_room(memo, graph, features):
+    """Whether the tables have room for an expansion and what follows from it."""
+    used, entries = graph.used, memo.used[0] + 2 * features
+    return (
+        entries <= len(memo.entry)
+        and entries <= len(graph.node)
+        and 2 * entries <= len(memo.slot)
+        and used[EDGES] + features < len(graph.edge)
+        and used[LINKS] + 2 * features <= len(graph.link)
+        and used[ITEMS] + 4 <= len(graph.item)
+        and used[SIGNALS] + entries <= len(graph.signal)
+    )
+
+
+@njit(cache=True, nogil=True)
+def search(data, memo, graph, rules, iterations):
+    """Take up to ``iterations`` items from the queues; COMPLETE, PAUSED or NO_ROOM; EMPTY never happens."""
+    data, memo, graph, rules = borrow(data), borrow(memo), borrow(graph), borrow(rules)
+    root = memo.entry[0]
+    for _ in range(iterations):
+        if root["lower"] == root["upper"]:
+            return COMPLETE
+        if not has_room(memo, graph, len(data.feature)):
+            return NO_ROOM
+        graph.used[ITERATIONS] += 1
+        if graph.used[SIGNALS]:
+            pass_on(memo, graph, rules)
+        elif graph.used[ITEMS]:
+            explore(data, memo, graph, rules)
+        else:
+            return EMPTY
+    return COMPLETE if root["lower"] == root["upper"] else PAUSED

@@ -1,0 +1,226 @@
+"""GOSDT: best first over a dependency graph of sets of rows.
+
+Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML
+2020, section 4 and Algorithm 1.
+
+A subproblem is a set of distinct rows (its *support*): what is known of it, an interval around its optimal cost, serves
+every path that leads to it. An iteration takes one item from a priority queue: a signal that bounds of a subproblem
+moved, which its parents take in at once, or a subproblem to be split or whose next split is to be followed. Equal rows
+of different classes bound every tree (Theorem B.9); a subproblem that no split can improve by its penalty is a leaf
+(B.6), a split whose smaller side cannot repay it is none (B.7); the bound of a split carries over to the splits beside
+it, less the rows that they send apart (Theorem 4.1): ``gosdt/search.py`` has the proofs.
+
+Among explorations, about whose order the paper says nothing, that of the least bound for the root comes first. Costs
+are whole numbers. The measures that add up over rows are costs of predictions: for any number of classes.
+
+Two guesses make searches shorter and end as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
+Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022;
+``reference_ensemble.py``): only features that a boosted ensemble needs, or that no tree does better on any set of rows than the
+ensemble. The counter ``proven_within_guess`` is 1 if the tree is optimal with respect to what was guessed.
+
+Complexity: at most one expansion for each set of rows that a path of splits can single out, each O(words of the rows *
+features); memory grows with the splits that may win.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.errors import OptreeError
+from optree.problem import Problem
+from optree.result import Outcome
+from optree.solvers import reference_ensemble as guesses
+from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.engine import memory as engine_tables
+from optree.solvers.gosdt import graph
+from optree.solvers.gosdt import search as graph_search
+from optree.solvers.gosdt.expand import ANY
+from optree.solvers.gosdt.graph import EXPANDED, ITERATIONS, TABLES, Graph, Rules
+from optree.solvers.kernels.bit_layout import Layout, layout
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.memo import Memo, rebuild
+from optree.tree import LEAF, Tree
+
+
+def _weights(data: Layout) -> np.ndarray:
+    """For each block what a bit can lose beyond what it must: n - e."""
+    weight = np.zeros(len(data.blocks), np.int64)
+    general, last = data.n_totals > 1, data.n_classes + data.n_totals - 1
+    for number in range(len(weight)):
+        for term in range(data.first_term[number], data.first_term[number + 1]):
+            target, factor = data.target[term], data.factor[term]
+            counts = target == data.n_classes if general else target < data.n_classes
+            weight[number] += factor * (int(counts) - int(target == last))
+    return weight
+
+
+class Search:
+    """The tables of a search for one problem.
+
+    Parameters
+    ----------
+    data : Layout
+    rules : Rules
+    leaf : int
+        The cost of the root as a leaf.
+    """
+
+    def __init__(self, data: Layout, rules: Rules, leaf: int):
+        self.data, self.rules = data, rules
+        words, width = data.rows.shape[1], len(data.bits) // data.rows.shape[1]
+        self.memo: Memo = engine_tables.new_memo(data)
+        self.graph = Graph(
+            node=np.zeros(len(self.memo.entry), graph.NODE),
+            edge=np.zeros(1 << 12, graph.EDGE),
+            link=np.zeros(1 << 13, graph.LINK),
+            item=np.zeros(1 << 10, graph.ITEM),
+            signal=np.zeros(1 << 10, np.int64),
+            used=np.zeros(7, np.int64),
+            bits=data.bits.copy(),
+            key=np.zeros((2, words), np.uint64),
+            counts=np.zeros((data.n_classes + data.n_totals, width), np.int64),
+            price=np.zeros((6, width), np.int64),
+            weight=_weights(data),
+        )
+        root = self.memo.entry[0]
+        root["hash"], root["left"] = hash_words(data.rows[-1], data.salt), ANY
+        root["parent"] = root["clause"] = root["feature"] = -1
+        root["lower"], root["upper"] = min(leaf, rules.penalty), leaf
+        self.memo.used[0] = 1
+        rebuild(self.memo)
+        node, item = self.graph.node[0], self.graph.item[0]
+        node["first_edge"] = node["first_link"] = -1
+        node["context"], node["key"] = graph.NOWHERE, root["lower"]
+        item["key"] = root["lower"]
+        self.graph.used[graph.ITEMS] = 1
+
+    @property
+    def counters(self) -> dict[str, int]:
+        used = self.graph.used
+        return {
+            "iterations": int(used[ITERATIONS]),
+            "supports": int(self.memo.used[0]),
+            "expanded": int(used[EXPANDED]),
+            "edges": int(used[graph.EDGES]),
+        }
+
+    def interval(self) -> tuple[int, int]:
+        """(cost of the best tree in hand, lower bound)."""
+        root = self.memo.entry[0]
+        return int(root["upper"]), int(root["lower"])
+
+    def run(self, clock: Clock, note) -> str:
+        """Search in slices until the root is solved or a limit is reached; the status."""
+        pace = Pace(clock)
+        try:
+            while True:
+                iterations = self.counters["iterations"]
+                upper, lower = self.interval()
+                note(upper, lower)
+                if lower == upper:
+                    return "optimal"
+                if limit := clock.limit(iterations):
+                    return limit
+                size = pace.next(iterations)
+                code = graph_search.search(self.data, self.memo, self.graph, self.rules, size)
+                if code == graph_search.NO_ROOM and (limit := self._grow(clock, iterations)):
+                    return limit
+                if code == graph_search.EMPTY:
+                    raise RuntimeError("gosdt: nothing is left to explore, and the root is not solved")
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _grow(self, clock: Clock, iterations: int) -> str | None:
+        """Make room in the tables that are nearly full, unless that would break a limit; that limit or None."""
+        features = len(self.data.feature)
+        entries = self.memo.used[0] + 2 * features
+        used = dict(zip(TABLES, self.graph.used.tolist(), strict=False)) | {"node": entries, "signal": 0}
+        used["signal"] += entries + self.graph.used[graph.SIGNALS]
+        full = [name for name, size in used.items() if size + 2 * features + 4 > len(getattr(self.graph, name))]
+        tables = [getattr(self.graph, name) for name in full]
+        if entries > len(self.memo.entry):
+            tables.append(self.memo.entry)
+        slots = 4 * len(self.memo.slot) if 2 * entries > len(self.memo.slot) else 0
+        if limit := clock.limit(iterations, (sum(table.nbytes // 2 for table in tables) + 8 * slots) / 2**20):
+            return limit
+        for table in tables:  # in place: the system moves pages of large tables without copying them
+            table.resize(len(table) + len(table) // 2 + 4 * features, refcheck=False)
+        if slots:
+            self.memo = self.memo._replace(slot=np.full(slots, -1, np.int64))
+            rebuild(self.memo)
+        return None
+
+    def tree(self, problem) -> Tree:
+        """The tree of the best splits seen; -1 stands for a part that was settled as a leaf."""
+
+        def choose(rows: np.ndarray, at: int) -> tuple[int, list[int]]:
+            f = LEAF if at < 0 else int(self.memo.entry[at]["feature"])
+            if f == LEAF:
+                return LEAF, []
+            made, j = self.graph.node[at], int(self.data.feature[f])
+            edges = self.graph.edge[made["first_edge"] : made["first_edge"] + made["n_edges"]]
+            found = np.flatnonzero(edges["feature"] == f)
+            below = [int(edges[side][found[0]]) if len(found) else -1 for side in ("left", "right")]
+            first = int(self.data.first_clause[f])
+            return j, [below[max(0, int(clause) - first)] for clause in self.data.clause_of[j, :2]]
+
+        return Tree.grow(problem, choose, 0)
+
+
+def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, similar_support: bool) -> Outcome:
+    """Search; see the module's text. ``seed`` is for the ensemble of the guesses."""
+    if not guess_thresholds and not guess_lower_bound:
+        return _search(task, task.problem, similar_support)
+    if guess_lower_bound and task.problem.costs is not None:
+        raise OptreeError("solver gosdt: guess_lower_bound = True is not accepted with costs; give False")
+    kept, best = guesses.guess(task.problem, seed, guess_thresholds, guess_lower_bound, task.clock)
+    outcome = _search(task, guesses.narrow(task.problem, kept), similar_support, best, exact=False)
+    proven = outcome.status == "optimal"
+    counters = outcome.counters | {"features_kept": len(kept), "proven_within_guess": int(proven)}
+    tree = guesses.widen(task.problem, outcome.tree, kept)
+    return Outcome(tree, None, "heuristic" if proven else outcome.status, counters)
+
+
+def _search(
+    task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None, exact: bool = True
+) -> Outcome:
+    """Search for a tree of a problem: the task's or, if not ``exact``, of fewer features or with guessed bounds."""
+    whole, scale = problem, task.scale
+    losses = problem.losses(slice(None))
+    constant = int(losses.min(axis=1).sum())  # the loss of every tree
+    leaf = scale.error * (int(losses.sum(axis=0).min()) - constant)
+    offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
+    if problem.costs is not None:
+        problem = replace(problem, costs=problem.costs - problem.costs.min(axis=1)[:, None])
+    data = layout(problem, best=best) if leaf > scale.penalty else None
+    task.clock.prepared()
+    if data is None:
+        tree = Tree.grow(whole, lambda rows, state: (LEAF, []))
+        return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
+    search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
+    status = search.run(
+        task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None)
+    )
+    return Outcome(search.tree(whole), search.interval()[1] + offset, status, search.counters)
+
+
+SOLVER = Solver(
+    name="gosdt",
+    title="best first over a dependency graph of sets of rows",
+    paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=("costs",),
+    exact=True,
+    anytime=True,
+    iteration="one item taken from the queues: a signal, or a set of rows explored",
+    run=run,
+    parameters={
+        "guess_thresholds": Parameter(bool, False, "only the features that a boosted ensemble needs: a heuristic"),
+        "guess_lower_bound": Parameter(bool, False, "a boosted ensemble's errors for a bound: a heuristic"),
+        "similar_support": Parameter(bool, True, "carry the bound of a split to those beside it (Theorem 4.1)"),
+    },
+)

@@ -1,0 +1,267 @@
+"""A problem as the engine's kernels read it: columns of bits, word by word, and what each bit stands for.
+
+Rows with equal codes are one group. A class of a group has as many bits as its weight has digits; a *block* is a run of
+whole words whose bits all stand for the same class and the same factor (a power of two, or a weight that many groups
+have), so that a weight in a set of rows is a sum of population counts of blocks times their factors. What is counted
+is a row of the tables of counts, and a block's *terms* say to which rows it adds, and how often:
+
+- a row per class: what is saved by predicting it, against the worst that can be predicted (its weight, usually);
+- the last row: e, the loss that every tree has; of a group, all classes but the heaviest;
+- before it, if the search is *general* (with costs, or a least number of rows in a leaf): n, the loss of predicting the
+  worst, and the number of rows. Otherwise n is the sum of all classes, and rows are not counted.
+
+Within a block rows are sorted by the features that say most about the class, so that small sets fill few words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import config
+
+from optree.problem import Problem
+from optree.solvers.kernels.bitset import narrowest, pack
+from optree.solvers.kernels.simd import MOST_LANES
+
+# Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
+FIRST, LAST, NUMBER, TARGET, FACTOR, TERMS = range(6)
+
+
+_MOST = 1 << 22  # numbers in a temporary table
+
+
+class Layout(NamedTuple):
+    """``q`` features that differ, binary ones first; their parts are numbered as clauses, ``first_clause[f] + part``.
+
+    Part 0 of a feature has no column of bits: it is what the others leave.
+    """
+
+    bits: np.ndarray  # uint64[words * width], word after word; column 0 holds all rows, then parts 1, 2, ... of each
+    rows: np.ndarray  # uint64[clauses + 1, words], the rows that meet each clause; at last all rows
+    blocks: np.ndarray  # int64[blocks, 6]
+    first_term: np.ndarray  # int64[blocks + 1]
+    target: np.ndarray  # int64[terms], the row of counts that a term adds to
+    factor: np.ndarray  # int64[terms]
+    first_clause: np.ndarray  # int64[q + 1]
+    salt: np.ndarray  # uint64[words], odd random numbers
+    feature: np.ndarray  # int64[q], number of each feature in the problem
+    clause_of: np.ndarray  # int64[all features, most parts], the clause of each part of a feature of the problem, or -1
+    n_binary: int
+    n_classes: int
+    n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
+    most: int  # the greatest weight of any rows: n of all
+
+    @property
+    def kind(self) -> np.dtype:
+        """The narrowest numbers that hold these weights with two bits to spare: for a sum of two, and for INFINITE.
+
+        Uncompiled, numpy would not widen them in scalars, as numba does; so there they are as wide as all others.
+        """
+        return np.dtype(np.int64) if config.DISABLE_JIT else narrowest(min(2 * self.most, 2**62))
+
+
+def _slices(count: int, length: int) -> list[slice]:
+    """All of ``count`` arrays of some length, in slices of a few million numbers at most."""
+    step = max(1, _MOST // length)
+    return [slice(first, first + step) for first in range(0, count, step)]
+
+
+def _numbered(column: np.ndarray) -> np.ndarray:
+    """The parts of a column of codes, those that hold rows, numbered in the order in which they appear."""
+    held, first, part = np.unique(column, return_index=True, return_inverse=True)
+    rank = np.empty(len(held), column.dtype)
+    rank[np.argsort(first)] = np.arange(len(held))
+    return rank[part]
+
+
+def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The features that are not constant and not the same partition as an earlier one, those of two parts first.
+
+    Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
+    """
+    parts = codes.astype(np.uint8 if codes.max() < 256 else np.int32)
+    most = codes.max(axis=1)
+    for j in np.flatnonzero(most > 1):
+        parts[j] = _numbered(parts[j])
+        most[j] = parts[j].max()
+    simple = np.flatnonzero(most < 2)
+    parts[simple] ^= parts[simple, :1]
+    size = parts.sum(axis=1, dtype=np.int64)
+    kept, seen = [], set()
+    for j in np.argsort(most > 1, kind="stable"):
+        key = (np.packbits(parts[j]) if most[j] < 2 else parts[j]).tobytes()
+        if size[j] and key not in seen:
+            seen.add(key)
+            kept.append(j)
+    for j in kept:
+        if most[j] < 2 and 2 * size[j] > parts.shape[1]:
+            parts[j] ^= 1
+        elif most[j] > 1:
+            falling = np.argsort(-np.bincount(parts[j]), kind="stable")
+            rank = np.empty(len(falling), parts.dtype)
+            rank[falling] = np.arange(len(falling))
+            parts[j] = rank[parts[j]]
+    return np.array(kept, np.int64), parts[kept]
+
+
+def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each feature the weight of its parts times their Gini impurity."""
+    found, total = np.empty(len(parts)), weights.sum(axis=1)
+
+    def impurity(counts):  # float[..., classes]
+        n = counts.sum(axis=-1)
+        return n - (counts**2).sum(axis=-1) / n
+
+    binary = np.flatnonzero(sizes == 2)
+    for some in _slices(len(binary), parts.shape[1]):
+        inside = parts[binary[some]].astype(float) @ weights.T
+        found[binary[some]] = impurity(inside) + impurity(total - inside)
+    for f in np.flatnonzero(sizes > 2):
+        found[f] = impurity(np.stack([np.bincount(parts[f], weight) for weight in weights], axis=-1)).sum()
+    return found
+
+
+def _order(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The groups sorted by the most informative features, as many as 16 bits tell apart: int64[g]."""
+    key, size = np.zeros(weights.shape[1], np.uint16), 1
+    for f in np.argsort(_impurities(parts, sizes, weights.astype(float)), kind="stable"):
+        if size * sizes[f] > 2**16:
+            break
+        key, size = key * np.uint16(sizes[f]) + parts[f].astype(np.uint16), size * int(sizes[f])
+    return np.argsort(key, kind="stable")  # a radix sort
+
+
+def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The words of the rows that meet each clause, at last of all: uint64[clauses + 1, words].
+
+    group : int64[bits], of each bit; -1 for none.
+    """
+    rows = np.empty((sizes.sum() + 1, len(group) // 64), np.uint64)
+    rows[-1] = held = pack((group >= 0)[None])[0]
+    first, others = np.cumsum(sizes) - sizes, np.cumsum(sizes - 1) - (sizes - 1)
+    owner = np.repeat(np.arange(len(parts)), sizes - 1)
+    number = np.arange(len(owner)) - others[owner] + 1
+    words = np.empty((len(owner), len(held)), np.uint64)
+    for some in _slices(len(owner), len(group)):
+        words[some] = pack(parts[owner[some]][:, group] == number[some, None]) & held
+    rows[first[owner] + number] = words
+    rows[first] = held & ~np.bitwise_or.reduceat(words, others)  # part 0 is what the others leave
+    return rows
+
+
+def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """Whole numbers as sums: (where, factor) pairs, by binary digits or by distinct values, whichever fills less."""
+    if not values.any():
+        return []
+    unit = int(np.gcd.reduce(values))
+    digits = [(values // unit >> digit & 1).astype(bool) for digit in range(int(values.max() // unit).bit_length())]
+    ways = [[(where, unit << digit) for digit, where in enumerate(digits) if where.any()]]
+    distinct = np.unique(values[values > 0])
+    if len(distinct) <= len(digits) + 8:
+        ways.append([(values == value, int(value)) for value in distinct])
+    return min(ways, key=lambda way: sum(-(-int(where.sum()) // 64) for where, _ in way))
+
+
+def _plan(
+    weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, counted: bool, best: np.ndarray | None = None
+):
+    """For each block: where groups have a bit, and its terms (row of counts, factor).
+
+    gains : int64[K, predictions], what predicting saves a unit of each class; None if 1 where it is right.
+    counted : whether n and rows are counted.
+    best : int64[groups], the class of which no tree is said to lose a group's weight; by default its heaviest.
+    """
+    saved = weights if gains is None else gains.T @ weights
+    n, held, e = len(saved) + np.array([0, 1, 2 if counted else 0])
+    best = saved.argmax(axis=0) if best is None else best
+    each_row_weighs_one = bool((weights.sum(axis=0) == rows).all())
+    for k, weight in enumerate(weights):
+        by_prediction = [(k, 1)] if gains is None else [(j, g) for j, g in enumerate(gains[k].tolist()) if g]
+        worst = max((gain for _, gain in by_prediction), default=0)
+        totals = [(n, worst)] if counted else []
+        if counted and each_row_weighs_one:
+            totals.append((held, 1))
+        for where, factor in _by_factor(np.where(best == k, weight, 0) if gains is None else weight):
+            yield where, [(row, factor * times) for row, times in by_prediction + totals]
+        for where, factor in _by_factor(np.where(best == k, 0, weight) if gains is None else 0 * weight):
+            yield where, [(row, factor * times) for row, times in [*by_prediction, *totals, (e, 1)]]
+    if gains is not None:
+        for where, factor in _by_factor(gains.max(axis=1) @ weights - saved.max(axis=0)):
+            yield where, [(e, factor)]
+    if counted and not each_row_weighs_one:
+        for where, factor in _by_factor(rows):
+            yield where, [(held, factor)]
+
+
+def _blocks(plan, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[int, int]]]:
+    """The group of each bit (-1 for padding), the blocks, their first terms, and the terms."""
+    groups, blocks, first_term, terms, words = [], [], [0], [], 0
+    for where, added in plan:
+        held = order[where[order]]
+        size = -(-len(held) // 64)
+        groups.append(np.full(64 * size, -1))
+        groups[-1][: len(held)] = held
+        blocks.append((words, words + size, len(blocks), *added[0], len(added)))
+        words += size
+        terms += added
+        first_term.append(len(terms))
+    return np.concatenate(groups), np.array(blocks, np.int64), np.array(first_term, np.int64), terms
+
+
+def gains_of(problem: Problem) -> np.ndarray | None:
+    """What predicting each class saves a unit of each class, against the worst: int64[K, K]; None for 0/1 loss."""
+    return None if problem.costs is None else problem.costs.max(axis=1, keepdims=True) - problem.costs
+
+
+def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = None) -> Layout | None:
+    """The layout of a problem; None if no feature splits its rows, or one class is best for all.
+
+    counted : whether rows are to be counted; they are for problems with costs.
+    best : int64[groups], a class for each group of equal rows in place of its heaviest: e is then what these lose.
+    """
+    codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
+    gains = gains_of(problem)
+    if gains is None:
+        held = weights.any(axis=1)
+        weights, best = weights[held], None if best is None else (np.cumsum(held) - 1)[best]
+    else:
+        counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
+    classes = len(weights) if gains is None else gains.shape[1]
+    kept, parts = _partitions(codes)
+    if not len(kept) or classes < 2:
+        return None
+    sizes = parts.max(axis=1).astype(np.int64) + 1
+    order = _order(parts, sizes, weights)
+    group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted, best), order)
+    first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    rows = _rows(parts, sizes, group)
+    columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
+    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // MOST_LANES) * MOST_LANES), np.uint64)
+    bits[:, 0] = rows[-1]
+    bits[:, 1 : len(columns) + 1] = rows[columns].T
+    clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
+    for part in range(2):
+        row = (parts == part).argmax(axis=1)  # one that is in it
+        clause_of[kept, codes[kept, row]] = first_clause[:-1] + part
+    for f in np.flatnonzero(sizes > 2):
+        clause_of[kept[f], codes[kept[f]]] = first_clause[f] + parts[f]
+    target, factor = np.array(terms, np.int64).T.copy()
+    met = np.add.reduceat(np.bitwise_count(rows[-1]), blocks[:, FIRST], dtype=np.int64)
+    totals = np.bincount(target, factor * np.repeat(met, np.diff(first_term)))
+    return Layout(
+        bits=bits.reshape(-1),
+        rows=rows,
+        blocks=blocks,
+        first_term=first_term,
+        target=target,
+        factor=factor,
+        first_clause=first_clause,
+        salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
+        feature=kept,
+        clause_of=clause_of,
+        n_binary=int((sizes == 2).sum()),
+        n_classes=classes,
+        n_totals=3 if counted else 1,
+        most=int(totals.max() if counted else totals[:classes].sum()),
+    )

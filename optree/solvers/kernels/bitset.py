@@ -1,0 +1,77 @@
+"""Sets of rows as 64-bit words, and the counting of their bits."""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, types
+from numba.extending import intrinsic
+
+from optree.solvers.kernels.shared_counts import count_shared
+from optree.solvers.kernels.simd import fill, lanes, load, store
+
+ONE = np.uint64(1)
+
+
+@intrinsic
+def _cttz(typing_context, word):
+    """LLVM's count of trailing zeros; the word must not be zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), codegen
+
+
+if config.DISABLE_JIT:  # intrinsics exist in compiled code only
+
+    def lowest_bit(word):
+        """The index of the lowest bit set in a uint64 that is not zero."""
+        return (int(word) & -int(word)).bit_length() - 1
+
+    def hash_words(words, salt):
+        """A hash of a set of rows, a non-negative int64; ``salt`` is uint64[>= words], odd random numbers."""
+        mixed = (words ^ (words >> np.uint64(32))) * salt[: len(words)]
+        total = int((mixed ^ (mixed >> np.uint64(29))).sum())
+        return (total ^ (total >> 32)) & (2**63 - 1)
+
+else:
+
+    @njit(cache=True, nogil=True)
+    def lowest_bit(word):
+        """The index of the lowest bit set in a uint64 that is not zero."""
+        return _cttz(word)
+
+    @njit(cache=True, nogil=True)
+    def hash_words(words, salt):
+        """A hash of a set of rows, a non-negative int64; ``salt`` is uint64[>= words], odd random numbers."""
+        total = np.uint64(0)
+        for w in range(len(words)):
+            mixed = (words[w] ^ (words[w] >> np.uint64(32))) * salt[w]
+            total += mixed ^ (mixed >> np.uint64(29))
+        return np.int64((total ^ (total >> np.uint64(32))) & np.uint64(2**63 - 1))
+
+
+@njit(nogil=True)
+def add_counts(bits, width, column, first, last, factor, out):
+    """Add to ``out[c]``, for every column c, ``factor`` times the number of rows in both c and ``column``.
+
+    bits : uint64[words * width], word after word, ``width`` columns each (whole vectors of ``out``); the words from
+    ``first`` to ``last`` are counted. out : int16, int32 or int64[>= width].
+    """
+    for c in range(0, width, lanes(out)):
+        met = count_shared(bits, width, column, c, first, last, out)
+        store(out, c, load(out, c) + met * fill(factor, out))
+
+
+def narrowest(most: int) -> np.dtype:
+    """The narrowest of int16, int32 and int64 that holds a number and its negative."""
+    return np.promote_types(np.int16, np.min_scalar_type(-1 - most))
+
+
+def pack(mask: np.ndarray) -> np.ndarray:
+    """Words uint64[k, ceil(m / 64)] of a boolean array bool[k, m]; row ``r`` is bit ``r % 64`` of word ``r // 64``."""
+    sets, rows = mask.shape
+    padded = np.zeros((sets, -(-rows // 64) * 64), bool)
+    padded[:, :rows] = mask
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

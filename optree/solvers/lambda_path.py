@@ -1,0 +1,161 @@
+"""All optimal trees along lambda, from one search whose work is shared.
+
+The cost of a tree is a straight line in lambda (its loss, and a slope for each split or leaf it pays), so the optimal
+cost is the lower envelope of these lines. Between two trees that are optimal at either end of an interval only the
+point where their lines meet can tell whether there is another: if no tree costs less there, none is needed in between;
+if one does, it is a corner of the envelope, and both halves are asked in turn (Eisner, Severance: Mathematical
+techniques for efficient record segmentation in large shared databases, JACM 1976). So an envelope of k trees takes
+about 2 k searches, each with a tree in hand; the memo of the engine is carried from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from optree.budget import Budget, Clock
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.result import Trace
+from optree.solvers import get
+from optree.solvers.engine.solver import Search
+from optree.tree import Tree
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A tree and the interval of lambda on which it is optimal.
+
+    Attributes
+    ----------
+    tree : Tree
+    lowest, highest : Fraction
+        The ends of the interval; at an end that is not that of the path, the next tree costs the same.
+    loss, paid : int
+        Its line: cost in rows = ``(loss / unit) + lambda * total weight * paid``; paid are splits, or leaves.
+    """
+
+    tree: Tree
+    lowest: Fraction
+    highest: Fraction
+    loss: int
+    paid: int
+
+
+@dataclass(frozen=True)
+class LambdaPath:
+    """Optimal trees by falling lambda.
+
+    Attributes
+    ----------
+    stretches : tuple of Stretch
+        Contiguous, from lambda = 1 down to what was asked for, or was reached.
+    status : str
+        "optimal", or the limit that ended the search.
+    counters : dict of str to int
+    search_seconds : float
+    """
+
+    stretches: tuple[Stretch, ...]
+    status: str
+    counters: dict[str, int]
+    search_seconds: float
+
+    def at(self, regularization) -> Stretch:
+        """The optimal tree at a lambda; of two that tie, the one with fewer splits."""
+        value = Objective.of(regularization).regularization
+        for stretch in self.stretches:
+            if stretch.lowest <= value <= stretch.highest:
+                return stretch
+        lowest = self.stretches[-1].lowest if self.stretches else 1
+        raise OptreeError(f"regularization: {regularization!r} is not on the path, which ends at {lowest}")
+
+
+class _Stopped(Exception):
+    """A limit was reached; the argument is the status."""
+
+
+class _Envelope:
+    def __init__(self, problem: Problem, objective: Objective, clock: Clock, switches: dict[str, bool]):
+        self.problem, self.objective, self.clock = problem, objective, clock
+        self.search = Search(problem, objective, switches)
+
+    def _line(self, tree: Tree) -> tuple[int, int]:
+        return tree.loss(self.problem), tree.n_splits if self.objective.penalty == "split" else tree.n_leaves
+
+    def optimum(self, at: Fraction, tree: Tree | None) -> Tree:
+        """An optimal tree at lambda = ``at``: the one in hand unless there is a better one."""
+        scale = replace(self.objective, regularization=at).scale(self.problem)
+        known = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
+        status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), known)
+        if status != "optimal":
+            raise _Stopped(status)
+        return tree if better is None else better
+
+    def between(self, high: Fraction, above: Tree, low: Fraction, below: Tree) -> Iterator[tuple[Fraction, Tree]]:
+        """The trees of the envelope after ``above`` to ``below``, each with the lambda at which it takes over."""
+        (loss, paid), (less, more) = self._line(above), self._line(below)
+        if more == paid:
+            return
+        meet = Fraction(loss - less, (more - paid) * self.problem.total_weight * self.problem.unit)
+        middle = self.optimum(meet, above) if low < meet < high else above
+        if middle is above:
+            yield meet, below
+        else:
+            yield from self.between(high, above, meet, middle)
+            yield from self.between(meet, middle, low, below)
+
+    def walk(self, lowest: Fraction, step: int = 4) -> Iterator[tuple[Fraction, Tree]]:
+        """The trees of the envelope from lambda = 1 down, each with the lambda at which it takes over."""
+        high, above = Fraction(1), self.optimum(Fraction(1), None)
+        yield high, above
+        while high > lowest:
+            if high * self.problem.total_weight * self.problem.unit * len(self.problem.y) < 1:
+                yield lowest, above  # all splits that rows allow cost less than one unit of loss
+                return
+            low = max(lowest, high / step)
+            below = self.optimum(low, above)
+            yield from self.between(high, above, low, below)
+            high, above = low, below
+            yield high, above
+
+
+def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = None, **switches: bool) -> LambdaPath:
+    """All optimal trees for lambda from 1 down to that of the objective.
+
+    Parameters
+    ----------
+    problem : Problem
+    objective : Objective
+        Its constraints hold for all trees.
+    budget : Budget, optional
+        Limits on the whole. A limit leaves the path down to where it is proven.
+    **switches : bool
+        The engine's.
+
+    Raises
+    ------
+    OptreeError
+        For what the engine does not accept.
+    """
+    solver = get("optree")
+    solver.check_objective(objective)
+    solver.check_problem(problem)
+    clock = (budget or Budget()).start()
+    envelope = _Envelope(problem, objective, clock, solver.check_parameters(switches))
+    corners: list[tuple[Fraction, Tree]] = []
+    status = "optimal"
+    reached = Fraction(1)
+    try:
+        for reached, tree in envelope.walk(objective.regularization):
+            if not corners or envelope._line(tree) != envelope._line(corners[-1][1]):
+                corners.append((reached, tree))
+    except _Stopped as stop:
+        status = stop.args[0]
+    ends = [at for at, _ in corners[1:]] + [reached]
+    stretches = tuple(
+        Stretch(tree, low, high, *envelope._line(tree)) for (high, tree), low in zip(corners, ends, strict=False)
+    )
+    return LambdaPath(stretches, status, envelope.search.counters, clock.seconds())

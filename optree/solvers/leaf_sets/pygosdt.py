@@ -1,0 +1,28 @@
+"""PyGOSDT: GOSDT's search over sets of leaves, for measures that do not add up. The slow reference of ``roc``.
+
+Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML
+2020, section 2; its idea, bounds and complexity are told in ``search.py``.
+"""
+
+from __future__ import annotations
+
+from optree.measure import LABELLED, RANKED
+from optree.solvers.base import Parameter, Solver
+from optree.solvers.leaf_sets.search import run
+
+SOLVER = Solver(
+    name="pygosdt",
+    title="branch and bound over sets of leaves, for measures that do not add up: a slow reference",
+    paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
+    features=("binary",),
+    penalties=("split", "leaf"),
+    constraints=(),
+    exact=True,
+    anytime=True,
+    measures=(*LABELLED, *RANKED),
+    iteration="one open leaf of one tree decided",
+    run=run,
+    parameters={
+        "equivalent_points": Parameter(bool, True, "bound by equal rows (Theorem C.3); else by Theorem 2.1 alone")
+    },
+)

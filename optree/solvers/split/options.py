@@ -1,0 +1,138 @@
+"""The parameters of SPLIT and LicketySPLIT, and the rules of a search that they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optree.errors import OptreeError, choice
+from optree.solvers.base import Parameter, Task
+from optree.solvers.kernels.interval_partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
+from optree.solvers.kernels.ordered_thresholds import unit_of
+from optree.solvers.split import candidate_thresholds as cut_offers
+from optree.solvers.split.state import MOST_WAYS, Rules
+
+CRITERIA = {"gini": GINI, "entropy": ENTROPY}
+GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
+TWO_LEVELS = ("never", "lookahead", "frontier")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a search looks at, as users say it: see PARAMETERS and MULTIWAY."""
+
+    lookahead: int
+    recursive: bool  # LicketySPLIT
+    criterion: str
+    two_levels: str
+    most_candidates: int
+    cuts: str
+    reference: bool
+    collapse: bool
+    deepening: bool = True
+    polish: bool = False
+    lickety: bool = False
+    ways: int = 2
+    two_way_from: int = 255
+    generator: str = "all"
+    bins: int = 500
+    beam: tuple[int, ...] = ()
+    repeat: bool = True
+    cart_leaf: int = 1
+    pair_bins: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether with as much lookahead as levels the tree is the optimum."""
+        return self.given and not self.most_candidates and self.generator == "all"
+
+    @property
+    def given(self) -> bool:
+        """Whether the cuts are those of the problem, and nothing has to be fitted to find them."""
+        return self.cuts == "all" and not self.reference
+
+    def check(self, solver: str) -> None:
+        """Refuse values that are not accepted."""
+        for name, accepted in (
+            ("criterion", CRITERIA),
+            ("two_levels", TWO_LEVELS),
+            ("generator", GENERATORS),
+            ("cuts", cut_offers.OFFERS),
+        ):
+            if getattr(self, name) not in accepted:
+                raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
+        least = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
+        for name, value in {**least, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
+            if getattr(self, name) < value:
+                shown = "max_ways" if name == "ways" else name
+                raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
+        if not all(isinstance(places, int) and not isinstance(places, bool) and places >= 1 for places in self.beam):
+            raise OptreeError(f"solver {solver}: beam = {list(self.beam)!r} is not accepted; give whole numbers >= 1")
+
+
+PARAMETERS = {
+    "criterion": Parameter(str, "entropy", "impurity that the greedy splits lessen: gini or entropy"),
+    "two_levels": Parameter(
+        str, "lookahead", "where the last two levels are solved exactly: never, lookahead (if both have it) or frontier"
+    ),
+    "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
+    "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
+    "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
+    "deepening": Parameter(bool, True, "with no tree to begin with, begin with the greedy one and less lookahead"),
+    "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
+}
+MULTIWAY = {
+    **PARAMETERS,
+    "criterion": Parameter(str, "gini", PARAMETERS["criterion"].doc),
+    "max_ways": Parameter(int, 5, "the most intervals of a split"),
+    "two_way_from": Parameter(int, 255, "the level from which splits have two parts, the root being 0"),
+    "generator": Parameter(str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"),
+    "bins": Parameter(int, 500, "midpoints: the most bins of a feature in a set of rows"),
+    "cart_leaf": Parameter(int, 1, "cart: the least weight of a bin"),
+    "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
+    "pair_bins": Parameter(int, 32, "where two levels are solved exactly: the most bins of a feature there; 0: all"),
+    "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
+}
+LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
+POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
+LICKETY = Parameter(bool, True, "look for LicketySPLIT's tree, too, and keep the better one")
+LEVELS = Parameter(int, 1, "levels for which a split is chosen by all splits of its parts, again for each subtree")
+
+
+def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
+    """The options of a solver's parameters."""
+    values = dict(parameters)
+    if "max_ways" in values:
+        values["ways"] = values.pop("max_ways")
+        values["beam"] = tuple(values["beam"])
+    options = Options(recursive=recursive, **values)
+    options.check(solver)
+    return options
+
+
+def rules_of(task: Task, options: Options, depth: int) -> Rules:
+    """The rules of a search."""
+    ways = min(options.ways, MOST_WAYS)
+    beam = (*options.beam, *[1] * ways)[: ways - 1]
+    return Rules(
+        error=task.scale.error,
+        penalty=task.scale.penalty,
+        depth=depth,
+        ways=ways,
+        two_way_from=options.two_way_from,
+        generator=GENERATORS[options.generator],
+        criterion=CRITERIA[options.criterion],
+        most_bins=options.bins,
+        least=options.cart_leaf,
+        solved=2 if options.two_levels == "frontier" else 1,
+        pairs=options.two_levels != "never",
+        pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
+        most=options.most_candidates,
+        repeat=options.repeat,
+        polish=options.polish,
+        twice=options.lickety,
+        bounded=not (options.polish or options.collapse),
+        fine=unit_of(task.problem),
+        beam=np.array([0, 0, *beam], np.int64),
+    )
