@@ -18,7 +18,7 @@ run: $(VENV)/ready
 	@echo "Tables: results/$(NAME)/tables   plots: results/$(NAME)/plots   report: results/$(NAME)/report.html"
 
 archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI
-	. $(VENV)/bin/activate && python -m optree.bench.archive results/$(NAME)
+	. $(VENV)/bin/activate && python -m optree.bench.report.archive results/$(NAME)
 
 test: $(VENV)/ready
 	. $(VENV)/bin/activate && python -m pytest

@@ -22,8 +22,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree import OptimalTreeClassifier
-from optree.bench.cli import reporting
-from optree.bench.panels import STYLE
+from optree.bench.figures.panels import STYLE
+from optree.bench.system.cli import reporting
 
 ROWS = [1000, 3000, 10_000, 30_000, 100_000]
 VALUES = [100, 300, 1000, 3000, 10_000]

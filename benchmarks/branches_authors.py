@@ -24,7 +24,7 @@ from typing import NamedTuple, TextIO
 import numpy as np
 from drivers import AUTHORS, OPTREE, call
 
-from optree.bench.cli import reporting
+from optree.bench.system.cli import reporting
 from optree.datasets import fetch, read_table
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.errors import OptreeError, choice

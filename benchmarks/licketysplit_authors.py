@@ -26,7 +26,7 @@ import numpy as np
 from branches_authors import number, output
 from drivers import call
 
-from optree.bench.cli import reporting
+from optree.bench.system.cli import reporting
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.errors import OptreeError
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from checkout import Checkout
 from cluster import Cluster, ask, why_not
 
-from optree.bench import record
+from optree.bench.runs import record
 
 COLUMNS = ["executor", "cores", "runs", "jobs", "wall_seconds", "cpu_seconds", "search_seconds", "job_seconds"]
 SEEDS = 25

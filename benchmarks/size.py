@@ -24,8 +24,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree import solvers
-from optree.bench.cli import reporting
-from optree.bench.panels import STYLE
+from optree.bench.figures.panels import STYLE
+from optree.bench.system.cli import reporting
 from optree.budget import Budget, peak_rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective

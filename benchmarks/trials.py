@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from checkout import Checkout
 
-from optree.bench.guard import die_with
+from optree.bench.system.process_limits import die_with
 
 EXPERIMENT = {
     "limits": {"seconds": 60, "iterations": 20000},  # ends at the same iteration everywhere
@@ -125,7 +125,7 @@ class Trial:
     def searching(self) -> list[int]:
         """Processes that search: copies of those that watch them."""
         everything = {pid: Path(f"/proc/{pid}") for pid in self.processes()}
-        jobs = [pid for pid, folder in everything.items() if b"optree.bench.batch" in read(folder / "cmdline")]
+        jobs = [pid for pid, folder in everything.items() if b"optree.bench.runs.job" in read(folder / "cmdline")]
         return [pid for pid in jobs if parent(pid) in jobs]
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from optree.bench import record
+from optree.bench.runs import record
 
 ROOT = Path(__file__).resolve().parents[1]
 

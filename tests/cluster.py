@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from optree.bench.guard import die_with
+from optree.bench.system.process_limits import die_with
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 MARK = "# made by optree's tests, and removed by them\n"

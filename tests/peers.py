@@ -10,8 +10,9 @@ from pathlib import Path
 from checkout import ROOT
 from runs import encoded
 
-from optree.bench import peer, peers
-from optree.bench.record import Run
+from optree.bench.peers import declaration as peers
+from optree.bench.peers import run_peer as peer
+from optree.bench.runs.record import Run
 
 DECLARATION = """
 title: a stub

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from checkout import ROOT
 
-from optree.bench.encode import encode
-from optree.bench.record import Run
-from optree.bench.solve import solve
+from optree.bench.runs.encode import encode
+from optree.bench.runs.record import Run
+from optree.bench.runs.solve import solve
 from optree.datasets import fetch, read_table, save_table
 from optree.encoding.encoder import EncodingSpec
 from optree.problem import Problem

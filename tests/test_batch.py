@@ -21,10 +21,13 @@ from refusal import refused
 from runs import encoded
 
 from optree import solvers
-from optree.bench import batch, compiling, driver, record
-from optree.bench.batches import JOB_MIB, MOST_RUNS, batches, longest, resources
-from optree.bench.plan import cell
-from optree.bench.record import Run
+from optree.bench.runs import job as batch
+from optree.bench.runs import record
+from optree.bench.runs.jobs import JOB_MIB, MOST_RUNS, batches, longest, resources
+from optree.bench.runs.plan import cell
+from optree.bench.runs.record import Run
+from optree.bench.system import driver
+from optree.bench.system import numba_cache as compiling
 from optree.budget import rss_mib
 
 WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 2000})
@@ -142,7 +145,7 @@ def test_what_has_finished_is_kept_and_what_has_changed_is_done_again(tmp_path, 
     assert again(*wanted) == "02"
     assert capsys.readouterr().err.count("is no record of this version; its run is done again") == 2
     assert again(replace(wanted[0], limits={"seconds": 6}), *wanted[1:]) == "0"
-    monkeypatch.setattr("optree.bench.environment.code_digest", lambda: "0" * 16)
+    monkeypatch.setattr("optree.bench.system.environment.code_digest", lambda: "0" * 16)
     assert again(*wanted) == "012"
 
 
@@ -160,7 +163,7 @@ def job(folder, tmp_path, **options) -> tuple[int, str]:
     problem, notes = encoded("monks-1", "onehot-drop-first")
     problem.save(tmp_path / "problem.npz", **notes)
     done = subprocess.run(
-        [sys.executable, "-m", "optree.bench.batch", tmp_path / "problem.npz"],
+        [sys.executable, "-m", "optree.bench.runs.job", tmp_path / "problem.npz"],
         input=json.dumps([(str(folder / "0.json"), vars(WANTED))]),
         capture_output=True,
         text=True,

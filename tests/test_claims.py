@@ -10,12 +10,12 @@ from checkout import ROOT
 from refusal import refused
 from runs import run
 
-from optree.bench import papers, verdicts
-from optree.bench.frame import frame
-from optree.bench.papers import claims, ratios
+from optree.bench import papers
+from optree.bench.papers import claims, ratios, verdicts
 from optree.bench.papers.ratios import Interval, Ratio, Setting
 from optree.bench.papers.spec import LEVELS
-from optree.bench.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.tables.frame import frame
 
 PRINTED = ROOT / "resources" / "papers"
 PAPER = papers.get("branches")

@@ -9,11 +9,13 @@ import pytest
 from matplotlib.figure import Figure
 from runs import run
 
-from optree.bench import certificates, comparison, plots, races
-from optree.bench.ablation import ablation, variants
-from optree.bench.formats import write
-from optree.bench.frame import frame
-from optree.bench.problems import problems
+from optree.bench.figures import plots
+from optree.bench.figures import profiles as races
+from optree.bench.tables import certificates, comparison
+from optree.bench.tables.ablation import ablation, variants
+from optree.bench.tables.by_problem import problems
+from optree.bench.tables.formats import write
+from optree.bench.tables.frame import frame
 
 
 def record(dataset: str, algorithm: str, seconds: float, status="optimal", lam="0.01", mib=100.0, **more) -> dict:

@@ -13,10 +13,12 @@ from checkout import ROOT
 from peers import DECLARATION, TROUBLE, write
 from refusal import refused
 
-from optree.bench import fit, fits, papers
-from optree.bench.fit import Fit
-from optree.bench.peer_model import PeerModel
-from optree.bench.peers import read_all
+from optree.bench import papers
+from optree.bench.fits import fit
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
+from optree.bench.peers.declaration import read_all
+from optree.bench.peers.estimator import PeerModel
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "continuous"

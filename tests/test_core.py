@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from problems import make, problems, random_problem
 
 from optree import solvers
-from optree.bench.record import PEER_STATUSES, SCHEMA
-from optree.bench.tables import STATUS
+from optree.bench.runs.record import PEER_STATUSES, SCHEMA
+from optree.bench.tables.summary import STATUS
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.drawing import views
 from optree.errors import OptreeError

@@ -10,7 +10,9 @@ import pytest
 from openml_server import arff
 from refusal import refused
 
-from optree.bench import datasheets, formats, plots
+from optree.bench.figures import plots
+from optree.bench.report import datasheets
+from optree.bench.tables import formats
 from optree.datasets import Dataset, fetch
 from optree.datasets.content import RULES, make_table
 from optree.datasets.facts import facts, record

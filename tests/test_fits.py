@@ -14,8 +14,10 @@ from checkout import ROOT
 from numba import njit
 from refusal import refused
 
-from optree.bench import fit, fits, papers, trials
-from optree.bench.fit import Fit
+from optree.bench import papers
+from optree.bench.fits import fit, trials
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
 from optree.datasets import fetch, read_table, save_table
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")

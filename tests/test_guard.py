@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from optree.bench import guard
+from optree.bench.system import process_limits as guard
 
 
 def run(tmp_path, code: str, **options) -> guard.End:
@@ -98,7 +98,7 @@ def test_a_program_that_is_not_there(tmp_path):
 
 WATCHER = """
 import sys
-from optree.bench import guard
+from optree.bench.system import process_limits as guard
 code = "import os, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
 guard.run([sys.executable, "-c", "import sys; " + code, sys.argv[1]], sys.argv[2])
 """

@@ -12,7 +12,7 @@ from problems import make
 from sklearn.metrics import balanced_accuracy_score, fbeta_score, jaccard_score, roc_auc_score
 
 from optree import solvers
-from optree.bench import record
+from optree.bench.runs import record
 from optree.errors import OptreeError
 from optree.measure import LABELLED, RANKED, Measure
 from optree.objective import Objective

@@ -11,11 +11,12 @@ from checkout import ROOT
 from refusal import refused
 from runs import run
 
-from optree.bench import bounds, papers, verdicts
-from optree.bench.frame import frame
-from optree.bench.papers import branches
+from optree.bench import papers
+from optree.bench.papers import branches, verdicts
+from optree.bench.papers import work_bounds as bounds
 from optree.bench.papers.spec import read
-from optree.bench.plan import plan
+from optree.bench.runs.plan import plan
+from optree.bench.tables.frame import frame
 
 FOLDER = ROOT / "resources" / "papers" / "branches"
 

@@ -8,7 +8,7 @@ from checkout import ROOT
 from runs import run
 
 from optree.bench import papers
-from optree.bench.frame import frame
+from optree.bench.tables.frame import frame
 from optree.datasets.builtin import points_of_bucketization
 
 FOLDER = ROOT / "resources" / "papers" / "gosdt"

@@ -8,10 +8,11 @@ import yaml
 from checkout import ROOT
 from runs import run
 
-from optree.bench import papers, plots
-from optree.bench.frame import frame
-from optree.bench.peers import read_all
-from optree.bench.plan import plan
+from optree.bench import papers
+from optree.bench.figures import plots
+from optree.bench.peers.declaration import read_all
+from optree.bench.runs.plan import plan
+from optree.bench.tables.frame import frame
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "multisplit"

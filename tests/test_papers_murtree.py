@@ -15,13 +15,17 @@ import yaml
 from checkout import ROOT
 from runs import encoded, run
 
-from optree.bench import fit, fits, papers, plots, splits
-from optree.bench.fit import Fit
-from optree.bench.frame import frame
+from optree.bench import papers
+from optree.bench.figures import plots
+from optree.bench.fits import fit
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
 from optree.bench.papers import murtree, ratios, tuning
 from optree.bench.papers.ratios import Interval, measured, printed
-from optree.bench.peers import read_all
-from optree.bench.plan import plan
+from optree.bench.peers.declaration import read_all
+from optree.bench.runs import folds as splits
+from optree.bench.runs.plan import plan
+from optree.bench.tables.frame import frame
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "murtree"

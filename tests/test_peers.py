@@ -17,9 +17,12 @@ from refusal import refused
 from runs import encoded
 from runs import run as ours
 
-from optree.bench import entries, peer, peers, record
-from optree.bench.frame import frame
-from optree.bench.record import Run
+from optree.bench.peers import declaration as peers
+from optree.bench.peers import run_peer as peer
+from optree.bench.runs import record
+from optree.bench.runs import score as entries
+from optree.bench.runs.record import Run
+from optree.bench.tables.frame import frame
 from optree.objective import Objective
 from optree.solvers import get
 from optree.tree import Tree

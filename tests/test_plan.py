@@ -8,9 +8,10 @@ from checkout import ROOT
 from refusal import refused
 
 from optree import solvers
-from optree.bench import peers, schema
-from optree.bench.plan import cell, plan
-from optree.bench.reproduce import laid
+from optree.bench.peers import declaration as peers
+from optree.bench.report.reproduce import laid
+from optree.bench.runs.plan import cell, plan
+from optree.bench.system import schema
 from optree.datasets import read_table
 
 PEERS = ROOT / "workflow" / "peers"

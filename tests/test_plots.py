@@ -13,8 +13,8 @@ from problems import make
 from runs import records, run, shuffled
 
 from optree import solvers
-from optree.bench import panels, plots
-from optree.bench.frame import frame
+from optree.bench.figures import panels, plots
+from optree.bench.tables.frame import frame
 from optree.drawing import views
 from optree.objective import Objective
 from optree.problem import Feature, Problem

@@ -11,7 +11,8 @@ import pytest
 from browser import CHROMIUM, page
 from checkout import Checkout
 
-from optree.bench import again, pages
+from optree.bench.report import snakemake_pages as pages
+from optree.bench.runs import rerun as again
 
 pytestmark = pytest.mark.workflow
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -55,7 +56,7 @@ def test_the_first_page_says_what_was_asked_and_found_without_a_network(report, 
         text = opened.ask("document.querySelector('.prose').innerText")
         for words in ("What was asked", "What was found", "10 of 11", "How to do it again"):
             assert words in text
-        again = re.search(r"python -m optree.bench.again '?([^';]+)", text)[1]
+        again = re.search(r"python -m optree.bench.runs.rerun '?([^';]+)", text)[1]
         assert (report.parent / again).is_file()
         top = opened.ask("document.querySelector('.prose').getBoundingClientRect().top")
         assert 0 <= top < 450  # below the menu on a telephone, beside it on a desk: not cut off

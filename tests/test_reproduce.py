@@ -11,15 +11,17 @@ import yaml
 from checkout import ROOT
 from refusal import refused
 
-from optree.bench import archive, papers, peers, reproduce
-from optree.bench.plan import plan
+from optree.bench import papers
+from optree.bench.peers import declaration as peers
+from optree.bench.report import archive, reproduce
+from optree.bench.runs.plan import plan
 from optree.datasets import read_table
 from optree.solvers import names
 
 
 def test_the_document_is_what_the_papers_modules_say():
     said, made = (ROOT / "docs" / "REPRODUCE.md").read_text(), reproduce.text()
-    assert said == made, "python -m optree.bench.reproduce > docs/REPRODUCE.md"
+    assert said == made, "python -m optree.bench.report.reproduce > docs/REPRODUCE.md"
     for name in papers.names():
         paper = papers.get(name)
         assert f"## {paper.title}\n" in said

@@ -14,7 +14,7 @@ from problems import COMPILED, make, seeds
 from sklearn.tree import DecisionTreeClassifier
 
 from optree import solvers
-from optree.bench.record import SCHEMA
+from optree.bench.runs.record import SCHEMA
 from optree.budget import Budget
 from optree.drawing.views import conditions, plot, to_dot, to_text
 from optree.errors import OptreeError

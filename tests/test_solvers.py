@@ -10,8 +10,8 @@ from numba import njit
 from problems import COMPILED, make, random_problem
 
 from optree import solvers
-from optree.bench import solve as bench_solve
-from optree.bench.record import Run
+from optree.bench.runs import solve as bench_solve
+from optree.bench.runs.record import Run
 from optree.errors import OptreeError
 from optree.objective import Objective
 

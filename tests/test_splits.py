@@ -7,10 +7,10 @@ import pytest
 from refusal import refused
 from runs import ENCODINGS, run
 
-from optree.bench import splits
-from optree.bench.encode import encode, specification
-from optree.bench.frame import frame
-from optree.bench.tables import summarise
+from optree.bench.runs import folds as splits
+from optree.bench.runs.encode import encode, specification
+from optree.bench.tables.frame import frame
+from optree.bench.tables.summary import summarise
 from optree.datasets import fetch, save_table
 from optree.problem import Problem
 

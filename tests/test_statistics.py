@@ -10,9 +10,13 @@ import pytest
 from scipy import stats
 from test_comparison import RECORDS, record
 
-from optree.bench import duels, plots, races, ranks, statistics
-from optree.bench.formats import write
-from optree.bench.frame import frame
+from optree.bench.figures import critical_difference as ranks
+from optree.bench.figures import plots
+from optree.bench.figures import profiles as races
+from optree.bench.tables import pairwise as duels
+from optree.bench.tables import statistics
+from optree.bench.tables.formats import write
+from optree.bench.tables.frame import frame
 
 
 @pytest.fixture

@@ -12,8 +12,10 @@ import pytest
 from refusal import refused
 from runs import records, run, shuffled
 
-from optree.bench import formats, record, tables
-from optree.bench.frame import collect, frame, load
+from optree.bench.runs import record
+from optree.bench.tables import formats
+from optree.bench.tables import summary as tables
+from optree.bench.tables.frame import collect, frame, load
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +162,7 @@ def test_records_survive_being_collected_and_a_truncated_one_is_named(tmp_path):
 
 SCRIPT = """
 import sys
-from optree.bench.cli import reporting
+from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 with reporting(sys.argv[1]):
     print("a warning", file=sys.stderr)

@@ -13,8 +13,10 @@ from problems import make
 from runs import records, shuffled
 
 from optree import solvers
-from optree.bench import formats, tables, trees
-from optree.bench.frame import frame
+from optree.bench.figures import tree_pages as trees
+from optree.bench.tables import formats
+from optree.bench.tables import summary as tables
+from optree.bench.tables.frame import frame
 from optree.drawing import svg, views
 from optree.objective import Objective
 from optree.tree import LEAF, Tree

@@ -39,7 +39,7 @@ def test_a_rerun_has_nothing_to_do(finished):
 
 
 def test_an_edit_in_the_library_solves_again_and_an_edit_of_a_plot_does_not(finished):
-    for module, solves in (("bench/plots.py", False), ("solvers/branches/solver.py", True)):
+    for module, solves in (("bench/figures/plots.py", False), ("solvers/branches/solver.py", True)):
         path = finished.path / "optree" / module
         before = path.read_text()
         path.write_text(before + "\n# edited\n")

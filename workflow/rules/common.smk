@@ -10,14 +10,16 @@ import pandas as pd
 from snakemake.persistence import FileBackupMixin
 from snakemake.utils import Paramspace
 
-from optree.bench import driver, fits, schema
-from optree.bench.batches import JOB_SECONDS, batches, resources
-from optree.bench.compiling import VARIABLE, cache_folder
-from optree.bench.environment import code_digest, readers_digest
-from optree.bench.frame import load
-from optree.bench.peers import read_all
-from optree.bench.plan import plan
-from optree.bench.record import Run
+from optree.bench.system import driver
+from optree.bench.fits import plan as fits
+from optree.bench.system import schema
+from optree.bench.runs.jobs import JOB_SECONDS, batches, resources
+from optree.bench.system.numba_cache import VARIABLE, cache_folder
+from optree.bench.system.environment import code_digest, readers_digest
+from optree.bench.tables.frame import load
+from optree.bench.peers.declaration import read_all
+from optree.bench.runs.plan import plan
+from optree.bench.runs.record import Run
 from optree.datasets import read_table
 from optree.errors import OptreeError
 

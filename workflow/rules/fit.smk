@@ -1,6 +1,6 @@
 """One job per fit of an estimator to a table, for what a search over coded features is not about."""
 
-from optree.bench import fits
+from optree.bench.fits import plan as fits
 
 FIT_OF = {(fit.dataset, fit.model, fit.split): fit for fit in FITS}
 FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
@@ -39,5 +39,5 @@ rule fit:
     message:
         "{wildcards.model} on {wildcards.dataset}, split {wildcards.seed}"
     shell:
-        "python -m optree.bench.fit {input.table} {output} --fit {params.fit:q} --dataset {params.row:q}"
+        "python -m optree.bench.fits.fit {input.table} {output} --fit {params.fit:q} --dataset {params.row:q}"
         " --peers {params.peers:q} --log {log}"

@@ -1,6 +1,6 @@
 """All records -> plots. `snakemake --report` puts them and the tables into one page."""
 
-from optree.bench import pages
+from optree.bench.report import snakemake_pages as pages
 
 
 report: "../report/workflow.rst"

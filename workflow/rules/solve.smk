@@ -43,5 +43,5 @@ for number, batch in enumerate(BATCHES, 1):
         message:
             f"{len(batch)} runs on {batch[0].dataset}/{batch[0].encoding}"
         shell:
-            "exec python -m optree.bench.batch {input.problem} --peers {params.peers:q} --log {log} --parent $PPID"
+            "exec python -m optree.bench.runs.job {input.problem} --peers {params.peers:q} --log {log} --parent $PPID"
             " <<'ORDERS'\n{params.orders}\nORDERS"

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from optree.bench.cli import reporting
 from optree.bench.papers import claims
+from optree.bench.system.cli import reporting
 
 with reporting(snakemake.log[0]):
     table = pd.read_csv(snakemake.input[0], dtype=str, keep_default_na=False)

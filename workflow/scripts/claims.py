@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from optree.bench import fits, formats, papers
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench import papers
+from optree.bench.fits import plan as fits
 from optree.bench.papers import claims
+from optree.bench.system.cli import reporting
+from optree.bench.tables import formats
+from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     more = fits.read(snakemake.input.fits)

@@ -1,10 +1,10 @@
 """Write one table that compares all algorithms with the reference."""
 
-from optree.bench import certificates, comparison, formats
-from optree.bench.ablation import ablation
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
-from optree.bench.problems import problems
+from optree.bench.system.cli import reporting
+from optree.bench.tables import certificates, comparison, formats
+from optree.bench.tables.ablation import ablation
+from optree.bench.tables.by_problem import problems
+from optree.bench.tables.frame import frame, load
 
 TABLES = {
     "problems": problems,

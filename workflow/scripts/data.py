@@ -2,7 +2,7 @@
 
 import json
 
-from optree.bench.cli import reporting
+from optree.bench.system.cli import reporting
 from optree.datasets import Dataset, facts, fetch, save_table
 from optree.files import write_whole
 

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from optree.bench import datasheets, formats, plots
-from optree.bench.cli import reporting
+from optree.bench.figures import plots
+from optree.bench.report import datasheets
+from optree.bench.system.cli import reporting
+from optree.bench.tables import formats
 
 with reporting(snakemake.log[0]):
     records = datasheets.read(snakemake.input)

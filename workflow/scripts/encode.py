@@ -1,7 +1,7 @@
 """Encode one dataset."""
 
-from optree.bench.cli import reporting
-from optree.bench.encode import encode, specification
+from optree.bench.runs.encode import encode, specification
+from optree.bench.system.cli import reporting
 from optree.datasets import Dataset
 
 with reporting(snakemake.log[0]):

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.cli import reporting
-from optree.bench.findings import findings
-from optree.bench.frame import frame, load
+from optree.bench.report.first_page import findings
+from optree.bench.system.cli import reporting
+from optree.bench.tables.frame import frame, load
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):

@@ -1,7 +1,7 @@
 """Write the table of all fits."""
 
-from optree.bench import fits
-from optree.bench.cli import reporting
+from optree.bench.fits import plan as fits
+from optree.bench.system.cli import reporting
 
 with reporting(snakemake.log[0]):
     table = fits.read(snakemake.input)["fits"]

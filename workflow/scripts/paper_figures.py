@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from optree.bench import fits, papers, plots
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench import papers
+from optree.bench.figures import plots
+from optree.bench.fits import plan as fits
+from optree.bench.system.cli import reporting
+from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     more, runs = fits.read(snakemake.input.fits), frame(load(snakemake.input.records))

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from optree.bench import plots, races, ranks
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench.figures import critical_difference as ranks
+from optree.bench.figures import plots
+from optree.bench.figures import profiles as races
+from optree.bench.system.cli import reporting
+from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     records = load(snakemake.input[0])

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from optree.bench import duels, formats, statistics
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench.system.cli import reporting
+from optree.bench.tables import formats, statistics
+from optree.bench.tables import pairwise as duels
+from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     runs = frame(load(snakemake.input[0]))

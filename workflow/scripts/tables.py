@@ -1,8 +1,10 @@
 """Write the table of all runs, and their summary."""
 
-from optree.bench import formats, tables, trees
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench.figures import tree_pages as trees
+from optree.bench.system.cli import reporting
+from optree.bench.tables import formats
+from optree.bench.tables import summary as tables
+from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     runs = frame(load(snakemake.input[0]))

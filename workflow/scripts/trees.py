@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from optree.bench import fits, trees
-from optree.bench.cli import reporting
-from optree.bench.frame import frame, load
+from optree.bench.figures import tree_pages as trees
+from optree.bench.fits import plan as fits
+from optree.bench.system.cli import reporting
+from optree.bench.tables.frame import frame, load
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):

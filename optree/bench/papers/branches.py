@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench import bounds, verdicts
-from optree.bench.formats import Table
+from optree.bench.papers import verdicts
+from optree.bench.papers import work_bounds as bounds
 from optree.bench.papers.claims import judged
 from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.splits import FULL
-from optree.bench.tables import provenance
-from optree.bench.verdicts import FITS, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
+from optree.bench.papers.verdicts import FITS, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
+from optree.bench.runs.folds import FULL
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance
 
 _PEERS = {"dl85": "DL8.5", "murtree": "MurTree", "streed": "STreeD"}
 _TOLERANCES = {
@@ -190,7 +191,7 @@ def compare(table: str, folder: Path, runs: pd.DataFrame) -> Table:
     folder : Path
         The printed numbers, ``resources/papers/branches``.
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`. Only those that :func:`comparable` selects count.
+        From :func:`optree.bench.tables.frame.frame`. Only those that :func:`comparable` selects count.
     """
     title, make = _TABLES[table]
     runs = comparable(runs)

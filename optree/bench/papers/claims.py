@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench import verdicts
-from optree.bench.formats import Table
+from optree.bench.papers import verdicts
 from optree.bench.papers.spec import Paper
-from optree.bench.tables import provenance
-from optree.bench.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance
 from optree.errors import OptreeError
 
 COLUMNS = ["table", "claim", "paper", "measured", "tolerance", "result", "why"]
@@ -39,7 +39,7 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
     title : str
     data : pandas.DataFrame
         Columns that say what the row is about, up to ``claim``; then ``paper``, ``measured``, ``difference``,
-        ``verdict`` (a key of :data:`optree.bench.verdicts.MEANING`) and ``explanation``. Shown are first the rows that
+        ``verdict`` (a key of :data:`optree.bench.papers.verdicts.MEANING`) and ``explanation``. Shown are first the rows that
         were run.
     tolerances : mapping of str to str
         How far measured numbers may be from printed ones, by ``claim``; :data:`DIGITS` where it has none.
@@ -74,7 +74,7 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
     folder : Path
         Its printed numbers.
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`.
+        From :func:`optree.bench.tables.frame.frame`.
     **more : pandas.DataFrame
         ``fits``, as the paper's tables take them.
     """

@@ -15,14 +15,14 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.fits import frame
-from optree.bench.formats import Table
-from optree.bench.panels import STYLE, empty, looks
+from optree.bench.figures.panels import STYLE, empty, looks
+from optree.bench.fits.plan import frame
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.splits import FULL
-from optree.bench.tables import seconds
-from optree.bench.verdicts import agreement
+from optree.bench.papers.verdicts import agreement
+from optree.bench.runs.folds import FULL
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import seconds
 from optree.drawing.views import plot
 from optree.tree import Tree
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.fits import frame
-from optree.bench.formats import Table
+from optree.bench.fits.plan import frame
 from optree.bench.papers import dpdt_figures
 from optree.bench.papers.claims import judged
 from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.splits import FULL
-from optree.bench.tables import seconds
-from optree.bench.verdicts import FITS, agreement
+from optree.bench.papers.verdicts import FITS, agreement
+from optree.bench.runs.folds import FULL
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import seconds
 
 _CLOSE = Fraction(1, 1000)  # of an accuracy
 _SAME_WORK = 0.03  # of a count: which of equal splits is taken is drawn there
@@ -209,9 +209,9 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFra
     folder : path
         The printed numbers, ``resources/papers/dpdt``.
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`.
+        From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.frame`.
+        From :func:`optree.bench.fits.plan.frame`.
     """
     title, make = _TABLES[table]
     fits = frame([]) if fits is None else fits

@@ -10,9 +10,9 @@ from matplotlib import rc_context
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from optree.bench.fits import frame
-from optree.bench.formats import count
-from optree.bench.panels import STYLE, empty
+from optree.bench.figures.panels import STYLE, empty
+from optree.bench.fits.plan import frame
+from optree.bench.tables.formats import count
 from optree.drawing.views import PALETTE
 
 _SHUFFLES = 15

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from optree.bench import verdicts
-from optree.bench.formats import Table
 from optree.bench.papers import gosdt_figures as figures
+from optree.bench.papers import verdicts
 from optree.bench.papers.branches import Printed
 from optree.bench.papers.claims import DIGITS, declare, judged
 from optree.bench.papers.spec import Level, Paper
-from optree.bench.splits import FULL
-from optree.bench.tables import number, provenance
+from optree.bench.runs.folds import FULL
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import number, provenance
 from optree.measure import Measure
 from optree.tree import Tree
 

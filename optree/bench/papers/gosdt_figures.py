@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree.bench import panels
-from optree.bench.splits import FULL
+from optree.bench.figures import panels
+from optree.bench.runs.folds import FULL
 from optree.datasets.builtin import points_of_bucketization
 from optree.drawing import views
 from optree.drawing.views import PALETTE

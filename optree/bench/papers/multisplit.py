@@ -9,11 +9,11 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.formats import Table
-from optree.bench.panels import STYLE, dashes, empty, looks, named
+from optree.bench.figures.panels import STYLE, dashes, empty, looks, named
 from optree.bench.papers.claims import declare
 from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.tables import provenance
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance
 
 _CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
 _MEANS = [

@@ -16,14 +16,14 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optree.bench import panels
-from optree.bench.comparison import CERTIFIED
-from optree.bench.formats import Table
+from optree.bench.figures import panels
 from optree.bench.papers import ratios, tuning
 from optree.bench.papers.claims import declare
 from optree.bench.papers.ratios import Ratio, Setting
 from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.tables import provenance
+from optree.bench.tables.comparison import CERTIFIED
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance
 
 ENCODING = "binary"
 LIMIT, LONG_LIMIT = 600.0, 1800.0  # seconds of the paper's searches; of those for Table 2

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from optree.bench.comparison import CERTIFIED
-from optree.bench.formats import Table
 from optree.bench.papers.claims import declare
-from optree.bench.splits import FULL
-from optree.bench.tables import provenance, seconds
+from optree.bench.runs.folds import FULL
+from optree.bench.tables.comparison import CERTIFIED
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance, seconds
 
 TIMEOUT = "TO"
 _LIMITED = ("time_limit", "memory_limit", "iteration_limit")
@@ -88,7 +88,7 @@ class Setting(NamedTuple):
     depth : int
         Their limit on depth; on splits they have none.
     quantity : str
-        A column of :func:`optree.bench.frame.frame`.
+        A column of :func:`optree.bench.tables.frame.frame`.
     unit : int
         The worth of 1 in print.
     """
@@ -210,7 +210,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
     rows : list of dict
         The printed numbers; ``dataset`` is empty where the data is not at hand.
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`. Only those that :func:`comparable` selects count.
+        From :func:`optree.bench.tables.frame.frame`. Only those that :func:`comparable` selects count.
     ratios : list of Ratio
     limit : float
         Of the paper's searches, in seconds.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from optree.bench.formats import Table
+from optree.bench.tables.formats import Table
 from optree.errors import OptreeError
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Paper:
         A key for each of :data:`LEVELS`.
     tables : mapping of str to callable
         A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
-        as :func:`optree.bench.frame.frame` gives them. It has to cope with runs that are not there. Where a
-        configuration asks for fits of estimators, they come as ``fits``: :func:`optree.bench.fits.read`.
+        as :func:`optree.bench.tables.frame.frame` gives them. It has to cope with runs that are not there. Where a
+        configuration asks for fits of estimators, they come as ``fits``: :func:`optree.bench.fits.plan.read`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
     tolerances : mapping of str to str

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.formats import Table
 from optree.bench.papers.claims import declare
-from optree.bench.splits import FULL, kind
-from optree.bench.tables import provenance
+from optree.bench.runs.folds import FULL, kind
+from optree.bench.tables.formats import Table
+from optree.bench.tables.summary import provenance
 
 TREES, CART = "murtree", "cart"  # the algorithms that stand for them
 FOREST = "random-forest"  # the model, over a grid
@@ -101,9 +101,9 @@ def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataF
     Parameters
     ----------
     runs : pandas.DataFrame
-        From :func:`optree.bench.frame.frame`.
+        From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.read`; the random forests are among them.
+        From :func:`optree.bench.fits.plan.read`; the random forests are among them.
 
     Returns
     -------

@@ -15,7 +15,7 @@ What is ours: integers and arrays in place of floats and objects; a branch's row
 expanded; each branch also carries the cost of the best tree seen below it, which makes the search anytime and lets a
 branch be complete as soon as both meet; splits that cannot beat a leaf are not stored. None of it adds a bound.
 
-Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.bounds``); one expansion costs
+Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.papers.work_bounds``); one expansion costs
 O(rows of the branch * q) for the counts and O(sum of parts * depth) for the memo.
 """
 

@@ -1,0 +1,157 @@
+"""Mean ranks of algorithms over datasets, and which of them differ: critical-difference diagrams.
+
+Source: J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7, 2006, section 3.2.2:
+Friedman's test says whether any two algorithms differ, Nemenyi's critical difference which mean ranks are apart.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from optree.bench.figures import panels
+from optree.bench.tables.pairwise import by_dataset, wilcoxon
+from optree.bench.tables.statistics import scored
+
+LEVEL = 0.05
+# What is ranked, by column: a title, and whether more is better.
+MEASURES = {"score": ("seconds to the proof", False), "accuracy_test": ("test accuracy", True)}
+_WIDTH, _BAR, _LINE = 6.2, 0.14, 0.2  # inches: of the figure, between bars, between names
+
+
+class Ranks(NamedTuple):
+    """Mean ranks, 1 the best, and what tells them apart.
+
+    Attributes
+    ----------
+    means : pandas.Series
+        By algorithm, sorted.
+    datasets : int
+    p : float
+        Of Friedman's test; of Wilcoxon's for two algorithms; NaN if it cannot be had.
+    distance : float
+        Mean ranks nearer than this are not significantly different (Nemenyi, 5 %).
+    """
+
+    means: pd.Series
+    datasets: int
+    p: float
+    distance: float
+
+
+def ranked(table: pd.DataFrame, more_is_better: bool) -> Ranks:
+    """Rank the columns of a table with a row per dataset; equals share the mean of their ranks."""
+    from scipy.stats import friedmanchisquare, studentized_range
+
+    n, k = table.shape
+    means = table.round(9).rank(axis=1, ascending=not more_is_better).mean().sort_values(kind="stable")
+    if k == 2:
+        p = wilcoxon(table.iloc[:, 0], table.iloc[:, 1])
+    else:
+        p = float(friedmanchisquare(*table.to_numpy(float).T).pvalue) if n > 1 else float("nan")
+    quantile = float(studentized_range.ppf(1 - LEVEL, k, np.inf)) / np.sqrt(2)
+    return Ranks(means, n, p, quantile * np.sqrt(k * (k + 1) / (6 * n)))
+
+
+def groups(ranks: Ranks) -> list[tuple[int, int]]:
+    """The longest runs of neighbours, first and last place, that are not significantly different."""
+    values, found = ranks.means.to_numpy(), []
+    for first in range(len(values)):
+        last = int(np.flatnonzero(values - values[first] <= ranks.distance)[-1])
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def _contenders(ran: pd.DataFrame, quantity: str) -> list[str]:
+    """The algorithms that share most: as many as possible, added in the order of how many problems they have.
+
+    One whose problems have nothing in common with those before it is left out.
+    """
+    own = ran[ran[quantity].notna()]
+    if quantity == "score":
+        own = own[own["exact"].astype(bool)]
+    names: list[str] = []
+    for name in own.groupby("algorithm").size().sort_values(ascending=False, kind="stable").index:
+        if len(by_dataset(own, quantity, [*names, name])) > 1:
+            names.append(name)
+    return sorted(names)
+
+
+def of_runs(runs: pd.DataFrame) -> dict[str, Ranks]:
+    """The ranks by each of :data:`MEASURES` that at least two algorithms on at least two datasets have."""
+    ran, found = scored(runs), {}
+    for quantity, (_, more) in MEASURES.items():
+        names = _contenders(ran, quantity)
+        if len(names) > 1:
+            found[quantity] = ranked(by_dataset(ran, quantity, names), more)
+    return found
+
+
+@rc_context(panels.STYLE)
+def figure(runs: pd.DataFrame) -> Figure:
+    """A critical-difference diagram per measure.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.tables.frame.frame`.
+    """
+    found = of_runs(runs)
+    heights = [_height(ranks) for ranks in found.values()]
+    result = Figure(figsize=(_WIDTH, sum(heights) or 1))
+    if not found:
+        result.text(0.02, 0.6, "too few algorithms on the same problems of two datasets")
+    top = 1.0
+    for (quantity, ranks), height in zip(found.items(), heights, strict=True):
+        share = height / sum(heights)
+        top -= share
+        _diagram(result.add_axes((0, top, 1, share)), MEASURES[quantity][0], ranks, height)
+    return result
+
+
+def _height(ranks: Ranks) -> float:
+    names = (len(ranks.means) + 1) // 2
+    return 1.15 + _BAR * len(groups(ranks)) + _LINE * names
+
+
+def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
+    """The axis of ranks, 1 at the left; names below it, and bars over those that are not told apart. In inches."""
+    k, left, right = len(ranks.means), 1.5, _WIDTH - 1.5
+    ax.set(xlim=(0, _WIDTH), ylim=(height, 0))
+    ax.axis("off")
+
+    def x(rank: float) -> float:
+        return left + (rank - 1) / (k - 1) * (right - left)
+
+    test = "Friedman" if k > 2 else "Wilcoxon"
+    p = "" if np.isnan(ranks.p) else f", {test} p = {ranks.p:.2g}"
+    ax.text(0.1, 0.12, f"{title}: mean rank over {ranks.datasets} datasets{p}", va="center", fontsize=9)
+    axis = 0.75
+    ax.plot([left, right], [axis, axis], color="0.2", lw=1)
+    for rank in range(1, k + 1):
+        ax.plot([x(rank)] * 2, [axis - 0.06, axis], color="0.2", lw=1)
+        ax.text(x(rank), axis - 0.09, str(rank), ha="center", va="bottom")
+    width = x(1 + min(ranks.distance, k - 1)) - left
+    ax.plot([left, left + width], [0.38, 0.38], color="0.2", lw=1, marker="|", ms=5)
+    ax.text(left + width + 0.08, 0.38, f"critical difference\n{ranks.distance:.2f} (Nemenyi, 5 %)", va="center")
+    below = axis + 0.1
+    for first, last in groups(ranks):
+        ends = [x(ranks.means.iloc[first]) - 0.04, x(ranks.means.iloc[last]) + 0.04]
+        ax.plot(ends, [below, below], color=panels.PALETTE[0], lw=3, solid_capstyle="butt")
+        below += _BAR
+    half = (k + 1) // 2
+    for place, (name, mean) in enumerate(ranks.means.items()):
+        level = place if place < half else k - 1 - place
+        y, edge, side = (
+            below + 0.1 + _LINE * level,
+            (left - 0.1, right + 0.1)[place >= half],
+            ("right", "left")[place >= half],
+        )
+        ax.plot([x(mean), x(mean), edge], [axis, y, y], color="0.4", lw=0.8)
+        ax.text(edge + (-0.06 if side == "right" else 0.06), y, f"{name}  {mean:.2f}", ha=side, va="center")

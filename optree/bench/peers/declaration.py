@@ -1,0 +1,87 @@
+"""Other people's solvers: what each declares. A peer is a folder with a declaration, a lock and a runner.
+
+``peer.yaml`` says what the peer can do, ``requirements.lock`` pins its environment, which optree is no part of, and
+``run.py`` calls it there. How they are run: :mod:`optree.bench.peers.run_peer`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from optree.bench.system import schema
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.solvers.base import Declaration, Parameter
+
+SCHEMA = Path(__file__).with_name("peer.schema.json")
+_TYPES = {"bool": bool, "int": int, "float": float, "str": str}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer(Declaration):
+    """A peer's declaration, and where it lives.
+
+    Attributes
+    ----------
+    folder : Path
+        ``peer.yaml``, ``requirements.lock`` and ``run.py`` are there; the folder's name is the peer's.
+    deepest : int, optional
+        The greatest depth that it accepts, and what it searches to if no depth is asked for. Its proofs are about
+        trees up to that depth.
+    compiled : tuple of str
+        Packages of its environment that have to be compiled there; all others come as wheels.
+    """
+
+    folder: Path
+    deepest: int | None = None
+    compiled: tuple[str, ...] = ()
+
+    def check_objective(self, objective: Objective) -> None:
+        super().check_objective(objective)
+        if self.deepest is not None and (objective.max_depth or 0) > self.deepest:
+            raise OptreeError(
+                f"solver {self.name}: max_depth = {objective.max_depth} is not accepted; give at most {self.deepest}"
+            )
+
+
+def names(folder: str | Path) -> list[str]:
+    """The names of the peers in a folder, sorted."""
+    return sorted(path.parent.name for path in Path(folder).glob("*/peer.yaml"))
+
+
+def read(folder: str | Path) -> Peer:
+    """The peer in a folder.
+
+    Raises
+    ------
+    OptreeError
+        Naming the file, the key and what is accepted.
+    """
+    import yaml
+
+    folder = Path(folder)
+    path = folder / "peer.yaml"
+    try:
+        declared = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise OptreeError(f"{path}: not a peer's declaration ({' '.join(str(error).split())})") from error
+    schema.check(declared, SCHEMA, str(path))
+    for name in ("requirements.lock", "run.py"):
+        if not (folder / name).is_file():
+            raise OptreeError(f"{folder}: {name} is missing; a peer is peer.yaml, requirements.lock and run.py")
+    parameters = {
+        name: Parameter(_TYPES[field["type"]], field["default"], field["doc"])
+        for name, field in declared.get("parameters", {}).items()
+    }
+    lists = ("features", "penalties", "constraints", "needs", "compiled")
+    fields = {name: tuple(declared.get(name, ())) for name in lists}
+    plain = {name: declared[name] for name in ("title", "paper", "exact", "anytime", "iteration")}
+    return Peer(
+        name=folder.name, folder=folder, deepest=declared.get("deepest"), parameters=parameters, **fields, **plain
+    )
+
+
+def read_all(folder: str | Path) -> dict[str, Peer]:
+    """All peers in a folder, by name."""
+    return {name: read(Path(folder, name)) for name in names(folder)}

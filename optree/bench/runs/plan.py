@@ -1,0 +1,185 @@
+"""From a configuration to the list of runs. Whatever cannot be run is refused here, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import NamedTuple
+
+from optree import solvers
+from optree.bench import papers
+from optree.bench.peers.declaration import Peer
+from optree.bench.runs.encode import specification
+from optree.bench.runs.folds import kind
+from optree.bench.runs.record import Run
+from optree.budget import Budget
+from optree.encoding.encoder import EncodingSpec
+from optree.errors import OptreeError, choice
+from optree.objective import Objective
+from optree.solvers.base import Declaration
+
+CELL = (
+    *("dataset", "encoding", "regularization", "penalty", "max_depth", "max_splits", "min_samples_leaf"),
+    "measure",
+    *("split", "test_size"),
+)
+
+
+def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> list[Run]:
+    """The runs that a configuration asks for, each once, in its order.
+
+    Parameters
+    ----------
+    config : mapping
+        A configuration that its schema has accepted.
+    datasets : collection of str
+        The names in the datasets table.
+    peers : mapping of str to Peer, optional
+        Solvers that are not ours, by name.
+
+    Raises
+    ------
+    OptreeError
+        Naming the key of the configuration, the value and what is accepted.
+    """
+    Budget(**config["limits"])
+    if config.get("paper") not in (None, *papers.names()):
+        raise choice("config: paper", config["paper"], papers.names())
+    if config.get("required_claims"):
+        papers.required(config)
+    peers = peers or {}
+    for name in set(peers) & set(solvers.names()):
+        raise OptreeError(f"{peers[name].folder}: {name!r} is the name of a solver of ours; give the peer another one")
+    encodings = {name: _encoding(name, fields) for name, fields in config["encodings"].items()}
+    runs: dict[str, Run] = {}
+    for number, experiment in enumerate(config["experiments"]):
+        try:
+            for run in _experiment(config, experiment, datasets, encodings, peers):
+                runs.setdefault(run.to_json(), run)
+        except OptreeError as error:
+            raise OptreeError(f"config: experiments[{number}]: {error}") from error
+    _check_names(runs.values(), config)
+    return list(runs.values())
+
+
+def _encoding(name: str, fields: Mapping) -> EncodingSpec:
+    try:
+        return specification(fields)[0]
+    except OptreeError as error:
+        raise OptreeError(f"config: encodings.{name}: {error}") from error
+
+
+class Algorithm(NamedTuple):
+    """An algorithm of the configuration: its solver, ours or a peer, and how that is to be called."""
+
+    name: str
+    solver: Declaration
+    parameters: dict
+    depth_of: str | None = None
+
+
+def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mapping, peers: Mapping) -> Iterator[Run]:
+    """The runs of one entry of ``experiments``: the product of its lists."""
+    limits = {**config["limits"], **experiment.get("limits", {})}
+    for dataset in experiment["datasets"]:
+        if dataset not in datasets:
+            raise choice("dataset", dataset, sorted(datasets))
+        if isinstance(datasets, Mapping) and not datasets[dataset].classes:
+            raise OptreeError(f"dataset {dataset!r} has a number for its target; ask for it in fits")
+    for encoding in experiment["encodings"]:
+        if encoding not in encodings:
+            raise choice("encoding", encoding, sorted(encodings))
+    for split in map(str, experiment["splits"]):
+        kind(split)
+    for algorithm in (_algorithm(config, name, peers) for name in experiment["algorithms"]):
+        _check_algorithm(config, experiment, algorithm, encodings)
+        if isinstance(algorithm.solver, Peer) and limits.get("iterations") is not None:
+            raise OptreeError(
+                f"algorithm {algorithm.name!r} is not ours and counts iterations of its own: limits.iterations = "
+                f"{limits['iterations']} is not accepted; give null"
+            )
+        for objective in _objectives(experiment):
+            algorithm.solver.check_objective(Objective.of(**objective))
+            for dataset, encoding, split in product(
+                experiment["datasets"], experiment["encodings"], experiment["splits"]
+            ):
+                yield Run(
+                    dataset=dataset,
+                    encoding=encoding,
+                    algorithm=algorithm.name,
+                    solver=algorithm.solver.name,
+                    split=str(split),
+                    test_size=str(config["test_size"]),
+                    parameters=algorithm.parameters,
+                    limits=limits,
+                    repeats=experiment.get("repeats", config.get("repeats", 1)),
+                    depth_of=algorithm.depth_of,
+                    **objective,
+                )
+
+
+def _objectives(experiment: Mapping) -> Iterator[dict]:
+    """The objectives of an experiment, as fields of a run."""
+    defaults = {
+        **{"penalty": ["split"], "max_depth": [None], "max_splits": [None], "min_samples_leaf": [1]},
+        "measure": ["accuracy"],
+    }
+    for values in product(experiment["regularization"], *(experiment.get(key, defaults[key]) for key in defaults)):
+        yield dict(zip(("regularization", *defaults), (str(values[0]), *values[1:]), strict=True))
+
+
+def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm, encodings: Mapping) -> None:
+    """Refuse what a solver cannot do with any dataset: parameters, encodings, a depth told by another."""
+    name, solver, parameters, depth_of = algorithm
+    solver.check_parameters(parameters)
+    for encoding in experiment["encodings"]:
+        if encodings[encoding].multiway and "multiway" not in solver.features:
+            raise OptreeError(
+                f"algorithm {name!r} takes binary features only, and encoding {encoding!r} makes features with more "
+                "parts; give them an experiment of their own with a binary encoding"
+            )
+    if depth_of is None:
+        return
+    where = f"algorithm {name!r}: depth_of = {depth_of!r}"
+    if "max_depth" not in solver.constraints:
+        raise OptreeError(f"{where} is not accepted: solver {solver.name} has no depth limit")
+    if depth_of == name or config["algorithms"].get(depth_of, {}).get("depth_of"):
+        raise OptreeError(f"{where} is not accepted: that one waits for a depth itself")
+    if depth_of not in experiment["algorithms"]:
+        others = sorted(other for other in experiment["algorithms"] if other != name)
+        raise choice(f"algorithm {name!r}: depth_of", depth_of, others or ["an algorithm of the same experiment"])
+    if experiment.get("max_depth", [None]) != [None]:
+        raise OptreeError(f"{where} and max_depth = {experiment['max_depth']} exclude each other; leave one out")
+
+
+def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorithm:
+    """An algorithm: one that the configuration defines, or a solver by its own name."""
+    defined = config.get("algorithms", {})
+    fields = defined.get(name, {})
+    solver = fields.get("solver", name)
+    if name not in defined and solver not in (*solvers.names(), *peers):
+        raise choice("algorithm", name, [*solvers.names(), *sorted(peers), *sorted(defined)])
+    if solver not in (*solvers.names(), *peers):
+        raise choice(f"algorithm {name!r}: solver", solver, [*solvers.names(), *sorted(peers)])
+    declared = peers[solver] if solver in peers else solvers.get(solver)
+    return Algorithm(name, declared, dict(fields.get("parameters", {})), fields.get("depth_of"))
+
+
+def cell(run: Run) -> tuple:
+    """What the runs that are compared have in common: everything but the algorithm."""
+    return tuple(getattr(run, name) for name in CELL)
+
+
+def _check_names(runs: Iterable[Run], config: Mapping) -> None:
+    """Refuse two runs that would have one record, and a comparison with an algorithm that is not there."""
+    runs, seen = list(runs), set()
+    for run in runs:
+        if (run.algorithm, cell(run)) in seen:
+            raise OptreeError(
+                f"config: experiments: {run.algorithm} on {run.dataset}/{run.encoding}, lambda {run.regularization}, "
+                "is asked for twice with different limits or repeats; leave one out"
+            )
+        seen.add((run.algorithm, cell(run)))
+    algorithms = sorted({run.algorithm for run in runs})
+    if config.get("reference") is not None and config["reference"] not in algorithms:
+        raise choice("config: reference", config["reference"], algorithms)

@@ -1,0 +1,83 @@
+"""A comparison problem by problem: how each algorithm ended, its seconds, iterations and memory."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from optree.bench.tables.comparison import CERTIFIED, FACTS, PROBLEM, algorithms
+from optree.bench.tables.formats import Table
+from optree.bench.tables.frame import CONSTRAINTS
+from optree.bench.tables.summary import number, provenance, seconds
+
+_NOTE = (
+    "A number of seconds alone is a proof; > means that the time limit ended the search. In brackets the objective of "
+    "the tree in hand, if there was one."
+)
+
+
+def _outcome(run: pd.Series) -> str:
+    """Seconds, and what has to be said if there was no proof."""
+    if run["status"] == CERTIFIED:
+        return seconds(run["search_seconds"])
+    if run["status"] == "skipped":
+        return "skipped"
+    mark = {"time_limit": ">", "heuristic": ""}.get(run["status"], f"{run['status'].replace('_', ' ')},")
+    tree = "" if pd.isna(run["objective"]) else f" ({run['objective']:.5f})"
+    return f"{mark} {seconds(run['search_seconds'])}{tree}".strip(" ,")
+
+
+def _limit(value) -> str:
+    return "none" if pd.isna(value) else str(value)
+
+
+def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
+    """What a row says of the problem itself: all digits, and text."""
+    best, proven = group["objective"].max(), group["status"].eq(CERTIFIED).any()
+    size = {"rows": group["rows"].iloc[0], "features": group["encoded_features"].iloc[0]}
+    text = {
+        "dataset": problem["dataset"],
+        "encoding": problem["encoding"],
+        "lambda": problem["regularization"],
+        "penalty": problem["penalty"],
+        **{name: _limit(problem[name]) for name in CONSTRAINTS},
+        "measure": problem["measure"],
+        "split": problem["split"],
+        **{name: str(value) for name, value in size.items()},
+        "objective": number(5)(best) + ("" if proven else " (not proven)"),
+    }
+    return problem | size | {"best_objective": best, "proven": bool(proven)}, text
+
+
+def problems(runs: pd.DataFrame, reference: str) -> Table:
+    """A row per problem, and for each algorithm columns for how it ended, its seconds, iterations and memory.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From :func:`optree.bench.tables.frame.frame`.
+    reference : str
+        The algorithm that comes first.
+    """
+    rows, texts = [], []
+    order = {name: name != "lambda" for name in PROBLEM if name != "regularization"}
+    ordered = runs.sort_values(list(order), ascending=list(order.values()))
+    for key, group in ordered.groupby(PROBLEM, sort=False, dropna=False):
+        row, text = _head(dict(zip(PROBLEM, key, strict=True)), group)
+        by_name = {run["algorithm"]: run for _, run in group.iterrows()}
+        for name in algorithms(runs, reference):
+            run = by_name.get(name)
+            row |= {f"{name} {short}": None if run is None else run[fact] for fact, short in FACTS.items()}
+            text[f"{name}: s"] = "" if run is None else _outcome(run)
+            text[f"{name}: iterations"] = "" if run is None else number(0)(run["iterations"])
+            text[f"{name}: MiB"] = "" if run is None else number(0)(run["peak_rss_mib"])
+        rows.append(row)
+        texts.append(text)
+    shown = pd.DataFrame(texts)
+    same = [name for name in ("penalty", *CONSTRAINTS, "measure", "split") if shown[name].nunique() == 1]
+    empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
+    notes = (
+        "objective = the best of all trees, scored here; unless it says otherwise, at least one algorithm proves it.",
+        _NOTE,
+        *provenance(runs),
+    )
+    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=[*same, *empty]), notes)

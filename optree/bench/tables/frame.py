@@ -1,0 +1,163 @@
+"""All run records together: as one file, and as a data frame with a flat column per fact, units in the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from statistics import median_low
+
+import pandas as pd
+
+from optree.bench.runs import record
+from optree.bench.tables.certificates import refute
+from optree.files import write_whole
+
+
+def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
+    """Read and validate records, and write them to one file, a line each.
+
+    Raises
+    ------
+    OptreeError
+        Naming the first file that is not a record. Then nothing is written.
+    """
+    records = [record.read(path) for path in paths]
+    write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
+    return records
+
+
+def load(path: str | Path) -> list[dict]:
+    """The records that :func:`collect` wrote."""
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+_PACKAGES = {"sklearn": "scikit-learn"}  # what is imported -> what peers' environments list
+
+
+def _versions(loaded: dict[str, str]) -> list[str]:
+    return [f"{_PACKAGES.get(name, name)} {version}" for name, version in loaded.items()]
+
+
+def _candidates_gap(entry: dict) -> float | None:
+    """How far the objective is at most from that of the best tree of the splits that were candidates, if known."""
+    bound, cost = entry["counters"].get("candidates_bound"), entry["cost"]["value"]
+    if bound is None or not cost:
+        return None
+    return max(0, cost - bound) / cost * (1 - entry["objective"])
+
+
+def _row(entry: dict) -> dict:
+    run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
+    test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
+    claim = entry["claim"] or {}
+    return {
+        "dataset": run["dataset"],
+        "encoding": run["encoding"],
+        "algorithm": run["algorithm"],
+        "solver": run["solver"],
+        "exact": entry["exact"],
+        "regularization": run["regularization"],
+        "lambda": float(Fraction(run["regularization"])),
+        "penalty": run["penalty"],
+        "max_depth": run["max_depth"],
+        "max_splits": run["max_splits"],
+        "min_samples_leaf": run["min_samples_leaf"],
+        "measure": run["measure"],
+        "split": run["split"],
+        "test_size": run["test_size"],
+        "status": entry["status"],
+        "reason": entry["reason"],
+        "depth_limit": entry["depth_limit"],
+        "claimed_status": claim.get("status"),
+        "claimed_objective": claim.get("objective"),
+        "objective": entry["objective"],
+        "objective_bound": entry["objective_bound"],
+        "gap": entry["gap"],
+        "candidates_gap": _candidates_gap(entry),
+        "accuracy_train": entry["train"]["accuracy"],
+        "accuracy_test": test.get("accuracy"),
+        "loss_train": entry["train"]["loss"],
+        "loss_test": test.get("loss"),
+        "rows_train": entry["train"]["rows"],
+        "errors_train": entry["train"]["errors"],
+        "rows_test": test.get("rows"),
+        "errors_test": test.get("errors"),
+        "cost": cost["value"],
+        "cost_bound": cost["lower_bound"],
+        "cost_of_error": cost["error_unit"],
+        "cost_of_penalty": cost["penalty_unit"],
+        "splits": size["splits"],
+        "leaves": size["leaves"],
+        "depth": size["depth"],
+        "decisions": size["decisions"],
+        "path_features": size["path_features"],
+        "iterations": entry["counters"]["iterations"],
+        "subproblems": entry["counters"].get("subproblems"),
+        "encode_seconds": seconds["encode"],
+        "warm_up_seconds": seconds["warm_up"],
+        "search_seconds": seconds["search"],
+        "call_seconds": median_low(seconds["calls"]) if seconds["calls"] else None,
+        "searches": len(seconds["searches"]),
+        "peak_rss_mib": entry["peak_rss_mib"],
+        "rows": data["rows"],
+        "features": data["features"],
+        "constant_features": len(data["constant"]),
+        "encoded_features": data["encoded_features"],
+        "parts": data["parts"],
+        "classes": data["classes"],
+        "data_source": data["source"],
+        "data_version": data["version"],
+        "data_sha256": data["sha256"],
+        "limit_seconds": limits.get("seconds"),
+        "limit_iterations": limits.get("iterations"),
+        "limit_memory_mib": limits.get("memory_mib"),
+        "iteration": entry["iteration"],
+        "cpu": machine["cpu"],
+        "system": machine["system"],
+        "versions": ", ".join([f"python {machine['python']}", *_versions(machine["versions"])]),
+        "code": machine["code"],
+        "commit": machine["commit"],
+        "tree": entry["tree"],
+        "trace": entry["trace"],
+    }
+
+
+CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may be constrained by
+# Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
+_WHOLE = (
+    *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
+    *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
+)
+_REAL = (
+    *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
+    *("loss_train", "loss_test", "decisions", "path_features", "candidates_gap"),
+    *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
+)
+_ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]
+
+
+def frame(records: Iterable[dict]) -> pd.DataFrame:
+    """A data frame of run records, in an order that does not depend on theirs.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        As :func:`optree.bench.runs.record.read` or :func:`load` gives them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and split, "full" before seeds and
+        folds.
+        ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
+        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` and ``trace`` are as the record has
+        them. A status "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
+        :mod:`optree.bench.tables.certificates`.
+    """
+    table = pd.DataFrame([_row(entry) for entry in records])
+    table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
+    seed = table["split"].str.extract(r"^(\d+)", expand=False).fillna("-1").astype(int)
+    table = table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed")
+    return refute(table.reset_index(drop=True))
