@@ -28,7 +28,7 @@ from pathlib import Path
 
 from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent
 
-from cluster import Cluster, ask, why_not  # isort: skip - tests/ is on the path once trials is imported
+from support.cluster import Cluster, ask, why_not  # isort: skip - tests/ is on the path once trials is imported
 
 
 def to_driver(number: signal.Signals, trial: Trial, process: subprocess.Popen) -> bool:

@@ -26,8 +26,8 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import LogLocator, NullFormatter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from checkout import Checkout
-from cluster import Cluster, ask, why_not
+from support.checkout import Checkout
+from support.cluster import Cluster, ask, why_not
 
 from optree.bench.runs import record
 

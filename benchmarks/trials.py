@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from checkout import Checkout
+from support.checkout import Checkout
 
 from optree.bench.system.process_limits import die_with
 

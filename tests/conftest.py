@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from checkout import ROOT, Checkout
+from support.checkout import ROOT, Checkout
 
 from optree.datasets import read_table
 

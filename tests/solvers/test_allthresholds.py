@@ -1,0 +1,340 @@
+"""All thresholds of numeric columns: the solver, its kernels, and the way of the estimator to it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from support.problems import COMPILED, make, seeds
+from support.refusal import refused
+
+from optree import OptimalTreeClassifier, solvers
+from optree.budget import Budget
+from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.estimators import all_thresholds
+from optree.objective import Objective, Scale
+from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
+from optree.solvers.all_thresholds.rows import Rows
+from optree.solvers.all_thresholds.search import Search
+from optree.solvers.all_thresholds.solver import Chains
+
+SOLVER, ORACLE = (solvers.get(name) for name in ("allthresholds", "exhaustive"))
+
+
+def numbers(seed, rows=14, values=8):
+    """A few columns of few values, so that there are ties; 2-4 classes."""
+    random = np.random.RandomState(seed)
+    n, p, classes = random.randint(2, rows), random.randint(1, 4), random.randint(2, 5)
+    X = random.randint(0, random.randint(2, values), (n, p))
+    y = random.randint(0, classes, n) if random.randint(3) else X.sum(axis=1) % classes
+    return X.astype(float), y, classes
+
+
+def every_cut(X, y, classes, weights=None):
+    """The problem of all thresholds; some columns' features in falling order."""
+    columns = [X[:, [j]] <= np.unique(X[:, j])[:-1] for j in range(X.shape[1])]
+    codes = np.hstack([column[:, :: -1 if j % 2 else 1] for j, column in enumerate(columns)]).astype(int)
+    codes = codes if codes.shape[1] else np.zeros((len(X), 1), int)
+    return make(codes, y, [2] * codes.shape[1], classes, weights)
+
+
+def objectives(seed):
+    random = np.random.RandomState(seed + 10**6)
+    return Objective.of(
+        ["0", "0", "0.01", "0.05", "0.125"][random.randint(5)],
+        max_depth=int(random.choice([0, 1, 2, 2, 3, 3, 4])),
+        penalty=["split", "leaf"][random.randint(2)],
+        min_samples_leaf=int(random.choice([1, 1, 2, 3])),
+    )
+
+
+def check(problem, objective, **parameters):
+    result, oracle = SOLVER.solve(problem, objective, **parameters), ORACLE.solve(problem, objective)
+    assert result.status == "optimal"
+    assert result.cost == result.lower_bound == oracle.cost
+    assert not objective.broken(result.tree, problem)
+    return result
+
+
+def test_it_is_the_optimum_over_all_cuts():
+    for seed in seeds(3000, 200):
+        X, y, classes = numbers(seed)
+        random = np.random.RandomState(seed)
+        weights = random.randint(0, 4, len(y)) if seed % 2 else None
+        if weights is None or weights.any():
+            check(every_cut(X, y, classes, weights), objectives(seed))
+
+
+def test_more_cuts_than_lanes():
+    """Intervals are dropped and shortened only where there are many cuts."""
+    for seed in seeds(150, 6):
+        random = np.random.RandomState(seed)
+        n, classes = random.randint(30, 60), random.randint(2, 4)
+        X = random.permutation(n * 3).reshape(n, 3).astype(float)
+        y = ((X[:, 0] > n) * 1 + (X[:, 1] > n) * (X[:, 2] > 2 * n) + (random.random_sample(n) < 0.2)) % classes
+        problem = every_cut(X, y, classes, random.randint(1, 3, n) if seed % 3 else None)
+        objective = replace(objectives(seed), max_depth=2 + seed % 2)
+        if seed < 6:
+            check(problem, replace(objective, max_depth=2))
+        found, engine = (solvers.get(name).solve(problem, objective) for name in ("allthresholds", "optree"))
+        assert found.cost == found.lower_bound == engine.cost
+        assert not objective.broken(found.tree, problem)
+
+
+@pytest.mark.parametrize("scale", [1, 10**5, 10**11])  # numbers of 16, 32 and 64 bits
+def test_weights_of_every_size(scale):
+    for seed in seeds(40, 4):
+        X, y, classes = numbers(seed, rows=30)
+        weights = scale * np.random.RandomState(seed).randint(1, 4, len(y))
+        check(every_cut(X, y, classes, weights), Objective.of("0.02", max_depth=3))
+
+
+def naive_stumps(X, y, weight, inside, least, classes):
+    """The most weight that a cut of a column keeps right among some rows, 0 if it has none."""
+    best = 0
+    for value in np.unique(X)[:-1]:
+        sides = [inside & (value >= X), inside & (value < X)]
+        if min(side.sum() for side in sides) >= (least if least > 1 else 0):
+            best = max(best, sum(np.bincount(y[side], weight[side], classes).max() for side in sides))
+    return best
+
+
+@pytest.mark.skipif(not COMPILED, reason="the twins are what it is compared with")
+@pytest.mark.parametrize("kind", ["i2", "i4", "i8"])
+@pytest.mark.parametrize("least", [1, 3])
+def test_lanes_against_one_cut_at_a_time(kind, least):
+    for seed in seeds(20, 20):
+        random = np.random.RandomState(seed)
+        n, classes = random.randint(2, 90), random.randint(2, 5)
+        X, y, weight = random.randint(0, 30, n), random.randint(0, classes, n), random.randint(1, 9, n)
+        order = X.argsort(kind="stable")
+        words = (order << 1 | np.append(np.diff(X[order]) > 0, False)).astype(np.uint32)
+        bits = random.randint(0, 2**32, n, dtype=np.uint64).astype(np.uint32)
+        inside = (bits[None] >> np.arange(LANES, dtype=np.uint32)[:, None] & 1).astype(bool)
+        rows = np.concatenate([inside.sum(axis=1), (~inside).sum(axis=1)]).astype(kind)
+        part = slice(2, 4) if least > 1 else slice(0, 2)
+        mark, label = weight.astype(kind), y.astype(np.int32)
+        best = np.zeros((4, LANES), kind)
+        counts, sums = np.zeros(4 * LANES * classes, kind), np.zeros(4 * LANES * n, kind)
+        call_many(words, bits, mark, rows, least, label, counts, sums, best.reshape(-1))
+        signed, two = np.where(y % 2, mark, -mark).astype(kind), np.zeros((8, LANES), kind)
+        call_two(words, bits, signed, rows, least, two.reshape(-1))
+        for lane in range(LANES):
+            for side, member in enumerate((inside[lane], ~inside[lane])):
+                assert best[part][side, lane] == naive_stumps(X, y, weight, member, least, classes)
+                zero, one = (int(weight[member & (y % 2 == k)].sum()) for k in range(2))
+                low, high = two.reshape(4, 2, LANES)[part][side, :, lane].tolist()
+                errors = min(zero + low, one - high)
+                naive = zero + one - naive_stumps(X, y % 2, weight, member, least, 2)
+                assert errors == min(naive, zero, one)
+
+
+if COMPILED:
+    from numba import njit
+
+    @njit
+    def call_many(words, bits, mark, rows, least, label, counts, sums, best):
+        stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best)
+
+    @njit
+    def call_two(words, bits, mark, rows, least, best):
+        stumps_of_two(words, bits, mark, rows, least, best)
+
+
+def test_nested_features_are_one_column():
+    codes = np.array([[0, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 0, 0, 1], [1, 1, 1, 0, 0]])
+    chains = Chains(codes)
+    assert chains.first.tolist() == [0, 2, 4]
+    assert chains.rising.tolist() == [True, False, True]
+    assert chains.X[:, 0].tolist() == [0, 1, 2, 2]
+    for column, values in enumerate(chains.X.T.astype(int)):
+        for low, high in zip(np.unique(values)[:-1], np.unique(values)[1:], strict=True):
+            holds = codes[:, chains.feature(column, low, high)] == 1
+            assert holds.tolist() == (values > low).tolist()
+
+
+def hard(n=400, p=4, seed=0):
+    random = np.random.RandomState(seed)
+    return random.random_sample((n, p)), random.randint(0, 3, n)
+
+
+def columns(depth, clock, note=lambda *interval: None, least=1, **data):
+    X, y = hard(**data)
+    return Search(Rows(X, y, 3, np.ones(len(y), np.int64), least), Scale(1, 0, 1), depth, least, clock, note)
+
+
+def test_bounds_close_in_on_the_optimum():
+    small = {"n": 400 if COMPILED else 40}
+    best = columns(3, Budget().start(), **small)
+    assert best.run() == "optimal"
+    for limit in (0, 1, 2, 5, 20, 60, 200):
+        seen = []
+        search = columns(
+            3, Budget(iterations=limit).start(), lambda *interval, seen=seen: seen.append(interval), **small
+        )
+        status = search.run()
+        assert status == ("optimal" if search.iterations < limit else "iteration_limit")
+        assert search.lower <= best.cost <= search.cost
+        assert all(lower <= best.cost <= cost for cost, lower in seen)
+        assert seen == sorted(seen, key=lambda at: (-at[0], at[1]))
+
+
+def test_limits_are_results():
+    X, y = hard(2000, 6)
+    for limits, status in ((Budget(seconds=0), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
+        problem = every_cut(X[:60], y[:60], 3)
+        result = SOLVER.solve(problem, Objective.of("0", max_depth=3), limits)
+        assert result.status == status
+        assert result.lower_bound <= result.cost
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_a_result(threads):
+    columns(3, Budget().start(), n=20).run()  # compiles
+    search = columns(4, Budget(seconds=60).start(), n=4000 if COMPILED else 400)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    assert search.run(threads) == "interrupted"
+    assert 0 <= search.lower < search.cost
+    assert search.tree() is not None or not COMPILED
+
+
+@pytest.mark.parametrize("least", [1, 5])
+def test_threads_find_the_same_optimum(least):
+    small = {"n": 300 if COMPILED else 30, "least": least}
+    alone, together = (columns(3, Budget().start(), **small) for _ in range(2))
+    assert alone.run(1) == together.run(3) == "optimal"
+    assert alone.cost == together.cost == together.lower
+
+
+def test_what_it_does_not_accept():
+    problem = every_cut(*numbers(1))
+    for key, value in (("threads", 0), ("max_depth", 13)):
+        depth = value if key == "max_depth" else 2
+        with refused("solver allthresholds", f"{key} = {value} is not accepted"):
+            SOLVER.solve(problem, Objective.of("0", max_depth=depth), **({} if key == "max_depth" else {key: value}))
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Take the way over all thresholds, few as they may be."""
+    monkeypatch.setattr(all_thresholds, "_MANY", 0)
+
+
+def test_the_estimator_takes_it_where_columns_have_many_values(monkeypatch):
+    X, y = hard(200, 2)
+    assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "allthresholds"
+    assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "optree"
+    with monkeypatch.context() as patch:
+        patch.setattr(all_thresholds, "_PAIRS", 0)
+        assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "allthresholds"
+    others = ({"max_splits": 2}, {"max_thresholds": 9}, {"costs": 2 * (1 - np.eye(3))}, {"warm_start": True})
+    for other in others:
+        assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "optree"
+    X = pd.DataFrame(X).assign(colour=["red", "green", "blue", "red"] * 50)
+    X.columns = X.columns.astype(str)
+    assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "optree"
+    assert OptimalTreeClassifier(0, max_depth=2, one_vs_rest=True).fit(X, y).solver_ == "allthresholds"
+
+
+def test_both_ways_of_the_estimator_cost_the_same(always, monkeypatch):
+    for seed in seeds(150, 10):
+        random = np.random.RandomState(seed)
+        X, y, _ = numbers(seed, rows=40)
+        y = np.append(y[2:], [0, 1])
+        X = pd.DataFrame(X / 7, columns=[f"x{j}" for j in range(X.shape[1])])
+        X["kind"], X["flag"] = random.choice(["a", "b", "c"], len(X)), random.choice(["on", "off"], len(X))
+        X.loc[:1, "kind"] = ["a", "b"]  # or all columns may be constant
+        weights = random.choice([0.5, 1, 2], len(y)) if seed % 2 else None
+        model = OptimalTreeClassifier(
+            ["0", "0.02"][seed % 2],
+            max_depth=int(1 + seed % 3),
+            min_samples_leaf=int(1 + seed % 2),
+            penalty=["split", "leaf"][seed // 2 % 2],
+            one_vs_rest=True,
+        )
+        found = model.fit(X, y, weights)
+        assert found.solver_ == "allthresholds"
+        with monkeypatch.context() as patch:
+            patch.setattr(all_thresholds, "_MANY", 10**9)
+            other = OptimalTreeClassifier(**model.get_params()).fit(X, y, weights)
+        assert other.solver_ == "optree"
+        assert found.cost_ == found.lower_bound_ == other.cost_
+        wrong = np.where(found.predict(X) != y, 1 if weights is None else weights, 0).sum()
+        total = len(y) if weights is None else weights.sum()
+        paid = found.tree_.n_splits if model.penalty == "split" else found.tree_.n_leaves
+        assert float(found.cost_) == pytest.approx(wrong + float(model.regularization) * total * paid)
+
+
+def test_neighbours_that_floats_hardly_tell_apart(always):
+    X = 1e8 + np.arange(8.0)[:, None]
+    y = np.array([0, 0, 1, 1, 1, 0, 0, 0])
+    model = OptimalTreeClassifier(0, max_depth=2).fit(X, y)
+    assert (model.solver_, model.cost_, model.score(X, y)) == ("allthresholds", 0, 1.0)
+    assert "x0 > 100000001.5" in model.export_text()
+    X = np.array([[1.0], [np.nextafter(1.0, 2)], [np.nextafter(1.0, 0)], [-0.0], [0.0]])
+    assert OptimalTreeClassifier(0, max_depth=3).fit(X, [0, 1, 1, 0, 0]).score(X, [0, 1, 1, 0, 0]) == 1
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_only_finite_numbers(always, bad):
+    X = pd.DataFrame({"size": [1.0, 2.0, bad, 4.0]})
+    with refused("column 'size'", "1 rows are missing or infinite"):
+        OptimalTreeClassifier(0, max_depth=2).fit(X, [0, 1, 0, 1])
+
+
+def test_only_the_thresholds_of_the_tree_are_kept():
+    X, y = hard(300, 3)
+    X = np.column_stack([X, np.ones(300)])
+    model = OptimalTreeClassifier(0, max_depth=2).fit(X, y)
+    assert 0 < len(model.encoder_.features_) <= 3
+    assert model.encoder_.constant_ == ["x3"]
+    again = SparseEncoder.from_dict(model.encoder_.to_dict())
+    assert np.array_equal(again.transform(X), model.encoder_.transform(X))
+    for column in model.encoder_.columns_:
+        values = np.unique(X[:, int(column.name[1:])])
+        assert not set(column.parts) & set(values)
+    leaf = OptimalTreeClassifier(1, max_depth=2).fit(X, y)
+    assert (leaf.tree_.n_nodes, len(set(leaf.predict(X)))) == (1, 1)
+
+
+def test_a_limit_warns_and_leaves_a_gap():
+    X, y = hard(500, 5)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap"):
+        model = OptimalTreeClassifier(0, max_depth=4, iteration_limit=30).fit(X, y)
+    assert model.status_ == "iteration_limit"
+    assert 0 < model.gap_ < 1
+    assert model.counters_["iterations"] <= 30
+
+
+CODE = """
+import sys, numpy as np
+from optree import OptimalTreeClassifier
+X, y = np.random.RandomState(0).random_sample((80, 2)), np.arange(80) % 2
+OptimalTreeClassifier(0.1, max_depth={depth}, max_thresholds={cuts}).fit(X, y)
+print("optree.solvers.all_thresholds.search" in sys.modules)
+from numba.core.dispatcher import Dispatcher
+if {cuts} is None:
+    from optree.solvers.all_thresholds import lanes as cut_lanes
+    from optree.solvers.all_thresholds import nodes as cut_nodes
+    from optree.solvers.all_thresholds import depth_first as cut_search
+    from optree.solvers.all_thresholds import stump as cut_stump
+    from optree.solvers.all_thresholds import intervals
+    kernels = [k for m in (cut_lanes, cut_nodes, cut_search, cut_stump, intervals) for k in vars(m).values()]
+    print({{len(k.signatures) for k in kernels if isinstance(k, Dispatcher)}} <= {{0, 1}})
+"""
+
+
+@pytest.mark.parametrize(("cuts", "expected"), [(None, "True\nTrue\n"), (4, "False\n")])
+def test_it_is_compiled_once_and_only_for_those_who_need_it(cuts, expected):
+    code = CODE.format(depth=3, cuts=cuts)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == expected

@@ -1,0 +1,82 @@
+"""Every exact solver against the oracle, on thousands of small problems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from support.problems import REGULARIZATIONS, depths, make, problems, random_problem, regularizations, seeds
+
+from optree import solvers
+from optree.objective import Objective
+
+EXACT = [
+    solver.name
+    for solver in map(solvers.get, solvers.names())
+    if solver.exact and "accuracy" in solver.measures and solver.name not in ("exhaustive", "osdt")
+]  # osdt is exponential in leaves: tests/test_leaf_sets.py
+
+
+def accepted(name, problem, objective):
+    """A problem and an objective that the solver declares to accept, as near as can be to those given."""
+    solver = solvers.get(name)
+    if "multiway" not in solver.features:
+        binary = [2] * len(problem.features)
+        problem = make(problem.codes.clip(max=1), problem.y, binary, len(problem.classes), problem.weights)
+    if "max_depth" in solver.needs and objective.max_depth is None:
+        objective = replace(objective, max_depth=3)
+    if "max_depth" not in solver.constraints:
+        objective = replace(objective, max_depth=None)
+    return problem, objective if solver.penalties else replace(objective, regularization=Fraction(0))
+
+
+def check(name, problem, objective, **parameters):
+    """The proven cost is the optimum, and the tree attains it within the constraints."""
+    problem, objective = accepted(name, problem, objective)
+    result = solvers.get(name).solve(problem, objective, **parameters)
+    oracle = solvers.get("exhaustive").solve(problem, objective)
+    assert oracle.status == result.status == "optimal"
+    assert result.cost == result.lower_bound == oracle.cost
+    assert objective.cost(result.tree, result.scale, result.tree.loss(problem)) == result.cost
+    assert not objective.broken(result.tree, problem)
+    assert np.array_equal(result.tree.counts[0], np.bincount(problem.y, problem.weights, len(problem.classes)))
+    return result
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(problem=problems, regularization=regularizations, max_depth=depths)
+@settings(max_examples=len(seeds(500, 100)), deadline=None)
+def test_proven_cost_is_the_optimum_and_the_tree_attains_it(name, problem, regularization, max_depth):
+    check(name, problem, Objective.of(regularization, max_depth=max_depth))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_fixed_sweep_of_problems(name):
+    for seed in seeds(2500, 300):
+        check(name, random_problem(seed), Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)]))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_parity_of_three_among_seven_features(name):
+    codes = np.array([[row >> j & 1 for j in range(7)] for row in range(128)])
+    result = check(name, make(codes, codes[:, [1, 3, 6]].sum(axis=1) % 2, [2] * 7, 2), Objective.of("0.01"))
+    assert (result.tree.n_splits, result.tree.depth) == (7, 3)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_whole_weights_are_repeated_rows(name):
+    for seed in seeds(60, 5):
+        problem = random_problem(seed)
+        weights = np.random.RandomState(seed).randint(1, 4, len(problem.y))
+        rows = np.repeat(np.arange(len(problem.y)), weights)
+        objective = Objective.of("0.03")
+        weighted = make(problem.codes, problem.y, problem.n_parts, len(problem.classes), weights)
+        assert check(name, weighted, objective).cost == check(name, problem.take(rows), objective).cost
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_costs_near_the_limit_of_64_bits(name):
+    check(name, random_problem(5), Objective.of("0.0123456789012345"))

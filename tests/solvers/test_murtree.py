@@ -1,0 +1,411 @@
+"""MurTree and DL8.5: the oracle with every switch, limits, weights, real data, and the kernels' twins."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numba import njit, typeof
+from support.problems import make
+from support.refusal import refused
+from test_exact import check
+
+from optree import solvers
+from optree.budget import Budget, rss_mib
+from optree.objective import Objective
+from optree.solvers.kernels import pair_counts as vectors
+from optree.solvers.kernels.jit import struct_view as borrowed
+from optree.solvers.murtree import solver as murtree
+from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.fast import memo as table
+from optree.solvers.murtree.fast import search as depth_limited
+from optree.solvers.murtree.paper import search as subtrees
+from optree.solvers.murtree.paper import store as caches
+
+SOLVER = solvers.get("murtree")
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+FULL = COMPILED and os.environ.get("NUMBA_BOUNDSCHECK") != "1"  # with bounds checks all is much slower
+compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
+
+
+def binary_problem(seed):
+    """Up to eight binary features and four classes: parity, noise, equal rows, copies, complements, weights."""
+    random = np.random.RandomState(seed)
+    n, q, classes = random.randint(2, 61), random.randint(2, 9), random.randint(2, 5) if seed % 2 else 2
+    codes = random.randint(0, 2, (n, q))
+    kind = random.randint(4)
+    if kind == 0:
+        y = codes[:, :3].sum(axis=1) % classes
+    elif kind == 1:
+        noise = random.random_sample(n) < 0.2
+        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
+    else:
+        codes = codes[random.randint(max(1, n // kind), size=n)]
+        y = random.randint(classes, size=n)
+    codes[:, 1] = codes[:, 0] if random.randint(3) == 0 else codes[:, 1]
+    codes[:, -1] = 1 - codes[:, 0] if random.randint(3) == 0 else codes[:, -1]
+    codes[:, q // 2] = random.randint(2) if random.randint(5) == 0 else codes[:, q // 2]
+    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
+    return make(codes, y, [2] * q, classes, weights)
+
+
+def limited_objective(seed, depth=6):
+    """Every penalty, with prices that make ties; depths, and often a number of splits."""
+    random = np.random.RandomState(seed)
+    value = ["0", "0", "0.01", "0.05", "0.02", f"{random.randint(1, 4)}/60"][random.randint(6)]
+    splits = None if random.randint(2) else int(random.randint(12))
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], int(random.randint(depth)), splits)
+
+
+def random_switches(seed):
+    random = np.random.RandomState(seed)
+    return {
+        "cache": random.choice(list(murtree.CACHES)).item(),
+        "children": random.choice(murtree.CHILDREN).item(),
+        "features": random.choice(list(murtree.FEATURES)).item(),
+        "depth_two": bool(random.randint(3)),
+        **{name: bool(random.randint(2)) for name in ("similarity_bound", "incremental_counts", "refined_bound")},
+        "every_size": bool(random.randint(2)),
+    }
+
+
+def solved(result, problem, objective):
+    """The result is optimal, by the oracle."""
+    best = solvers.get("exhaustive").solve(problem, objective)
+    assert result.status == "optimal"
+    assert result.cost == result.lower_bound == best.cost
+    assert not objective.broken(result.tree, problem) or result.tree.n_splits == 0
+
+
+def test_the_fast_search_finds_the_optimum():
+    for seed in range(2000 if FULL else 25):
+        problem = binary_problem(seed)
+        check("murtree", problem, limited_objective(seed))
+
+
+def test_every_combination_of_the_papers_switches_finds_the_optimum():
+    for seed in range(1200 if FULL else 20):
+        problem, objective = binary_problem(seed), limited_objective(seed, 5)
+        result = SOLVER.solve(problem, objective, seed=seed, search="paper", **random_switches(seed))
+        solved(result, problem, objective)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"fewest_splits": True}, {"search": "paper", "fewest_splits": True}, {"search": "paper", "every_size": True}],
+)
+def test_fewest_splits_among_fewest_errors(parameters):
+    """With every size, too: the first tree that has so few errors is kept."""
+    for seed in range(300 if FULL else 5):
+        problem, objective = binary_problem(seed), replace(limited_objective(seed), regularization=Fraction(0))
+        result = SOLVER.solve(problem, objective, **parameters)
+        solved(result, problem, objective)
+        cheap = replace(objective, regularization=Fraction(1, 64 * problem.total_weight), penalty="split")
+        assert result.tree.n_splits == solvers.get("exhaustive").solve(problem, cheap).tree.n_splits
+
+
+def test_dl85_keeps_its_minimum_support():
+    for seed in range(400 if FULL else 10):
+        objective = Objective.of(0, max_depth=seed % 5, min_samples_leaf=1 + seed % 4)
+        problem = binary_problem(seed)
+        solved(solvers.get("dl85").solve(problem, objective), problem, objective)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"deepening": False}, {"search": "paper"}, {"search": "paper", "cache": "none"}]
+)
+def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
+    for seed in range(100 if FULL else 2):
+        problem, objective = binary_problem(seed), limited_objective(seed)
+        best = solvers.get("exhaustive").solve(problem, objective).cost
+        for iterations in (0, 1, 2, 3, 5, 8, 20):
+            result = SOLVER.solve(problem, objective, Budget(iterations=iterations), **parameters)
+            assert result.lower_bound <= best <= result.cost
+            assert not objective.broken(result.tree, problem)
+
+
+def test_iterative_deepening_finds_the_same_optima(monkeypatch):
+    """Rounds of one iteration at first, so that small problems take many."""
+    init = depth_limited.Search.__init__
+
+    def hasty(self, data, most):
+        init(self, data, most)
+        self.quick = 0.001
+
+    monkeypatch.setattr(depth_limited.Search, "__init__", hasty)
+    rounds = []
+    ask = depth_limited.Search.ask
+    monkeypatch.setattr(depth_limited.Search, "ask", lambda *asked: rounds.append(1) or ask(*asked))
+    for seed in range(300 if FULL else 5):
+        check("murtree", binary_problem(seed), limited_objective(seed))
+    assert len(rounds) > (800 if FULL else 5)
+
+
+@compiled_only
+def test_iterative_deepening_leaves_better_bounds(mirror_dir):
+    problem, objective, budget = real_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
+    plain, deep = (SOLVER.solve(problem, objective, Budget(iterations=budget), deepening=on) for on in (False, True))
+    assert plain.status == deep.status == "iteration_limit"
+    assert plain.lower_bound < deep.lower_bound <= 161 <= deep.cost <= plain.cost
+
+
+BOTH = pytest.mark.parametrize(
+    ("name", "parameters"), [("murtree", {}), ("murtree", {"search": "paper"}), ("dl85", {})], ids=str
+)
+
+
+@BOTH
+def test_edges(name, parameters):
+    def errors(codes, y, depth, classes=2, **others):
+        problem = make(codes, y, [2] * len(codes[0]), classes)
+        result = solvers.get(name).solve(problem, Objective.of(0, max_depth=depth, **others), **parameters)
+        assert result.status == "optimal"
+        assert result.cost == result.lower_bound
+        return result.cost, result.tree.n_splits
+
+    cube = np.array([[row >> j & 1 for j in range(3)] for row in range(8)])
+    parity = cube.sum(axis=1) % 2
+    assert [errors(cube, parity, depth)[0] for depth in range(4)] == [4, 4, 4, 0]
+    assert errors(cube, cube[:, 1], 1) == (0, 1)
+    assert errors(cube, cube[:, 1], 0) == (4, 0)
+    assert errors(cube, np.zeros(8, int), 4) == (0, 0)  # one class of two
+    assert errors(cube, np.zeros(8, int), 4, classes=1) == (0, 0)
+    assert errors(np.repeat(cube[:, :1], 5, axis=1), parity, 5)[0] == 4  # one column, five times
+    assert errors(np.ones((6, 3), int), np.arange(6) % 2, 3) == (3, 0)  # nothing to split
+    assert errors([[0, 1]], [0], 3) == (0, 0)
+    assert errors(cube, parity, 60) == (0, 7)  # more levels than rows can use
+    if name == "murtree":
+        assert [errors(cube, parity, 3, max_splits=n)[0] for n in (0, 2, 6, 7, 100)] == [4, 4, 1, 0, 0]
+        assert errors(cube, cube[:, 0] & cube[:, 1], 5, max_splits=2) == (0, 2)  # fewer splits than levels
+
+
+@pytest.mark.parametrize("limit", [{"max_depth": -1}, {"max_depth": 2.5}, {"max_splits": -3}, {"max_splits": "4"}])
+def test_limits_that_are_no_whole_numbers_are_refused(limit):
+    with refused(*limit, "give a whole number >= 0"):
+        Objective.of(0, **{"max_depth": 2, **limit})
+
+
+def test_switches_are_checked():
+    problem, objective = binary_problem(0), Objective.of(0, max_depth=2)
+    with refused("solver murtree: cache", "'rows'", "accepted: dataset, branch, none"):
+        SOLVER.solve(problem, objective, search="paper", cache="rows")
+    with refused("cache = 'branch' is not accepted; it needs search = 'paper'"):
+        SOLVER.solve(problem, objective, cache="branch")
+
+
+@pytest.mark.parametrize("factor", [1, 1000, 10**11])
+def test_counts_of_all_sizes(factor):
+    """Words and counts of 16, 32 and 64 bits; a weight is so many equal rows."""
+    for seed in range(60 if FULL else 3):
+        problem = binary_problem(2 * seed)
+        heavy = make(
+            problem.codes, problem.y, problem.n_parts, len(problem.classes), problem.weights * factor + (seed & 1)
+        )
+        check("murtree", heavy, Objective.of(0, max_depth=4))
+
+
+def test_equal_rows_are_merged_when_that_is_less_to_count():
+    random = np.random.RandomState(0)
+    for classes in (2, 3):
+        codes = random.randint(2, size=(40, 6))
+        y = random.randint(classes, size=40)
+        rows = np.tile(np.arange(40), 50)
+        noise = np.where(random.random_sample(2000) < 0.3, random.randint(classes, size=2000), y[rows])
+        problem = make(codes[rows], noise, [2] * 6, classes)
+        data, certain = columns(problem)
+        assert len(data.rows[0]) < 2000 // 64
+        assert certain > 0
+        check("murtree", problem, Objective.of(0, max_depth=3))
+
+
+def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
+    for parameters in ({}, {"search": "paper"}):
+        before = [SOLVER.solve(*case, **parameters) for case in cases]
+        with monkeypatch.context() as patch:
+            for module in (depth_limited, subtrees):
+                patch.setattr(module.Pace, "next", lambda self, iterations: 1)
+            for case, expected in zip(cases, before, strict=True):
+                result = SOLVER.solve(*case, **parameters)
+                assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
+
+
+def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
+    cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
+    new_table, new_cache, grown = table.new_table, caches.new_cache, []
+    grow_table, grow_cache = table.grow, caches.grow
+    monkeypatch.setattr(table, "grow", lambda *table: grown.append(1) or grow_table(*table))
+    monkeypatch.setattr(caches, "grow", lambda *cache: grown.append(1) or grow_cache(*cache))
+    for parameters in ({}, {"search": "paper"}):
+        before = [SOLVER.solve(*case, **parameters) for case in cases]
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "new_table", lambda words: new_table(words, 2))
+            patch.setattr(subtrees.caches, "new_cache", lambda words, size=4: new_cache(words, size))
+            for case, expected in zip(cases, before, strict=True):
+                result = SOLVER.solve(*case, **parameters)
+                assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
+    assert len(grown) > (60 if FULL else 3)
+
+
+def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
+    """With all salts zero every set has the same hash: only the exact comparison separates them."""
+    make_columns = murtree.columns
+
+    def unsalted(problem):
+        data, certain = make_columns(problem)
+        return data and data._replace(salt=data.salt * 0), certain
+
+    monkeypatch.setattr(murtree, "columns", unsalted)
+    for seed in range(100 if FULL else 3):
+        check("murtree", binary_problem(seed), limited_objective(seed))
+
+
+def noise(rows, features):
+    """A problem without structure, which no search ends in a minute."""
+    random = np.random.RandomState(0)
+    return make(random.randint(2, size=(rows, features)), random.randint(2, size=rows), [2] * features, 2)
+
+
+@compiled_only
+@BOTH
+def test_a_limit_is_kept_and_leaves_a_tree_and_a_bound(name, parameters):
+    problem, objective = noise(2000, 60), Objective.of(0, max_depth=7)
+    solver = solvers.get(name)
+    solver.solve(problem, objective, Budget(iterations=2), **parameters)
+    for limit, status in (({"seconds": 0.3}, "time_limit"), ({"iterations": 500}, "iteration_limit")):
+        result = solver.solve(problem, objective, Budget(**limit), **parameters)
+        assert result.status == status
+        assert result.lower_bound < result.cost < 1000
+        assert result.search_seconds < 2
+        assert result.counters["iterations"] <= limit.get("iterations", 10**9)
+        assert result.trace[-1][1:] == (result.cost, result.lower_bound)
+    allowed = rss_mib() + 12
+    result = solver.solve(problem, objective, Budget(seconds=60, memory_mib=allowed), **parameters)
+    assert result.status == "memory_limit"
+    assert rss_mib() < 1.1 * allowed
+
+
+@compiled_only
+@BOTH
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_the_search_with_what_it_has(name, parameters):
+    problem, objective = noise(2000, 60), Objective.of(0, max_depth=7)
+    solvers.get(name).solve(problem, objective, Budget(iterations=2), **parameters)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    result = solvers.get(name).solve(problem, objective, Budget(seconds=60), **parameters)
+    timer.join()
+    assert result.status == "interrupted"
+    assert result.lower_bound < result.cost
+
+
+ERRORS = {  # of the best trees of depth 4, on which pystreed, pymurtree and pydl8.5 agree
+    "anneal": 91,
+    "audiology": 1,
+    "australian-credit": 56,
+    "breast-wisconsin": 7,
+    "diabetes": 137,
+    "german-credit": 204,
+    "heart-cleveland": 25,
+    "hypothyroid": 53,
+    "kr-vs-kp": 144,
+    "lymph": 3,
+    "mushroom": 0,
+    "primary-tumor": 34,
+    "segment": 0,
+    "soybean": 14,
+    "tic-tac-toe": 137,
+    "vehicle": 12,
+    "vote": 5,
+    "yeast": 366,
+}
+
+
+def real_problem(mirror, name):
+    path = next((mirror / "murtree").glob(f"{name}.txt*"))
+    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
+        rows = np.loadtxt(lines, np.int64)
+    return make(rows[:, 1:], rows[:, 0], [2] * (rows.shape[1] - 1), 2)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_errors_of_the_best_trees_of_the_papers_data(name, mirror_dir):
+    problem = real_problem(mirror_dir, name)
+    result = SOLVER.solve(problem, Objective.of(0, max_depth=4))
+    assert (result.status, result.cost, result.lower_bound) == ("optimal", ERRORS[name], ERRORS[name])
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ["anneal", "lymph", "primary-tumor", "vote"])
+def test_all_searches_agree_on_the_papers_data(name, mirror_dir):
+    problem, objective = real_problem(mirror_dir, name), Objective.of(0, max_depth=3)
+    costs = {SOLVER.solve(problem, objective, search=search).cost for search in murtree.SEARCHES}
+    assert costs == {solvers.get("dl85").solve(problem, objective).cost}
+
+
+@compiled_only
+def test_kernels_for_other_types_of_words_have_other_symbols():
+    """They are kept on disk by different processes, which number their functions alike, and are loaded together."""
+    problem = binary_problem(0)
+    heavy = replace(problem, weights=problem.weights * 1000)
+    kinds = [typeof(columns(one, merge=False)[0]) for one in (problem, heavy)]
+    assert kinds[0] != kinds[1]
+    assert len({borrowed.Borrowed(kind).name for kind in kinds}) == 2
+    assert borrowed.Borrowed(kinds[0]) == borrowed.Borrowed(typeof(columns(problem, merge=False)[0]))
+
+
+if COMPILED:
+
+    @njit
+    def _count(bits, width, tiles, runs, digits, classes, single, above, pairs, two, many):
+        for k in range(classes):
+            vectors.pair_counts(bits, width, tiles, runs, digits, classes, k, pairs[k])
+            vectors.single_counts(bits, width, runs, digits, classes, k, single[k * width : (k + 1) * width])
+        vectors.many_class(bits, width, tiles, runs, digits, classes, single, above, width * width, many)
+        single[:width] -= single[width : 2 * width]
+        above[: width * width] -= above[width * width : 2 * width * width]
+        vectors.two_class(bits, width, tiles, runs, digits, single, above, two)
+
+
+@compiled_only
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
+def test_counting_in_vectors_is_what_it_says(kind):
+    """Pairs, and the best split of both parts of every column, against plain counts of rows."""
+    random = np.random.RandomState(0)
+    size, width, columns_, tiles = 8 * np.dtype(kind).itemsize, 32, 7, 8
+    words, runs = 6, np.array([0, 1, 3, 4, 6])  # two digits of two classes
+    bits = np.zeros((words, size, width), bool)
+    bits[..., 0] = True
+    bits[..., 1:columns_] = random.randint(2, size=(words, size, columns_ - 1))
+    packed = np.packbits(bits, axis=1, bitorder="little").transpose(0, 2, 1).copy().view(f"u{size // 8}")[..., 0]
+    label, weight = np.repeat([0, 1, 0, 1], [1, 2, 1, 2]), np.repeat([2, 1], 3)
+    counts = np.array(
+        [
+            np.einsum("wbi,wbj,w->ij", bits.astype(int), bits.astype(int), np.where(label == k, weight, 0))
+            for k in range(2)
+        ]
+    )
+    above = counts + np.array([np.minimum.outer(counts[k, 0], counts[k, 0]) for k in range(2)])
+    out = [np.zeros((2, width * width), kind), np.zeros(8 * width, kind), np.zeros(4 * width, kind)]
+    single = np.zeros(3 * width, kind)
+    _count(packed.reshape(-1), width, tiles, runs, 2, 2, single, above.astype(kind).reshape(-1), *out)
+    assert (out[0][:, : tiles * width].reshape(2, tiles, width) == counts[:, :tiles]).all()
+    own, rest = counts, above - counts
+    for n, table_ in enumerate((own, rest)):
+        z, every = table_[0] - table_[1], table_[:, 0]
+        parts = [z[:tiles], z[0][:tiles, None] - z[:tiles]]
+        for m, part in enumerate(parts):
+            assert (out[1][(4 * n + 2 * m) * width :][:width] == part.max(axis=0)).all()
+            assert (out[1][(4 * n + 2 * m + 1) * width :][:width] == part.min(axis=0)).all()
+        inside = np.maximum(*table_[:, :tiles]) + np.maximum(*(every[:, None] - table_[:, :tiles]))
+        left = every[:, :tiles, None] - table_[:, :tiles]
+        outside = np.maximum(*left) + np.maximum(*(every[:, :1, None] - every[:, None, :] - left))
+        assert (out[2][2 * n * width :][:width] == inside.max(axis=0)).all()
+        assert (out[2][(2 * n + 1) * width :][:width] == outside.max(axis=0)).all()

@@ -1,0 +1,138 @@
+"""Regression trees: brute force, weights, limits, and what rounding the target may do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeRegressor
+from support.refusal import refused
+from test_murtree import FULL, binary_problem, compiled_only
+
+from optree import MurTreeRegressor
+from optree.budget import Budget
+from optree.objective import Objective
+from optree.solvers.murtree.regression import Target, regress
+
+
+def least(codes, y, weights, depth, splits, price=0.0, memo=None):
+    """The least squared error plus ``price`` per split, over all trees: rows are sets, nothing is pruned."""
+    memo = {} if memo is None else memo
+
+    def best(rows, depth, splits):
+        key = rows.tobytes(), depth, splits
+        if key not in memo:
+            mean = np.average(y[rows], weights=weights[rows])
+            memo[key] = (weights[rows] * (y[rows] - mean) ** 2).sum()
+            for column in codes.T if depth and splits else ():
+                parts = rows[column[rows] == 0], rows[column[rows] == 1]
+                if all(map(len, parts)):
+                    for share in range(splits):
+                        shares = share, splits - 1 - share
+                        below = [best(part, depth - 1, n) for part, n in zip(parts, shares, strict=True)]
+                        memo[key] = min(memo[key], sum(below) + price)
+        return memo[key]
+
+    return best(np.arange(len(y)), depth, splits)
+
+
+def regression_problem(seed):
+    """Noise, small whole numbers with ties, decimals, a function of the columns; whole weights or none."""
+    problem, random = binary_problem(seed), np.random.RandomState(seed)
+    codes, n = problem.codes, len(problem.y)
+    y = [
+        random.randn(n),
+        random.randint(0, 9, n).astype(float),
+        np.round(random.randn(n) * 5, 2),
+        codes[:, 0] * 3.0 + codes[:, -1] * codes[:, 1] + 0.1 * random.randn(n) + 1e4,
+    ][seed % 4]
+    return problem, y, random.randint(1, 4, n) if seed % 3 else np.ones(n, int)
+
+
+def some_limits(seed):
+    random = np.random.RandomState(seed)
+    return int(random.randint(5)), None if random.randint(2) else int(random.randint(8))
+
+
+def test_the_least_squared_error():
+    for seed in range(600 if FULL else 12):
+        (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)
+        share = ["0", "0", "0.03"][seed % 3]
+        found = regress(problem.codes, problem.features, y, weights, Objective.of(share, "split", depth, splits))
+        total = least(problem.codes, y, weights, 0, 0)
+        price = float(share) * total
+        most = min(len(y) - 1, 2**depth - 1) if splits is None else splits
+        best = least(problem.codes, y, weights, depth, most, price)
+        assert found.status == "optimal"
+        assert found.cost == found.lower_bound
+        moved = found.step * weights.sum() ** 0.5  # twice what rounding may do to a root
+        squares = (weights * (y - found.tree.predict(problem.codes)) ** 2).sum() + price * found.tree.n_splits
+        for value, exact in ((found.cost, best), (found.total, total), (squares, best)):
+            assert value == pytest.approx(exact, abs=moved * (2 * exact**0.5 + moved) + 1e-10 * total + 1e-10)
+        assert squares >= best * (1 - 1e-12) - 1e-9
+        assert found.tree.depth <= depth
+        assert found.tree.n_splits <= most
+        assert found.step == 0 or seed % 4 in (0, 3)
+
+
+def test_stopped_anywhere_the_interval_holds_the_optimum():
+    for seed in range(40 if FULL else 2):
+        problem, y, weights = regression_problem(seed)
+        arguments = problem.codes, problem.features, y, weights, Objective.of(0, max_depth=4)
+        best = regress(*arguments).cost
+        for iterations in (0, 1, 2, 5, 20):
+            found = regress(*arguments, Budget(iterations=iterations))
+            assert found.lower_bound <= best <= found.cost
+
+
+def test_targets_on_a_grid_are_kept():
+    weights = np.ones(4, int)
+    assert Target.of(np.array([3.0, 9, 6, 3]), weights)[1:] == (3, 3, True)
+    assert Target.of(np.array([0.1, 0.35, 0.2, 0.1]), weights).exact
+    assert Target.of(np.array([5.0] * 4), weights).whole.tolist() == [0] * 4
+    for scale in (1e-300, 1e-3, 1e100):
+        y = np.random.RandomState(0).randn(4) * scale
+        rounded = Target.of(y, weights)
+        assert not rounded.exact
+        assert np.abs(rounded.start + rounded.step * rounded.whole - y).max() <= 0.51 * rounded.step
+        assert rounded.step < np.ptp(y) / 2**19
+
+
+@compiled_only
+def test_it_is_no_worse_than_greedy_on_the_same_splits():
+    random = np.random.RandomState(0)
+    X = random.random_sample((400, 5))
+    y = np.sin(6 * X[:, 0]) * X[:, 1] + (X[:, 2] > X[:, 3]) + 0.1 * random.randn(400)
+    for depth in (1, 2, 3, 4):
+        model = MurTreeRegressor(depth, max_thresholds=6).fit(X, y)
+        codes = model.encoder_.transform(X)
+        greedy = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(codes, y)
+        assert model.status_ == "optimal"
+        assert model.score(X, y) >= greedy.score(codes, y) - 1e-9
+        assert model.cost_ == pytest.approx(((y - model.predict(X)) ** 2).sum(), rel=1e-5)
+        assert 0 < model.resolution_ < np.ptp(y) / 2**18
+
+
+def test_weights_are_repeated_rows_and_rows_without_any_are_not_there():
+    random = np.random.RandomState(1)
+    X, y, weights = random.randint(2, size=(60, 5)), random.randint(50, size=60) / 10, random.randint(4, size=60) / 2
+    model = MurTreeRegressor(3).fit(X, y, weights)
+    rows = np.repeat(np.arange(60), (2 * weights).astype(int))
+    again = MurTreeRegressor(3).fit(X[rows], y[rows])
+    assert model.cost_ == pytest.approx(again.cost_ / 2, rel=1e-9)
+    assert np.allclose(model.predict(X), again.predict(X))
+
+
+def test_limits_and_bad_input():
+    random = np.random.RandomState(0)
+    X, y = random.randint(2, size=(200, 12)), random.randn(200)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0"):
+        model = MurTreeRegressor(5, iteration_limit=30).fit(X, y)
+    assert model.lower_bound_ < model.cost_ < ((y - y.mean()) ** 2).sum()
+    with refused("max_depth: -1 is not accepted; give a whole number >= 0"):
+        MurTreeRegressor(-1).fit(X, y)
+    with refused("y has 1 values that are NaN or infinity"):
+        MurTreeRegressor().fit(pd.DataFrame(X), np.where(np.arange(200) == 3, np.inf, y))
+    assert MurTreeRegressor(2).fit(X, np.ones(200)).predict(X[:2]).tolist() == [1, 1]
+    assert MurTreeRegressor(0).fit(X, y).tree_.n_splits == 0

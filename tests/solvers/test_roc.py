@@ -1,0 +1,119 @@
+"""Trees that are best for AUC, partial AUC, F-beta, Jaccard: against all trees, and on real data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import runs
+from support.problems import COMPILED, make, seeds
+
+from optree import solvers
+from optree.budget import Budget
+from optree.datasets import fetch
+from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.objective import Objective
+
+ROC = solvers.get("roc")
+MEASURES = (
+    *("auc", "f1", "partial-auc:0.3", "jaccard", "f-beta:0.5", "f-beta:2"),
+    *("partial-auc:0.05", "partial-auc:0.9", "partial-auc:0", "partial-auc:1"),
+)
+
+
+def small(seed: int):
+    """Two classes, rare ones among them; parity, equal rows that disagree, weights, zeros among them."""
+    random = np.random.RandomState(seed)
+    n, q = random.randint(2, 16), random.randint(1, 5)
+    codes = random.randint(2, size=(n, q))
+    y = (random.random_sample(n) < random.choice([0.5, 0.2, 0.8, 0.05])).astype(int)
+    if seed % 5 == 0:
+        y = codes[:, :3].sum(axis=1) % 2
+    if seed % 7 == 0:
+        codes[:, -1] = 1 - codes[:, 0]
+    weights = random.randint(0, 4, n) + (n < 3) if seed % 2 else None
+    if weights is not None:
+        weights[0] += 1
+    return make(codes, y, [2] * q, 2, weights)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_it_is_the_best_of_all_trees(measure):
+    for seed in seeds(200, 12):
+        problem = small(seed)
+        price = ("0", "0.01", "0.02", "0.05", "0.1", "0.2")[seed % 6]
+        objective = Objective.of(price, ("leaf", "split")[seed % 2], measure=measure)
+        result, oracle = ROC.solve(problem, objective), solvers.get("exhaustive").solve(problem, objective)
+        assert result.status == oracle.status == "optimal"
+        assert result.cost == result.lower_bound == oracle.cost
+        loss = objective.measure.loss(result.tree, problem)
+        assert objective.cost(result.tree, result.scale, loss) == result.cost
+
+
+@pytest.mark.parametrize("measure", ["auc", "f1", "partial-auc:0.4"])
+def test_thresholds_whose_sets_are_found_on_many_paths(measure):
+    for seed in seeds(60, 2):
+        random = np.random.RandomState(seed)
+        numbers = random.randint(4, size=(12, 2))
+        codes = np.hstack([numbers <= cut for cut in range(3)]).astype(int)
+        y = ((numbers[:, 0] > numbers[:, 1]) ^ (random.random_sample(12) < 0.15)).astype(int)
+        problem = make(codes, y, [2] * 6, 2)
+        objective = Objective.of(("0.01", "0.04")[seed % 2], "leaf", measure=measure)
+        assert ROC.solve(problem, objective).cost == solvers.get("exhaustive").solve(problem, objective).cost
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow")
+@pytest.mark.parametrize(
+    ("measure", "regularization", "cost"),
+    [("auc", "0.05", "0.429054"), ("f1", "0.05", "0.259596"), ("partial-auc:1", "0.05", "0.429054")],
+)
+def test_tic_tac_toe(measure, regularization, cost):
+    problem, _ = runs.encoded("tic-tac-toe", "onehot-drop-first")
+    result = ROC.solve(problem, Objective.of(regularization, "leaf", measure=measure))
+    assert result.status == "optimal"
+    assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow")
+@pytest.mark.parametrize(
+    ("name", "cuts", "measure", "regularization", "cost"),
+    [
+        ("fourclass", 5, "auc", "0.05", "0.332940"),
+        ("fourclass", 10, "auc", "0.02", "0.179553"),
+        ("fourclass", 10, "auc", "0.005", "0.065667"),
+        ("fourclass", 20, "auc", "0.02", "0.174721"),
+        ("fourclass", 20, "f1", "0.02", "0.241667"),
+        ("monk1-train", None, "auc", "0.05", "0.408897"),
+        ("monk1-train", None, "auc", "0.005", "0.074683"),
+    ],
+)
+def test_areas_that_were_found_otherwise(name, cuts, measure, regularization, cost, table, mirror_dir):
+    data = fetch(table[name], mirror_dir)
+    encoder = Encoder(EncodingSpec(categorical="onehot", drop="first", max_cuts=cuts, cuts="distinct"))
+    problem = encoder.fit(data.X, data.y).problem(data.X, data.y)
+    result = ROC.solve(problem, Objective.of(regularization, "leaf", measure=measure), Budget(seconds=60))
+    assert result.status == "optimal"
+    assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
+
+
+@pytest.mark.parametrize("measure", ["auc", "f1"])
+def test_any_limit_leaves_a_tree_and_a_bound(measure):
+    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
+    if not COMPILED:
+        problem = problem.take(np.arange(0, 432, 12))
+    objective = Objective.of("0.02", "leaf", measure=measure)
+    best = ROC.solve(problem, objective)
+    assert best.status == "optimal"
+    for limit in (0, 10, best.counters["iterations"] // 2, best.counters["iterations"] - 1):
+        stopped = ROC.solve(problem, objective, Budget(iterations=limit))
+        assert stopped.status == "iteration_limit"
+        assert stopped.lower_bound <= best.cost <= stopped.cost
+    assert ROC.solve(problem, objective, Budget(memory_mib=1)).status == "memory_limit"
+    assert ROC.solve(problem, objective, Budget(seconds=0)).status == "time_limit"
+
+
+def test_equal_searches_give_equal_trees():
+    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
+    problem = problem if COMPILED else problem.take(np.arange(0, 432, 12))
+    one, two = (ROC.solve(problem, Objective.of("0.03", "leaf", measure="auc")) for _ in range(2))
+    assert one.tree.to_dict() == two.tree.to_dict()
+    assert one.counters == two.counters

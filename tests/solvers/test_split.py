@@ -1,0 +1,322 @@
+"""SPLIT and LicketySPLIT, of two ways and of more: against the oracle, brute force over intervals, and each other."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cache
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.lookahead_problems import binary, intervals, lickety_problem, solve
+from support.problems import COMPILED, make, seeds
+
+from optree import solvers
+from optree.budget import Budget
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.solvers.base import Task
+from optree.solvers.kernels.jit.direct_call import direct
+from optree.solvers.split import build_tree as kernel
+from optree.solvers.split import candidate_thresholds as cut_offers
+from optree.solvers.split import family as lookahead
+from optree.solvers.split.family import Search
+from optree.solvers.split.options import CRITERIA, options_of, rules_of
+from optree.solvers.split.plans import Plan, collapse, grow_tree
+from optree.tree import LEAF
+
+LAMBDAS = ("0.01", "0.05", "0.125", "0", "0.001", "0.333333333333")
+EXACT = {"generator": "all", "max_ways": 4}
+
+
+def best_cost(problem, objective, ways, repeat=True):
+    """The least cost of a tree of splits into intervals, by trying all."""
+    scale, limits = objective.scale(problem), [ways] * 9 if isinstance(ways, int) else ways
+
+    @cache
+    def value(rows, depth, used, level):
+        index = np.array(rows)
+        losses = problem.losses(index).sum(axis=0)
+        best = scale.error * int(losses.min()) + scale.penalty
+        if depth == 0:
+            return best
+        for f in range(len(problem.features)):
+            present = sorted(set(problem.codes[index, f].tolist()))
+            if f in used:
+                continue
+            for number in range(2, min(limits[level], len(present)) + 1):
+                for starts in combinations(present[1:], number - 1):
+                    place = np.searchsorted(starts, problem.codes[index, f], "right")
+                    after = used if repeat else used | {f}
+                    parts = (tuple(index[place == i].tolist()) for i in range(number))
+                    best = min(best, sum(value(part, depth - 1, after, level + 1) for part in parts))
+        return best
+
+    return value(tuple(range(len(problem.y))), objective.max_depth, frozenset(), 0)
+
+
+@pytest.mark.parametrize("two_levels", ["never", "lookahead", "frontier"])
+def test_as_much_lookahead_as_levels_is_the_optimum(two_levels):
+    for seed in seeds(600, 25):
+        problem, depth = binary(seed), 1 + seed % 4
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], ("leaf", "split")[seed % 2], max_depth=depth)
+        optimum = solvers.get("exhaustive").solve(problem, objective)
+        result = solve("split", problem, objective, lookahead=depth, two_levels=two_levels)
+        assert result.cost == result.lower_bound == optimum.cost
+        assert result.status == "optimal"
+        again = solve("split", problem, objective, lookahead=depth, two_levels=two_levels, deepening=False)
+        assert again.cost == again.lower_bound == optimum.cost
+        polished = solve("split", problem, objective, lookahead=1, two_levels=two_levels, polish=True)
+        assert optimum.cost <= polished.cost <= solve("split", problem, objective, lookahead=1).cost
+        lickety = solve("licketysplit", problem, objective, lookahead=depth, two_levels=two_levels)
+        assert lickety.cost == optimum.cost
+        assert solve(
+            "multisplit", problem, Objective.of(objective.regularization, "leaf", depth), lookahead=depth, **EXACT
+        )
+
+
+def test_it_agrees_with_the_exact_search_on_larger_problems():
+    for seed in seeds(12, 1):
+        random = np.random.RandomState(seed)
+        codes = random.randint(2, size=(400, 12))
+        y = np.where(random.random_sample(400) < 0.1, random.randint(3, size=400), codes[:, :4].sum(axis=1) % 3)
+        problem = make(codes, y, [2] * 12, 3)
+        objective = Objective.of("0.004", "leaf", max_depth=4)
+        exact = solvers.get("murtree").solve(problem, objective)
+        assert solve("split", problem, objective, lookahead=4).cost == exact.cost
+
+
+@pytest.mark.parametrize("ways", [2, 3, 5])
+@pytest.mark.parametrize("two_levels", ["never", "lookahead"])
+def test_splits_into_intervals_against_brute_force(ways, two_levels):
+    for seed in seeds(250, 12):
+        problem, depth, repeat = intervals(seed), 1 + seed % 3, seed % 5 > 0
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=depth)
+        options = {"max_ways": ways, "generator": "all", "two_levels": two_levels, "repeat": repeat}
+        least = best_cost(problem, objective, ways, repeat)
+        assert solve("multisplit", problem, objective, lookahead=depth, **options).cost == least
+        assert solve("licketymultisplit", problem, objective, lookahead=depth, **options).cost == least
+
+
+def test_many_ways_first_and_two_later():
+    for seed in seeds(120, 8):
+        problem, level = intervals(seed), seed % 3
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=2)
+        least = best_cost(problem, objective, [5 if at < level else 2 for at in range(3)])
+        for two_levels in ("never", "lookahead"):
+            options = {"max_ways": 5, "generator": "all", "two_levels": two_levels, "two_way_from": level}
+            assert solve("multisplit", problem, objective, lookahead=2, **options).cost == least
+
+
+def test_more_ways_are_never_worse():
+    """The candidates of two ways are among those of more, greedy ones too: so no value is greater."""
+    for seed in seeds(300, 15):
+        problem, depth = intervals(seed), 1 + seed % 4
+        objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=depth)
+        options = {
+            "lookahead": seed % (depth + 1),
+            "generator": ("all", "midpoints", "cart")[seed % 3],
+            "two_levels": ("never", "lookahead", "frontier")[seed // 3 % 3],
+        }
+        two = solve("multisplit", problem, objective, max_ways=2, **options)
+        for ways in (3, 5):
+            assert solve("multisplit", problem, objective, max_ways=ways, **options).cost <= two.cost
+
+
+def impurity(counts, criterion):
+    n, share = counts.sum(), counts[counts > 0] / counts.sum()
+    return n * (1 - (share**2).sum() if criterion == "gini" else -(share * np.log2(share)).sum() / 2)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_program_over_bins_finds_the_least_impurity(criterion):
+    """A greedy split of one feature, with leaves for free: the beam's first partition is the best of all."""
+    tested = 0
+    for seed in seeds(200, 10):
+        random = np.random.RandomState(seed)
+        n, parts, classes = random.randint(4, 60), random.randint(3, 8), random.randint(2, 4)
+        codes = random.randint(parts, size=(n, 1))
+        codes[:2] = [[0], [parts - 1]]
+        problem = make(codes, random.randint(classes, size=n), [parts], classes)
+        task = Task(
+            problem,
+            Objective.of("0", "leaf", max_depth=2),
+            Objective.of("0", "leaf").scale(problem),
+            Budget().start(),
+            None,
+        )
+        defaults = {name: p.default for name, p in solvers.get("multisplit").parameters.items()}
+        options = options_of(
+            "multisplit", False, defaults | {"criterion": criterion, "max_ways": 4, "two_levels": "never"}
+        )
+        layout = cut_offers.lay_out(problem)
+        if layout.data is None:
+            continue
+        search = Search(layout.data, rules_of(task, options, 2), task.clock)
+        search.ask(layout.data.rows[0], np.zeros(1, np.uint8), 2, 1)
+        work, present = search.work, np.unique(codes)
+        least = {
+            w: min(
+                sum(
+                    impurity(
+                        np.bincount(problem.y[np.searchsorted(starts, codes[:, 0], "right") == i], minlength=classes),
+                        criterion,
+                    )
+                    for i in range(w)
+                )
+                for starts in combinations(present[1:], w - 1)
+            )
+            for w in range(2, min(4, len(present)) + 1)
+        }
+        found = {}
+        for offer in work.offer[0][work.offer[0]["number"] > 0]:
+            w = int(offer["number"])
+            found[w] = min(found.get(w, np.inf), offer["score"])
+        for w, score in found.items():
+            assert score == pytest.approx(least[w], abs=1e-4)
+        tested += bool(found)
+    assert tested > len(seeds(200, 10)) // 2  # the others are solved with one level
+
+
+def draw_plan(problem, random, depth):
+    f = random.randint(len(problem.features))
+    parts = len(problem.features[f].labels)
+    if depth == 0 or random.randint(4) == 0:
+        return Plan()
+    starts = tuple(sorted(random.choice(np.arange(1, parts), random.randint(1, parts), replace=False).tolist()))
+    return Plan(f, starts, tuple(draw_plan(problem, random, depth - 1) for _ in range(len(starts) + 1)))
+
+
+def test_collapsing_keeps_predictions_and_saves_leaves():
+    for seed in seeds(100, 5):
+        problem = intervals(seed)
+        random = np.random.RandomState(seed)
+        plan = draw_plan(problem, random, 3)
+        before, after = grow_tree(problem, plan), grow_tree(problem, collapse(problem, plan, 5))
+        assert np.array_equal(before.predict(problem.codes), after.predict(problem.codes))
+        assert after.n_leaves <= before.n_leaves
+        assert after.depth <= before.depth
+
+
+@pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])
+def test_fewer_cuts_and_guessed_bounds_give_feasible_trees(name):
+    for seed in range(6 if COMPILED else 1):
+        problem = intervals(seed) if "multi" in name else binary(seed)
+        objective = Objective.of("0.02", "leaf", max_depth=3)
+        best = solvers.get("multisplit").solve(problem, objective, lookahead=3, generator="all")
+        for options in ({"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"most_candidates": 2}):
+            result = solve(name, problem, objective, **options)
+            assert result.cost >= best.cost
+            if best.counters["cuts"]:  # else a leaf is as good as any tree, and proven to be
+                assert (result.status, result.lower_bound) == ("heuristic", None)
+
+
+def test_a_limit_leaves_a_tree():
+    random = np.random.RandomState(0)
+    codes = random.randint(2, size=(300, 30))
+    problem = make(codes, random.randint(2, size=300), [2] * 30, 2)
+    objective = Objective.of("0.001", "leaf", max_depth=6)
+    for name in ("split", "licketysplit"):
+        greedy = solve(name, problem, objective, lookahead=1)
+        for iterations in (0, 1, 50, 400):
+            result = solvers.get(name).solve(problem, objective, Budget(iterations=iterations), lookahead=6)
+            assert result.status == "iteration_limit"
+            assert result.counters["iterations"] <= max(2, iterations)  # one, at least, of each search
+            assert result.lower_bound is None or result.lower_bound <= greedy.cost
+            assert not objective.broken(result.tree, problem)
+
+
+def test_interval_splits_are_saved_read_and_refitted():
+    trees = []
+    for problem in map(intervals, range(20)):
+        tree = solve("multisplit", problem, Objective.of("0", "leaf", max_depth=2), **EXACT).tree
+        trees += [(problem, tree)] if tree.places else []
+    problem, tree = trees[0]
+    again = type(tree).from_dict(tree.to_dict())
+    assert np.array_equal(again.predict(problem.codes), tree.predict(problem.codes))
+    assert np.array_equal(again.refit(problem).counts, tree.counts)
+    for node in np.flatnonzero(tree.feature != LEAF):
+        parts = [part for child in tree.children(node) for part in tree.parts_of(node, child)]
+        assert parts == list(range(problem.n_parts[tree.feature[node]]))
+    unknown = np.full((1, len(problem.features)), -1)
+    assert tree.apply(unknown)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("split", {"criterion": "ginni"}, "solver split: criterion: 'ginni' is not known; accepted: gini, entropy"),
+        ("licketysplit", {"lookahead": 0}, "solver licketysplit: lookahead = 0 is not accepted; give >= 1"),
+        ("multisplit", {"max_ways": 1}, "solver multisplit: max_ways = 1 is not accepted; give >= 2"),
+        ("multisplit", {"beam": [0]}, r"solver multisplit: beam = \[0\] is not accepted; give whole numbers >= 1"),
+        ("split", {"cuts": "some"}, "solver split: cuts: 'some' is not known; accepted: all, boosting, near_optimal"),
+    ],
+)
+def test_what_is_not_accepted_is_named(name, parameters, message):
+    with pytest.raises(OptreeError, match=message):
+        solvers.get(name).solve(binary(0), Objective.of("0.1", "leaf", max_depth=2), **parameters)
+
+
+@pytest.mark.skipif(not COMPILED, reason="compiled once")
+def test_one_compiled_signature():
+    solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
+    solve("multisplit", intervals(1), Objective.of("0.1", "leaf", max_depth=2))
+    assert len(kernel.search.signatures) == 1
+
+
+@pytest.mark.skipif(not COMPILED, reason="compiled once")
+def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
+    """The dispatcher looks at them here, and would compile another version."""
+    solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
+    assert direct(kernel.search) is not kernel.search
+    monkeypatch.setattr(lookahead, "direct", lambda search: search)
+    for seed in range(12):
+        for options in ({}, {"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"collapse": True}):
+            for name in ("split", "licketysplit", "multisplit", "licketymultisplit"):
+                problem = intervals(seed) if "multi" in name else lickety_problem(seed)
+                solve(name, problem, Objective.of(LAMBDAS[seed % 6], "leaf", max_depth=4), **options)
+    assert len(kernel.search.signatures) == 1
+
+
+def test_of_several_versions_the_dispatcher_chooses():
+    for number in (0, 2):
+        several = SimpleNamespace(overloads=OrderedDict.fromkeys(range(number)))
+        assert direct(several) is several
+    assert direct(len) is len
+
+
+def noisy(rows=1500, columns=60):
+    random = np.random.RandomState(0)
+    codes = random.randint(2, size=(rows, columns))
+    return make(codes, random.randint(2, size=rows), [2] * columns, 2)
+
+
+@pytest.mark.parametrize("name", ["split", "licketysplit"])
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
+    """Ctrl-C arrives when the kernel has returned, between two slices of work."""
+    called, call = [], Search._call
+
+    def interrupted(self, iterations):
+        called.append(iterations)
+        if len(called) == after + 1:
+            raise KeyboardInterrupt
+        return call(self, min(iterations, 20))
+
+    monkeypatch.setattr(Search, "_call", interrupted)
+    problem, objective = noisy(300, 20), Objective.of("0.001", "leaf", max_depth=6)
+    result = solve(name, problem, objective)
+    assert result.status == "interrupted"
+    assert called[-1] == kernel.CLOSE
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes as long as it takes")
+@pytest.mark.parametrize("name", ["split", "licketysplit"])
+def test_limits_of_time_and_memory_end_a_search(name):
+    objective = Objective.of("0.0001", "leaf", max_depth=12)
+    solve(name, noisy(100, 5), objective)  # compiles
+    for budget, status in ((Budget(seconds=0.1), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
+        result = solvers.get(name).solve(noisy(), objective, budget, lookahead=4)
+        assert result.status == status
+        assert not objective.broken(result.tree, noisy())

@@ -1,0 +1,68 @@
+"""A copy of the repository to run the real workflow in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from optree.bench.runs import record
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Checkout:
+    """A copy of what git tracks (or would track), with this environment's programs and the copy's own optree."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for name in listed.stdout.splitlines():
+            if (ROOT / name).is_file():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, path / name)
+        programs = Path(sys.executable).parent
+        self.environment = os.environ | {
+            "PYTHONPATH": str(path),
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "XDG_CACHE_HOME": str(path / ".cache"),
+        }
+
+    def run(self, command: list[str], **options) -> subprocess.CompletedProcess:
+        """Run a command in the copy."""
+        return subprocess.run(
+            command, cwd=self.path, env=self.environment, capture_output=True, text=True, check=False, **options
+        )
+
+    def start(self, command: list[str]) -> subprocess.Popen:
+        """Start a command in the copy, in a process group of its own."""
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def snakemake(self, *arguments: str, config: str = "config/test.yaml", cores: int = 2):
+        """Run the workflow."""
+        return self.run(["snakemake", "--cores", str(cores), "--configfile", config, *arguments])
+
+    def records(self, name: str = "test") -> dict[str, dict]:
+        """Records by path, without what depends on the clock or the machine."""
+        found = {}
+        for path in sorted((self.path / "results" / name / "runs").rglob("*.json")):
+            entry = record.read(path)
+            for key in ("seconds", "peak_rss_mib", "trace", "environment"):
+                del entry[key]
+            found[path.relative_to(self.path).as_posix()] = entry
+        return found

@@ -1,0 +1,87 @@
+"""Stub peers for tests: a folder whose ``run.py`` is written by the test, run in this environment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from optree.bench.peers import declaration as peers
+from optree.bench.peers import run_peer as peer
+from optree.bench.runs.record import Run
+from support.checkout import ROOT
+from support.runs import encoded
+
+DECLARATION = """
+title: a stub
+paper: none
+requirements: [numpy]
+features: [binary]
+penalties: [split, leaf]
+constraints: [max_depth]
+exact: true
+anytime: false
+iteration: one look
+parameters:
+  slowly: {type: bool, default: false, doc: sleep first}
+"""
+
+# Splits the first feature, and says of that what it should; on the warm-up it does the same.
+HONEST = """
+import numpy as np
+PACKAGES = ("numpy",)
+
+def search(X, y, request):
+    part = [y[X[:, 0] == code] for code in (0, 1)]
+    right = sum(np.bincount(labels).max() for labels in part if len(labels))
+    return right / len(y) - float(request["regularization"])
+
+def answer(model, request):
+    tree = {"feature": 0, "children": [{}, {}]}
+    return {"status": "time_limit", "tree": tree, "objective": model, "bound": 1.0, "iterations": 1, "seconds": 0.25}
+"""
+
+# ... unless it is the warm-up: then it does nothing, for the tests are about the search.
+TROUBLE = """
+import os, sys, time
+PACKAGES = ("numpy",)
+
+def search(X, y, request):
+    if len(y) != 64:
+        {trouble}
+
+def answer(model, request):
+    return {{"status": "time_limit", "tree": None}}
+"""
+
+
+def write(folder: Path, code: str = HONEST, declaration: str = DECLARATION, name: str = "stub") -> Path:
+    """A peer's folder, beside the runner of all peers."""
+    target = folder / name
+    target.mkdir(parents=True)
+    (target / "peer.yaml").write_text(declaration)
+    (target / "requirements.lock").write_text("")
+    (target / "run.py").write_text(code)
+    shutil.copy(ROOT / "workflow" / "peers" / "runner.py", folder)
+    return target
+
+
+def run(folder: Path, dataset="monks-1", encoding="onehot-drop-first", reference=None, **fields) -> dict:
+    """The record of a run of the peer in a folder."""
+    marker = {"python": sys.executable, "reason": ""}
+    wanted = {"regularization": "0.01", "limits": {"seconds": 30, "memory_mib": 1000}} | fields
+    asked = Run(dataset, encoding, folder.name, folder.name, **wanted)
+    made = peer.solve(*encoded(dataset, encoding), asked, peers.read(folder), marker, reference)
+    return json.loads(json.dumps(made))
+
+
+def trouble(line: str) -> str:
+    """A stub that does this when it searches."""
+    return TROUBLE.format(trouble=line)
+
+
+def claiming(**claims) -> str:
+    """The honest stub, but for these claims."""
+    code = HONEST.replace('"seconds": 0.25}', '"seconds": 0.25} | ' + repr(claims))
+    return "from math import inf, nan\n" + code

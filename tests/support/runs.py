@@ -1,0 +1,60 @@
+"""Run records of small real searches, for the tests of what is made of records."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from optree.bench.runs.encode import encode
+from optree.bench.runs.record import Run
+from optree.bench.runs.solve import solve
+from optree.datasets import fetch, read_table, save_table
+from optree.encoding.encoder import EncodingSpec
+from optree.problem import Problem
+from support.checkout import ROOT
+
+ENCODINGS = {
+    "ordinal": EncodingSpec(categorical="ordinal"),
+    "onehot-drop-first": EncodingSpec(categorical="onehot", drop="first"),
+    "onehot-drop-last": EncodingSpec(categorical="onehot", drop="last"),
+    "all-thresholds": EncodingSpec(max_cuts=None),
+}
+
+
+@cache
+def encoded(dataset: str, encoding: str) -> tuple[Problem, dict]:
+    """A builtin dataset, encoded as the workflow does it, with the notes beside it."""
+    row = read_table(ROOT / "config" / "datasets.csv")[dataset]
+    with TemporaryDirectory() as folder:
+        table, problem = Path(folder, "table.csv"), Path(folder, "problem.npz")
+        save_table(fetch(row), table)
+        encode(table, row, ENCODINGS[encoding], problem)
+        return Problem.load(problem)
+
+
+def run(dataset: str, encoding: str, regularization: str, split="full", algorithm="branches", **fields) -> dict:
+    """The record of a run."""
+    wanted = Run(dataset, encoding, algorithm, algorithm, regularization, split=split, **fields)
+    return solve(*encoded(dataset, encoding), wanted)
+
+
+@cache
+def records() -> tuple[dict, ...]:
+    """Two datasets, two encodings, two algorithms, three lambdas, three seeds, a depth limit, and a stopped search."""
+    done = [run("monks-1", "ordinal", lam) for lam in ("0.1", "0.01", "0.005")]
+    for algorithm in ("branches", "cart"):
+        for lam in ("0.05", "0.01"):
+            for split in ("full", "0", "1", "2"):
+                done.append(run("monks-1", "onehot-drop-first", lam, split, algorithm))
+    done.append(run("monks-1", "onehot-drop-first", "0.01", max_depth=2))
+    done.append(run("tic-tac-toe", "onehot-drop-first", "0.005", limits={"iterations": 2000}))
+    done.append(run("tic-tac-toe", "ordinal", "0.005"))
+    return tuple(done)
+
+
+def shuffled() -> list[dict]:
+    """The same records in another order."""
+    return [records()[i] for i in np.random.RandomState(0).permutation(len(records()))]

@@ -1,0 +1,125 @@
+"""Claims of papers: what passes, what fails, what is known to, and which of it has to pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.checkout import ROOT
+from support.refusal import refused
+from support.runs import run
+
+from optree.bench import papers
+from optree.bench.papers import claims, ratios, verdicts
+from optree.bench.papers.ratios import Interval, Ratio, Setting
+from optree.bench.papers.spec import LEVELS
+from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.tables.frame import frame
+
+PRINTED = ROOT / "resources" / "papers"
+PAPER = papers.get("branches")
+WAITING = "not run by this configuration"
+
+
+@pytest.fixture(scope="module")
+def table():
+    runs = frame([run("tic-tac-toe", "ordinal", "0.005"), run("balance-scale-576", "ordinal", "0.01")])
+    return claims.claims(PAPER, PRINTED / "branches", runs)
+
+
+def results(table) -> dict[str, str]:
+    """The result of each claim of Table 2."""
+    rows = table.data[table.data["table"].eq("2")]
+    return dict(zip(rows["claim"], rows["result"], strict=True))
+
+
+def test_claims_pass_or_fail_and_contradictions_of_the_paper_are_known(table):
+    found = results(table)
+    assert found["tic-tac-toe-o, lambda = 0.005, ordinal: objective"] == KNOWN
+    assert found["tic-tac-toe-o, lambda = 0.005, ordinal: ends within 300 s"] == PASS
+    assert found["tic-tac-toe-o, lambda = 0.005, ordinal: iterations, at most"] == PASS
+    assert list(table.data.columns) == claims.COLUMNS
+    assert table.data["why"][table.data["result"].ne(PASS)].ne("").all()
+    assert table.data["tolerance"][table.data["result"].isin((PASS, FAIL, KNOWN))].ne("").all()
+
+
+def test_no_claim_is_lost(table):
+    made = [
+        PAPER.tables[name](PRINTED / "branches", frame([run("tic-tac-toe", "ordinal", "0.005")])).claims
+        for name in "23"
+    ]
+    assert all(len(own) for own in made)
+    total = int(table.result.split()[0])
+    waiting = table.data["claim"].str.extract(r"^(\d+) further claims$")[0].dropna().astype(int).sum()
+    assert total == len(table.data[table.data["why"].ne(WAITING)]) + waiting
+    assert f"{int((table.data['result'] == PASS).sum())} {PASS}" in table.result
+    assert table.result.endswith(
+        f"{waiting + (table.data['why'].ne(WAITING) & table.data['result'].eq(SKIPPED)).sum()} {SKIPPED}."
+    )
+
+
+def test_a_worse_value_fails(monkeypatch, table):
+    monkeypatch.setattr(verdicts, "agreement", lambda printed, value: None)
+    runs = frame([run("balance-scale-576", "ordinal", "0.01")])
+    worse = claims.claims(PAPER, PRINTED / "branches", runs)
+    assert FAIL in set(worse.data["result"])
+    failing = set(worse.data.loc[worse.data["result"].eq(FAIL), "table"])
+    with refused("claims.csv", "required claims fail", f"table {min(failing)}"):
+        claims.check(worse.data, list(PAPER.tables), "claims.csv")
+    claims.check(worse.data, sorted(set(PAPER.tables) - failing), "claims.csv")
+    claims.check(worse.data, [], "claims.csv")
+    claims.check(table.data, list(PAPER.tables), "claims.csv")  # what is known does not count
+
+
+def test_the_result_of_every_verdict():
+    assert {verdicts.result(name) for name in verdicts.MEANING} == {PASS, FAIL, KNOWN, SKIPPED}
+    assert verdicts.result("not reproduced") == FAIL
+    assert verdicts.result("undecided") == SKIPPED
+    assert all(verdicts.result(name) == PASS for name in verdicts.FITS)
+
+
+def pair(printed: float, measured: float) -> dict:
+    return {"paper": Interval(printed, printed, printed), "measured": Interval(measured, measured, measured)}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "verdict"),
+    [
+        ([pair(2, 3), pair(4, 1.5)], "same side of 1"),
+        ([pair(2, 0.5)], "other side of 1"),
+        ([pair(0.5, 0.8)], "same side of 1"),
+        ([pair(2, 1.05)], "undecided"),
+        ([pair(1.05, 3)], "undecided"),
+        ([{"paper": Interval(600, float("inf")), "measured": Interval(2, 2, 2)}], "not run"),
+    ],
+)
+def test_a_ratio_has_to_be_on_the_printed_side_of_one(pairs, verdict):
+    ratio = Ratio("a / b", Setting("a", "a_s", "x", "binary"), Setting("b", "b_s", "y", "binary"))
+    assert ratios._claim(ratio, pairs)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_every_paper_has_every_level_and_its_configurations(name):
+    paper = papers.get(name)
+    assert list(paper.levels) == list(LEVELS)
+    for level in paper.levels.values():
+        assert all((ROOT / "config" / config).is_file() for config in level.config)
+
+
+def test_tables_that_have_to_pass_are_named():
+    assert papers.required({"paper": "branches", "required_claims": "all"}) == list(PAPER.tables)
+    assert papers.required({"paper": "branches", "required_claims": ["2"]}) == ["2"]
+    assert papers.required({"paper": "branches", "required_claims": None}) == []
+    with refused("config: required_claims", "'9'", "program"):
+        papers.required({"paper": "branches", "required_claims": ["9"]})
+    with refused("required_claims", "without a paper"):
+        papers.required({"paper": None, "required_claims": "all"})
+
+
+def test_claims_of_nothing_are_all_skipped():
+    runs = frame([run("iris", "onehot-drop-first", "0.05")])
+    for name in ("murtree", "dpdt"):
+        found = claims.claims(papers.get(name), Path(PRINTED / name), runs)
+        assert set(found.data["result"]) == {SKIPPED}
+        assert isinstance(found.data, pd.DataFrame)

@@ -1,0 +1,236 @@
+"""The scikit-learn face."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.refusal import refused
+
+import optree
+from optree import (
+    BranchesClassifier,
+    DL85Classifier,
+    LicketySPLITClassifier,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    OptimalTreeClassifier,
+    SPLITClassifier,
+    estimators,
+)
+
+COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
+FRUIT = ["apple", "chili", "apple", "bean"] * 5
+
+
+@parametrize_with_checks(
+    [
+        BranchesClassifier(iteration_limit=200, unseen="ignore"),
+        OptimalTreeClassifier(iteration_limit=20),
+        MurTreeClassifier(max_depth=3),
+        DL85Classifier(max_depth=2),
+        MurTreeRegressor(max_depth=2),
+        SPLITClassifier(max_depth=3, max_thresholds=10),
+        LicketySPLITClassifier(max_depth=3, max_ways=3, max_thresholds=10),
+    ]
+)
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def test_what_a_fit_leaves_behind():
+    model = BranchesClassifier("0.05").fit(COLOURS, FRUIT)
+    assert model.status_ == "optimal"
+    assert model.cost_ == model.lower_bound_ == Fraction(2)
+    assert (model.gap_, model.objective_) == (0.0, 0.9)
+    assert next(iter(model.counters_)) == "iterations"
+    assert model.classes_.tolist() == ["apple", "bean", "chili"]
+    assert model.feature_names_in_.tolist() == ["colour", "shape"]
+    assert model.n_features_in_ == 2
+    assert model.score(COLOURS, FRUIT) == 1
+    assert model.search_seconds_ >= 0
+    assert model.export_text() == (
+        "shape = long\n|   colour = green: bean (5)\n|   colour = red: chili (5)\nshape = round: apple (10)"
+    )
+    assert "digraph" in model.export_dot()
+    assert model.predict_proba(COLOURS[:1]).tolist() == [[1, 0, 0]]
+    assert len(set(model.apply(COLOURS))) == 3
+
+
+def test_limits_leave_a_tree_a_gap_and_a_warning():
+    random = np.random.RandomState(0)
+    X, y = random.randint(3, size=(300, 10)), random.randint(3, size=300)
+    with pytest.warns(ConvergenceWarning, match="ended by its iteration_limit with a gap of 0"):
+        model = BranchesClassifier(0.001, iteration_limit=50).fit(X, y)
+    assert model.status_ == "iteration_limit"
+    assert model.gap_ == pytest.approx(float(model.cost_ - model.lower_bound_) / 300)
+    assert model.gap_ > 0
+
+
+def test_it_lives_with_scikit_learn():
+    random = np.random.RandomState(1)
+    X = random.random_sample((200, 3))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    model = make_pipeline(KBinsDiscretizer(2, encode="ordinal"), BranchesClassifier(0.01))
+    assert cross_val_score(model, X, y).mean() > 0.8
+    search = GridSearchCV(BranchesClassifier(), {"regularization": [0.01, "0.2"], "max_depth": [0, 2]})
+    assert search.fit((X > 0.5).astype(int), y).best_params_ == {"regularization": 0.01, "max_depth": 2}
+    fitted = BranchesClassifier(0.01).fit((X > 0.5).astype(int), y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.export_text() == fitted.export_text()
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 3, "colour": ["red", "green", "blue"] * 6})
+    y = [(s > 3.5, c) for s, c in zip(X["size"], X["colour"], strict=True)]
+    labels = [f"{'big' if big else 'small'} {colour}" for big, colour in y]
+    model = OptimalTreeClassifier("0.01").fit(X, labels)
+    assert (model.status_, model.cost_, model.tree_.n_splits) == ("optimal", Fraction(18 * 3, 100), 3)
+    assert "size <= 3.5" in model.export_text()
+    assert "colour = green" in model.export_text()
+    assert OptimalTreeClassifier("0.01", penalty="leaf").fit(X, labels).cost_ == Fraction(18 * 6, 100)
+    assert OptimalTreeClassifier("0.01", max_depth=1).fit(X, labels).tree_.depth == 1
+    assert len(OptimalTreeClassifier(max_thresholds=2).fit(X, labels).encoder_.features_) == 3
+
+
+def test_the_examples_in_the_docstrings():
+    names = ("branches", "gosdt", "murtree", "murtree_regressor", "optimal")
+    for module in (getattr(estimators, name) for name in names):
+        failed, tried = doctest.testmod(module)
+        assert tried >= 4
+        assert not failed
+
+
+def test_two_fits_do_not_know_of_each_other():
+    model = BranchesClassifier(0.05)
+    first = model.fit(COLOURS, FRUIT).export_text()
+    model.fit(COLOURS[["shape"]], FRUIT)
+    assert model.fit(COLOURS, FRUIT).export_text() == first
+
+
+def test_values_that_were_not_seen():
+    new = COLOURS[:2].assign(shape=["square", "round"])
+    with refused("column 'shape'", "'square'", "accepted: long, round"):
+        BranchesClassifier("0.05").fit(COLOURS, FRUIT).predict(new)
+    model = BranchesClassifier("0.05", unseen="ignore").fit(COLOURS, FRUIT)
+    assert model.predict(new).tolist() == ["apple", "apple"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(COLOURS[["shape", "colour"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "parameters", "words"),
+    [
+        (COLOURS.assign(shape=None), FRUIT, {}, ["'shape'", "20"]),
+        (COLOURS, ["apple"] * 20, {}, ["y has 1 class, apple", "two or more"]),
+        (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
+        (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
+        (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
+        (COLOURS, FRUIT, {"time_limit": -1}, ["seconds", "-1"]),
+        (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "accepted: error, ignore"]),
+    ],
+)
+def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
+    with refused(*words):
+        BranchesClassifier(**{"regularization": "0.05", **parameters}).fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [[-1] * 20, [0] * 20, [1] * 3, [float("nan")] * 20])
+def test_weights_that_are_refused(weights):
+    with refused("sample_weight"):
+        BranchesClassifier().fit(COLOURS, FRUIT, sample_weight=weights)
+
+
+def noisy(seed, n=60):
+    random = np.random.RandomState(seed)
+    X = pd.DataFrame(random.randint(3, size=(n, 4)).astype(str), columns=list("abcd"))
+    return X, np.where(random.random_sample(n) < 0.3, random.randint(3, size=n), X["a"].astype(int) % 3)
+
+
+def test_weights_in_decimals_are_exact():
+    X, y = noisy(0)
+    weights = np.random.RandomState(1).randint(1, 9, len(y))
+    whole = OptimalTreeClassifier("0.02").fit(X, y, weights)
+    tenths = OptimalTreeClassifier("0.02").fit(X, y, weights / 10)
+    assert tenths.cost_ == whole.cost_ / 10
+    assert tenths.tree_.to_dict() == whole.tree_.to_dict()
+    rounded = OptimalTreeClassifier("0.02").fit(X, y, weights * np.pi)
+    assert float(rounded.cost_) == pytest.approx(float(whole.cost_) * np.pi, rel=1e-4)
+    assert rounded.tree_.feature.tolist() == whole.tree_.feature.tolist()
+
+
+def test_weights_of_classes():
+    X, y = noisy(2)
+    model = OptimalTreeClassifier("0.02", class_weight={0: 2, 1: "0.5"}).fit(X, y)
+    assert model.cost_ == OptimalTreeClassifier("0.02").fit(X, y, np.array([2, 0.5, 1])[y]).cost_
+    balanced = OptimalTreeClassifier("0.02", class_weight="balanced").fit(X, y)
+    shares = balanced.tree_.counts[0] / balanced.tree_.counts[0].sum()
+    assert shares == pytest.approx([1 / 3] * 3)
+    with refused("class_weight: class: 3 is not known", "accepted: 0, 1, 2"):
+        OptimalTreeClassifier(class_weight={3: 1}).fit(X, y)
+    with refused("class_weight", "'fair'"):
+        OptimalTreeClassifier(class_weight="fair").fit(X, y)
+
+
+def test_costs_of_mistakes():
+    X, y = noisy(3)
+    same = OptimalTreeClassifier("0.02", costs=1 - np.eye(3)).fit(X, y)
+    assert same.cost_ == OptimalTreeClassifier("0.02").fit(X, y).cost_
+    dear = OptimalTreeClassifier("0.02", costs=[[0, 1, 50], [1, 0, 50], [0.25, 0.5, 0]]).fit(X, y)
+    assert set(y[dear.predict(X) == 2]) == {2}
+    with refused("costs have shape (2, 2)", "(3, 3)"):
+        OptimalTreeClassifier(costs=[[0, 1], [1, 0]]).fit(X, y)
+    with refused("costs: one is -1"):
+        OptimalTreeClassifier(costs=-np.ones((3, 3), int)).fit(X, y)
+
+
+def test_constraints_and_a_warm_start():
+    X, y = noisy(4)
+    free = OptimalTreeClassifier("0.001").fit(X, y)
+    small = OptimalTreeClassifier("0.001", max_splits=3, warm_start=True).fit(X, y)
+    assert small.tree_.n_splits == 3 < free.tree_.n_splits
+    large = OptimalTreeClassifier("0.001", min_samples_leaf=15).fit(X, y)
+    assert np.unique(large.apply(X), return_counts=True)[1].min() >= 15
+    assert small.set_params(max_splits=None).fit(X, y).cost_ == free.cost_
+    assert small.set_params(max_splits=1).fit(X, y).tree_.n_splits == 1
+
+
+def test_one_category_against_the_rest():
+    X, y = noisy(5)
+    every = OptimalTreeClassifier("0.02", one_vs_rest=True).fit(X, y)
+    assert max(len(feature.labels) for feature in every.encoder_.features_) == 2
+    some = OptimalTreeClassifier("0.02", one_vs_rest=["b"]).fit(X, y)
+    assert sorted(len(feature.labels) for feature in some.encoder_.features_) == [2, 2, 2, 3, 3, 3]
+    with refused("one-hot column", "'z'", "accepted: a, b, c, d"):
+        OptimalTreeClassifier(one_vs_rest=["z"]).fit(X, y)
+
+
+def test_the_path_along_lambda_is_a_list_of_classifiers():
+    X, y = noisy(6)
+    path = OptimalTreeClassifier("0.005").lambda_path(X, y)
+    assert [model.tree_.n_splits for _, model in path] == sorted(model.tree_.n_splits for _, model in path)
+    for highest, model in path:
+        again = clone(model).fit(X, y)
+        assert (again.cost_, float(again.regularization.split("/")[0]) > 0) == (model.cost_, True)
+        assert again.objective_ == model.objective_
+        assert 0 < highest <= 1
+        assert model.predict(X).shape == y.shape
+    with pytest.warns(UserWarning, match="lambda_path: iteration_limit at lambda ="):
+        assert len(OptimalTreeClassifier("0.0001", iteration_limit=3).lambda_path(X, y)) < len(path)
+
+
+def test_the_package_offers_its_estimators_lazily():
+    assert "BranchesClassifier" in dir(optree)
+    with pytest.raises(AttributeError, match="no attribute 'Branches'"):
+        optree.Branches  # noqa: B018

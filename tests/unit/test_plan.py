@@ -1,0 +1,134 @@
+"""What a configuration may ask for, and what is refused before any work."""
+
+from __future__ import annotations
+
+import pytest
+from support import peers as stubs
+from support.checkout import ROOT
+from support.refusal import refused
+
+from optree import solvers
+from optree.bench.peers import declaration as peers
+from optree.bench.report.reproduce import laid
+from optree.bench.runs.plan import cell, plan
+from optree.bench.system import schema
+from optree.datasets import read_table
+
+PEERS = ROOT / "workflow" / "peers"
+CONFIG = {
+    "limits": {"seconds": 1, "iterations": None, "memory_mib": 500},
+    "test_size": "0.2",
+    "encodings": {
+        "ordinal": {"categorical": "ordinal", "numeric": "bins"},
+        "onehot": {"categorical": "onehot", "drop": "none", "numeric": "thresholds"},
+    },
+    "algorithms": {
+        "told": {"solver": "stub", "depth_of": "optree"},
+        "told-too": {"solver": "stub", "depth_of": "told"},
+        "told-free": {"solver": "free", "depth_of": "optree"},
+        "slow": {"solver": "stub", "parameters": {"slowly": True}},
+        "quick": {"solver": "stub", "parameters": {"quickly": True}},
+        "nobody": {"solver": "nobody"},
+    },
+}
+EXPERIMENT = {
+    "datasets": ["monks-1"],
+    "encodings": ["onehot"],
+    "algorithms": ["optree", "stub"],
+    "regularization": ["0.01", "0.1"],
+    "splits": ["full"],
+}
+
+
+def runs(tmp_path, *experiments: dict, **config):
+    stub = peers.read(stubs.write(tmp_path))
+    free = peers.read(stubs.write(tmp_path, declaration=stubs.DECLARATION.replace("[max_depth]", "[]"), name="free"))
+    made = [{**EXPERIMENT, **experiment} for experiment in experiments or [{}]]
+    return plan({**CONFIG, **config, "experiments": made}, ["monks-1"], {"stub": stub, "free": free})
+
+
+def test_a_peer_is_planned_like_any_solver(tmp_path):
+    planned = runs(tmp_path, {"algorithms": ["optree", "stub", "slow"]})
+    assert [(run.algorithm, run.solver) for run in planned[::2]] == [
+        ("optree", "optree"),
+        ("stub", "stub"),
+        ("slow", "stub"),
+    ]
+    assert planned[-1].parameters == {"slowly": True}
+    assert len({cell(run) for run in planned}) == 2  # what is compared: two lambdas
+
+
+def test_repeats_are_of_the_configuration_unless_an_experiment_has_its_own(tmp_path):
+    planned = runs(tmp_path, {}, {"regularization": ["0.05"], "repeats": 5}, repeats=3)
+    assert {(run.regularization, run.repeats) for run in planned} == {("0.01", 3), ("0.1", 3), ("0.05", 5)}
+    assert {run.repeats for run in runs(tmp_path / "other")} == {1}
+
+
+def test_a_depth_may_be_told(tmp_path):
+    planned = runs(tmp_path, {"algorithms": ["optree", "told"]})
+    assert [run.depth_of for run in planned] == [None, None, "optree", "optree"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "config", "words"),
+    [
+        ({"encodings": ["ordinal"]}, {}, ["'stub'", "binary features only", "'ordinal'"]),
+        ({"algorithms": ["quick"]}, {}, ["solver stub", "'quickly'", "accepted: slowly"]),
+        (
+            {"algorithms": ["nobody"]},
+            {},
+            ["algorithm 'nobody': solver", "accepted", "shapecart, split, free, stub"],
+        ),
+        ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "accepted", "stub"]),
+        ({"max_splits": [3], "algorithms": ["stub"]}, {}, ["solver stub", "max_splits = 3"]),
+        ({"limits": {"iterations": 10}}, {}, ["'stub' is not ours", "limits.iterations = 10", "give null"]),
+        ({"algorithms": ["told"]}, {}, ["'told': depth_of", "'optree'", "accepted: an algorithm of the same"]),
+        ({"algorithms": ["optree", "told", "told-too"]}, {}, ["'told-too'", "'told'", "waits for a depth itself"]),
+        ({"algorithms": ["optree", "told-free"]}, {}, ["solver free has no depth limit"]),
+        ({"algorithms": ["optree", "told"], "max_depth": [3]}, {}, ["'told'", "max_depth = [3]", "exclude"]),
+        ({}, {"reference": "cart"}, ["config: reference", "'cart'", "accepted: optree, stub"]),
+    ],
+)
+def test_misuse_is_refused(tmp_path, experiment, config, words):
+    with refused(*words):
+        runs(tmp_path, experiment, **config)
+
+
+def test_two_runs_with_one_name_are_refused(tmp_path):
+    with refused("optree on monks-1/onehot", "asked for twice"):
+        runs(tmp_path, {}, {"limits": {"seconds": 2}})
+
+
+def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
+    cart = peers.read(stubs.write(tmp_path, name="cart"))
+    with refused("cart", "is the name of a solver of ours"):
+        plan({**CONFIG, "experiments": [EXPERIMENT]}, ["monks-1"], {"cart": cart})
+
+
+def shipped(name: str) -> dict:
+    """A configuration that ships, as Snakemake lays it over the default one."""
+    return laid(ROOT, name)
+
+
+def everything(name: str) -> list:
+    """The runs of a configuration that ships."""
+    return plan(shipped(name), read_table(ROOT / "config" / "datasets.csv"), peers.read_all(PEERS))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_ships_can_be_planned(path):
+    schema.check(shipped(path.name), ROOT / "workflow" / "schemas" / "config.schema.yaml", path.name)
+    assert everything(path.name)
+
+
+def test_the_default_needs_no_peer():
+    assert {run.solver for name in ("config.yaml", "test.yaml", "branches.yaml") for run in everything(name)} <= set(
+        solvers.names()
+    )
+
+
+def test_the_ablation_switches_every_part_off_once():
+    off = [run.parameters for run in everything("ablation.yaml") if run.parameters]
+    switches = {name for name, parameter in solvers.get("optree").parameters.items() if parameter.type is bool}
+    assert {name for parameters in off for name in parameters} == switches
+    assert all(list(parameters.values()) == [False] for parameters in off)

@@ -1,0 +1,192 @@
+"""Figures: what is in them, that they can be read, and that they are the same every time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from support.problems import make
+from support.runs import records, run, shuffled
+
+from optree import solvers
+from optree.bench.figures import panels, plots
+from optree.bench.tables.frame import frame
+from optree.drawing import views
+from optree.objective import Objective
+from optree.problem import Feature, Problem
+from optree.tree import LEAF, Tree
+
+DRAWN = {
+    "search_seconds": lambda entries: plots.against_lambda(frame(entries), "search_seconds"),
+    "iterations": lambda entries: plots.against_lambda(frame(entries), "iterations"),
+    "accuracy": lambda entries: plots.accuracy(frame(entries)),
+    "anytime": plots.anytime,
+}
+MONKS = ("monks-1", "onehot-drop-first")
+
+
+def titles(figure: Figure) -> list[tuple[str, ...]]:
+    return [tuple(ax.get_title("left").split("\n")) for ax in figure.axes]
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def markers(figure: Figure, title: tuple) -> list[tuple[float, float, bool]]:
+    """(x, y, open) of the markers of a panel."""
+    ax = figure.axes[titles(figure).index(title)]
+    marked = [line for line in ax.lines if line.get_linestyle() == "None"]
+    return [(x, y, line.get_markerfacecolor() == "white") for line in marked for x, y in line.get_xydata()]
+
+
+def test_every_swept_cell_has_a_panel_and_every_run_on_all_rows_a_point():
+    figure = DRAWN["iterations"](records())
+    assert titles(figure) == [MONKS, ("monks-1", "ordinal")]
+    assert "branches, depth 2" in legend(figure)
+    assert "stopped by a limit" in legend(figure)
+    assert sorted(markers(figure, ("monks-1", "ordinal"))) == sorted(
+        (float(entry["run"]["regularization"]), float(entry["counters"]["iterations"]), False)
+        for entry in records()
+        if entry["run"]["encoding"] == "ordinal" and entry["run"]["dataset"] == "monks-1"
+    )
+    ax = figure.axes[1]
+    assert ax.xaxis.get_inverted()
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_without_a_sweep_all_cells_are_drawn_and_stopped_searches_are_open():
+    alone = [entry for entry in records() if entry["run"]["dataset"] == "tic-tac-toe"]
+    figure = DRAWN["iterations"](alone)
+    assert titles(figure) == [("tic-tac-toe", "onehot-drop-first"), ("tic-tac-toe", "ordinal")]
+    assert markers(figure, ("tic-tac-toe", "onehot-drop-first")) == [(0.005, 2000.0, True)]
+    assert [open_ for *_, open_ in markers(figure, ("tic-tac-toe", "ordinal"))] == [False]
+
+
+def test_accuracy_shows_training_and_test():
+    figure = DRAWN["accuracy"](records())
+    assert titles(figure) == [MONKS, ("monks-1", "ordinal")]
+    ax = figure.axes[titles(figure).index(MONKS)]
+    seeds = frame(records()).query("dataset == 'monks-1' and algorithm == 'cart' and accuracy_test.notna()")
+    means = seeds.groupby("lambda")["accuracy_test"].mean()
+    bars = [bar for bar in ax.containers if bar.get_label()]
+    assert any(np.allclose(sorted(bar[0].get_ydata()), sorted(means)) for bar in bars)
+
+
+def test_the_course_of_a_search_ends_at_its_objective_and_bound():
+    figure = DRAWN["anytime"](records())
+    title = ("tic-tac-toe", "onehot-drop-first, lambda 0.005")
+    assert title in titles(figure)
+    entry = next(entry for entry in records() if entry["status"] == "iteration_limit")
+    objective, bound = figure.axes[titles(figure).index(title)].lines[:2]
+    assert objective.get_ydata()[-1] == pytest.approx(entry["objective"])
+    assert bound.get_ydata()[-1] == pytest.approx(entry["objective_bound"])
+    assert (np.diff(objective.get_ydata()) >= 0).all()
+    assert (np.diff(bound.get_ydata()) <= 0).all()
+    assert markers(figure, title) == [(entry["seconds"]["search"], pytest.approx(entry["objective"]), True)]
+
+
+def test_a_search_without_exact_runs_has_no_course():
+    figure = plots.anytime(entry for entry in records() if entry["run"]["algorithm"] == "cart")
+    assert figure.axes == []
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_same_runs_give_the_same_file(name, tmp_path):
+    for number, entries in enumerate((records(), shuffled())):
+        plots.save(DRAWN[name](entries), tmp_path / f"{number}.svg")
+    assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
+    plots.save(DRAWN[name](records()), tmp_path / "0.png")
+    assert (tmp_path / "0.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("datasets", "encodings", "panels_"),
+    [(1, 1, 1), (2, 3, 6), (5, 2, 10), (7, 2, 14), (7, 3, 14), (15, 5, 15), (20, 1, 15)],
+)
+def test_panels_keep_their_size_and_each_dataset_has_one_if_there_is_room(datasets, encodings, panels_):
+    one = frame([entry for entry in records() if entry["run"]["encoding"] == "ordinal"]).query("dataset == 'monks-1'")
+    cells = itertools.product(range(datasets), range(encodings))
+    figure = plots.accuracy(pd.concat([one.assign(dataset=f"d{d}", encoding=f"e{e}") for d, e in cells]))
+    assert len(figure.axes) == panels_ <= panels.MOST
+    assert len({dataset for dataset, _ in titles(figure)}) == min(datasets, panels.MOST)
+    left_out = f"{panels_} of {datasets * encodings} panels" in " ".join(text.get_text() for text in figure.texts)
+    assert left_out == (panels_ < datasets * encodings)
+    width, height = figure.get_size_inches()
+    rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()
+    assert width / columns >= 2
+    assert 1.9 <= height / rows <= 3
+    assert columns <= 3
+
+
+def test_panels_in_which_nothing_varies_are_left_out():
+    one = frame([entry for entry in records() if entry["run"]["encoding"] == "ordinal"])
+    swept, alone = one.query("dataset == 'monks-1'"), one.query("dataset == 'tic-tac-toe'")
+    assert titles(plots.accuracy(pd.concat([swept, alone]))) == [("monks-1", "ordinal")]
+    assert titles(plots.accuracy(alone)) == [("tic-tac-toe", "ordinal")]
+
+
+def test_depth_limits_are_points_of_one_line_unless_lambda_varies_too():
+    one = frame(records()).query("encoding == 'onehot-drop-first' and algorithm == 'branches' and split == 'full'")
+    deep = one.query("dataset == 'monks-1' and `lambda` == 0.01")
+    assert legend(plots.accuracy(deep))[:1] == ["branches"]
+    assert legend(plots.accuracy(one.query("dataset == 'monks-1'")))[:2] == [
+        "branches, depth 2",
+        "branches, depth unlimited",
+    ]
+
+
+def test_the_course_of_another_measure_ends_at_its_objective():
+    entry = run("monks-1", "onehot-drop-first", "0.01", algorithm="roc", measure="f1")
+    objective, bound = plots.anytime([entry]).axes[0].lines[:2]
+    assert objective.get_ydata()[-1] == pytest.approx(entry["objective"])
+    assert bound.get_ydata()[-1] == pytest.approx(entry["objective_bound"])
+    assert 0 <= min(objective.get_ydata()) <= max(bound.get_ydata()) <= 1
+
+
+def boxes(figure: Figure) -> list:
+    """The rectangles that a figure's texts take, in pixels."""
+    figure.canvas.draw()
+    texts = [text for ax in figure.axes for text in ax.texts if text.get_text()] + list(figure.texts)
+    return [text.get_window_extent() for text in texts]
+
+
+def grown() -> list[Tree]:
+    """The different trees of the records."""
+    texts = dict.fromkeys(json.dumps(entry["tree"]) for entry in records())
+    return [Tree.from_dict(json.loads(text)) for text in texts]
+
+
+@pytest.mark.parametrize("tree", grown(), ids=lambda tree: f"{tree.n_splits} splits, {tree.n_leaves} leaves")
+def test_no_two_texts_of_a_tree_meet(tree):
+    left, right = views.layout(tree)[1:3]
+    figure = Figure(figsize=(right - left, tree.depth + 0.7))
+    views.plot(tree, figure.add_axes((0, 0, 1, 1)))
+    drawn, page = boxes(figure), figure.bbox
+    assert not [(a, b) for a, b in itertools.combinations(drawn, 2) if a.overlaps(b)]
+    assert all(page.containsx(x) and page.containsy(y) for box in drawn for x, y in (box.min, box.max))
+
+
+def test_a_tree_is_drawn_without_empty_leaves_and_with_equal_siblings_together():
+    codes = [[part] for part in (0, 1, 2, 3, 3)]
+    problem = make(codes, [0, 0, 1, 2, 2], [6], 3)  # parts 4 and 5 are empty
+    tree = solvers.get("branches").solve(problem, Objective.of("0.01")).tree
+    texts = [text.get_text() for text in views.plot(tree, Figure().add_subplot()).texts]
+    assert sorted(texts) == sorted(["x0", "= 0, 1", "c0\n(2)", "= 2", "c1\n(1)", "= 3", "c2\n(2)"])
+
+
+def test_neighbouring_bins_are_one_interval():
+    labels = ("x <= 1", "1 < x <= 2", "2 < x <= 3", "3 < x <= 4", "x > 4")
+    problem = Problem(np.arange(5)[:, None], np.array([0, 0, 1, 1, 0]), (Feature("x", labels),), ("a", "b"))
+    tree = solvers.get("branches").solve(problem, Objective.of("0.01")).tree
+    texts = [text.get_text() for text in views.plot(tree, Figure().add_subplot()).texts]
+    assert sorted(texts) == sorted(["x", "<= 2, > 4", "a\n(3)", "in (2, 4]", "b\n(2)"])
+
+
+def test_a_lone_leaf_can_be_drawn():
+    tree = Tree.grow(make([[0], [1]], [0, 0], [2], 2), lambda rows, state: (LEAF, []))
+    assert [text.get_text() for text in views.plot(tree).texts] == ["c0\n(2)"]

@@ -1,0 +1,59 @@
+"""What the README, the lock and the metadata say is so."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import yaml
+from support.checkout import ROOT
+
+import optree
+from optree import solvers
+
+README = (ROOT / "README.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_every_dependency_is_pinned_with_hashes_and_no_index_is_named():
+    for lock in [*(ROOT / "requirements").glob("*.lock"), *(ROOT / "workflow").rglob("*.lock")]:
+        text = lock.read_text()
+        assert "://" not in text
+        assert "index-url" not in text
+        entries = re.split(r"\n(?=[A-Za-z0-9])", text.strip())
+        assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
+    locked = (ROOT / "requirements" / "main.lock").read_text().lower()
+    extras = PROJECT["optional-dependencies"].values()
+    for requirement in [*PROJECT["dependencies"], *(one for extra in extras for one in extra)]:
+        name = re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower()
+        assert re.search(rf"^{re.escape(name)}(\[.*?\])?==", locked, re.MULTILINE), name
+
+
+def test_the_lock_of_a_peer_pins_what_it_declares():
+    for path in (ROOT / "workflow" / "peers").glob("*/peer.yaml"):
+        lock = (path.parent / "requirements.lock").read_text().splitlines()
+        names = {re.match(r"[a-z0-9-]*", line).group() for line in lock if "==" in line}
+        for requirement in yaml.safe_load(path.read_text())["requirements"]:
+            name, _, version = requirement.partition("==")
+            assert name in names, requirement
+            assert any(line.startswith(f"{name}=={version}") for line in lock), requirement
+        assert "numpy" in names
+        assert "optree" not in names
+
+
+def test_the_readme_lists_every_solver():
+    assert re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE) == solvers.names()
+
+
+def test_the_readme_points_at_files_that_exist_and_commands_that_make_knows():
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+    makefile = (ROOT / "Makefile").read_text()
+    for command in re.findall(r"^    make (\w+)", README, re.MULTILINE):
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE), command
+
+
+def test_one_version_everywhere():
+    assert PROJECT["version"] == optree.__version__
+    assert f"## {optree.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert PROJECT["name"] in README

@@ -1,0 +1,157 @@
+"""Pages of trees: every proven tree is on them, once, and can be read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.problems import make
+from support.runs import records, shuffled
+
+from optree import solvers
+from optree.bench.figures import tree_pages as trees
+from optree.bench.tables import formats
+from optree.bench.tables import summary as tables
+from optree.bench.tables.frame import frame
+from optree.drawing import svg, views
+from optree.objective import Objective
+from optree.tree import LEAF, Tree
+
+
+@pytest.fixture(scope="module")
+def runs() -> pd.DataFrame:
+    return frame(records())
+
+
+def cards(page: str) -> dict[int, str]:
+    return {int(card[: card.index('"')]): card for card in page.split('<article id="')[1:]}
+
+
+def test_proven_trees_of_fits_come_last(runs):
+    """Each once, and none that proves nothing."""
+    tree = runs[runs["dataset"].eq("tic-tac-toe")]["tree"].iloc[0]
+    fits = pd.DataFrame(
+        {
+            "dataset": ["tic-tac-toe", "tic-tac-toe", "tic-tac-toe", "wine"],
+            "model": ["exact", "exact", "greedy", "exact"],
+            "split": ["full", "3", "full", "full"],
+            "status": ["optimal", "optimal", "heuristic", "optimal"],
+            "train": [0.75, 0.5, 0.25, 1.0],
+            "tree": [tree] * 4,
+        }
+    )
+    without, with_ = (cards(trees.page(runs, "tic-tac-toe", some)) for some in (None, fits))
+    assert set(with_) - set(without) == {max(without) + 1}
+    last = with_[max(with_)]
+    assert "exact: training accuracy 0.75000, proven" in last
+    assert "training accuracy 0.50000" in last
+    assert "greedy" not in last
+    assert "<svg" in last
+    assert list(cards(trees.page(runs, "wine", fits))) == [1]
+
+
+def texts(picture: str) -> list[str]:
+    return [element.text for element in ElementTree.fromstring(picture).iter("text")]
+
+
+def test_each_proven_run_has_a_tree_and_different_trees_have_different_numbers(runs):
+    numbers = trees.numbered(runs)
+    assert numbers[runs["status"].eq("optimal")].notna().all()
+    for _, own in runs.assign(number=numbers, text=runs["tree"].map(str)).dropna(subset="number").groupby("dataset"):
+        assert sorted(set(own["number"])) == list(range(1, own["number"].nunique() + 1))
+        assert (own.groupby("number")["text"].nunique() == 1).all()
+        assert (own.groupby("text")["number"].nunique() == 1).all()
+        first = own.groupby("number")["split"].agg(lambda splits: "full" in set(splits))
+        assert first.tolist() == sorted(first, reverse=True)  # trees on all rows come first
+
+
+def test_an_algorithm_without_a_proof_has_one_tree(runs):
+    own = runs.assign(number=trees.numbered(runs))
+    cart = own.query("algorithm == 'cart'").dropna(subset="number")
+    assert cart[["split", "regularization"]].to_numpy().tolist() == [["full", "0.01"]]
+    (stopped,) = own.query("status == 'iteration_limit'")["number"]
+    assert stopped == 1  # the only one of its encoding
+
+
+def test_the_order_of_the_records_does_not_matter(runs):
+    for dataset in ("monks-1", "tic-tac-toe"):
+        assert trees.page(frame(shuffled()), dataset) == trees.page(runs, dataset)
+
+
+def test_a_card_tells_the_runs_that_proved_its_tree_and_shows_it(runs):
+    numbers, found = trees.numbered(runs), cards(trees.page(runs, "monks-1"))
+    own = runs[runs["dataset"].eq("monks-1") & numbers.notna()]
+    assert set(found) == set(numbers[own.index])
+    for index, run in own.iterrows():
+        card = found[numbers[index]]
+        assert f"{run['encoding']}, lambda {run['regularization']} per split" in card
+        assert f"objective {run['objective']:.5f}" in card
+        assert ("proven by <b>branches" in card) == (run["status"] == "optimal")
+        assert ("not proven" in card) == (run["status"] != "optimal")
+        tree, (picture,) = Tree.from_dict(run["tree"]), re.findall("<svg.*</svg>", card)
+        names = {tree.features[feature].name for feature in tree.feature if feature != LEAF}
+        assert names <= set(texts(picture))
+        shown = sum(int(text.strip("()").split(" of ")[-1]) for text in texts(picture) if text.startswith("("))
+        assert shown == run["rows_train"]
+
+
+def test_only_so_many_are_drawn_and_the_page_says_so(runs, monkeypatch):
+    assert "no room" not in trees.page(runs, "monks-1")
+    monkeypatch.setattr(trees, "MOST", 3)
+    page = trees.page(runs, "monks-1")
+    assert list(cards(page)) == [1, 2, 3]
+    assert "no room" in page
+
+
+def test_the_summary_links_to_the_pictures(runs):
+    numbers = trees.numbered(runs)
+    table = tables.summary(runs, numbers)
+    assert "tree" not in tables.summary(runs).shown
+    for row in table.data.to_dict("records"):
+        same = runs["dataset"].eq(row["dataset"]) & runs["encoding"].eq(row["encoding"])
+        same &= runs["algorithm"].eq(row["algorithm"]) & runs["regularization"].eq(row["regularization"])
+        same &= runs["split"].eq("full") if row["rows"] == "full" else runs["split"].ne("full")
+        same &= runs["max_depth"].isna() if pd.isna(row["max_depth"]) else runs["max_depth"].eq(row["max_depth"])
+        assert row["picture"].split() == [str(number) for number in sorted(set(numbers[same].dropna()))]
+    assert table.linked["tree"].iloc[0].format(7) == "../plots/trees/monks-1.html#7"
+
+
+def boxes(picture: str) -> list[tuple[float, ...]]:
+    """The rectangles of a picture: left, right, top, bottom."""
+    found = [
+        tuple(float(one.get(name)) for name in ("x", "width", "y", "height"))
+        for one in ElementTree.fromstring(picture).iter("rect")
+    ]
+    return [(x, x + width, y, y + height) for x, width, y, height in found]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_do_not_meet_and_lie_inside(seed):
+    random = np.random.RandomState(seed)
+    problem = make(random.randint(0, 3, (60, 5)), random.randint(0, 3, 60), [3] * 5, 3)
+    picture = svg.to_svg(solvers.get("branches").solve(problem, Objective.of("0.001", max_depth=3)).tree)
+    drawn, root = boxes(picture), ElementTree.fromstring(picture)
+    assert len(drawn) > 10
+    for (a, b, c, d), (e, f, g, h) in itertools.combinations(drawn, 2):
+        assert b < e or f < a or d < g or h < c
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert all(0 <= a < b <= width and 0 <= c < d <= height for a, b, c, d in drawn)
+
+
+def test_names_are_escaped_and_a_lone_leaf_is_a_picture():
+    tree = Tree.grow(make([[0], [1]], [0, 0], [2], 2), lambda rows, state: (LEAF, []))
+    assert texts(svg.to_svg(tree)) == ["c0", "(2)"]
+    odd = Tree(tree.feature, tree.first_child, tree.counts, tree.prediction, tree.features, ("<b>&", "c1"))
+    assert texts(svg.to_svg(odd))[0] == "<b>&"
+    assert texts(svg.to_svg(odd)) == views.plot(odd).texts[0].get_text().split("\n")
+
+
+def test_datasets_of_a_table_link_to_their_pages_if_there_are_any(runs):
+    shown = pd.DataFrame({"dataset": ["monks-1", "not run"], "value": ["1", "2"]})
+    table = trees.linked(formats.Table("T", shown, shown, ()), runs)
+    assert table.linked["dataset"].tolist() == ["../plots/trees/{}.html", ""]
+    assert trees.linked(formats.Table("T", shown[["value"]], shown[["value"]], ()), runs).linked == {}

@@ -1,0 +1,323 @@
+"""One job of several runs: limits from outside, and what is kept and done again."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+from support.refusal import refused
+from support.runs import encoded
+
+from optree import solvers
+from optree.bench.runs import job as batch
+from optree.bench.runs import record
+from optree.bench.runs.jobs import JOB_MIB, MOST_RUNS, batches, longest, resources
+from optree.bench.runs.plan import cell
+from optree.bench.runs.record import Run
+from optree.bench.system import driver
+from optree.bench.system import numba_cache as compiling
+from optree.budget import rss_mib
+
+WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 2000})
+
+
+def orders(folder, *runs: Run) -> list[batch.Order]:
+    """Runs in a job, with their records in a folder."""
+    asked = [(str(folder / f"{number}.json"), vars(run)) for number, run in enumerate(runs)]
+    return batch.read_orders(json.dumps(asked), folder, folder)
+
+
+def do(asked) -> list[dict]:
+    """Do a job; the records that it leaves."""
+    batch.work(asked, *encoded("monks-1", "onehot-drop-first"))
+    return [record.read(order.path) for order in asked]
+
+
+@pytest.fixture
+def trouble(monkeypatch):
+    """Makes CART do something else once it has warmed up."""
+
+    def make(act, times=None):
+        cart = solvers.get("cart")
+
+        def run(task, seed, **parameters):
+            if task.clock.budget.iterations != 1:
+                act()
+            return cart.run(task, seed, **parameters)
+
+        monkeypatch.setattr(solvers, "get", lambda name: replace(cart, run=run))
+
+    return make
+
+
+def held(mib: int) -> None:
+    """Hold memory for longer than anybody waits."""
+    kept = bytearray(mib * 2**20)
+    time.sleep(60)
+    del kept
+
+
+def fail() -> None:
+    raise ValueError("no such luck")
+
+
+@pytest.mark.parametrize(
+    ("act", "limits", "status", "reason"),
+    [
+        (partial(time.sleep, 60), {"seconds": 0.1}, "time_limit", "ignores its limit of 0.1 s"),
+        (partial(held, 900), {"seconds": 20, "memory_mib": 300}, "memory_limit", "the limit is "),
+        (partial(held, 9000), {"seconds": 20, "memory_mib": 300}, "memory_limit", "MemoryError"),
+        (fail, {"seconds": 5}, "error", "ValueError: no such luck"),
+        (partial(os._exit, 3), {"seconds": 5}, "error", "no message"),
+        (partial(signal.raise_signal, signal.SIGALRM), {"seconds": 5}, "killed", "Alarm clock"),
+    ],
+)
+def test_whatever_becomes_of_a_search_there_is_a_record_of_it(tmp_path, trouble, act, limits, status, reason):
+    trouble(act)
+    if "memory_mib" in limits:  # what this process holds counts
+        limits = limits | {"memory_mib": limits["memory_mib"] + rss_mib()}
+    (made,) = do(orders(tmp_path, replace(WANTED, limits=limits)))
+    assert made["status"] == status
+    assert reason in made["reason"]
+    assert made["tree"] is made["objective"] is made["cost"]["value"] is None
+    assert made["peak_rss_mib"] > 1
+    assert len(made["seconds"]["searches"]) == 1
+    assert list(tmp_path.glob("*")) == [tmp_path / "0.json"]
+
+
+def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
+    def kill():
+        with open(tmp_path / "times", "a") as file:
+            file.write("x")
+        if (tmp_path / "times").stat().st_size <= most:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    trouble(kill)
+    for most, status in ((1, "heuristic"), (2, "killed")):
+        (tmp_path / "times").unlink(missing_ok=True)
+        (made,) = do(orders(tmp_path, replace(WANTED, split=str(most))))
+        assert made["status"] == status
+        assert (tmp_path / "times").read_text() == "xx"
+
+
+def test_a_limit_that_the_solver_keeps_leaves_its_tree_and_bound(tmp_path):
+    wanted = replace(WANTED, algorithm="branches", solver="branches", regularization="0.001")
+    exceeded = max(1, rss_mib() - 200)  # by a process that is ended at 256 MiB more
+    asked = orders(tmp_path, *(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
+    made = do(asked)
+    assert [entry["status"] for entry in made] == ["iteration_limit", "memory_limit"]
+    assert all(entry["tree"] and entry["gap"] > 0 for entry in made)
+
+
+def test_what_has_finished_is_kept_and_what_has_changed_is_done_again(tmp_path, monkeypatch, capsys):
+    wanted = [replace(WANTED, split=str(seed)) for seed in range(3)]
+    done = []
+    monkeypatch.setattr(batch, "guarded", lambda *args, real=batch.guarded: done.append(args[2].split) or real(*args))
+
+    def again(*runs):
+        done.clear()
+        do(orders(tmp_path, *runs))
+        return "".join(done)
+
+    assert again(*wanted) == "012"
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert again(*wanted) == ""
+    assert "3 of 3 runs had finished before and are kept" in capsys.readouterr().err
+    assert files == {path: path.read_bytes() for path in tmp_path.iterdir()}
+    (tmp_path / "1.json").unlink()
+    assert again(*wanted) == "1"
+    (tmp_path / "0.json").write_bytes(files[tmp_path / "0.json"][:500])
+    older = json.loads(files[tmp_path / "2.json"])
+    del older["data"]["encoded_sha256"]
+    (tmp_path / "2.json").write_text(json.dumps(older))
+    assert again(*wanted) == "02"
+    assert capsys.readouterr().err.count("is no record of this version; its run is done again") == 2
+    assert again(replace(wanted[0], limits={"seconds": 6}), *wanted[1:]) == "0"
+    monkeypatch.setattr("optree.bench.system.environment.code_digest", lambda: "0" * 16)
+    assert again(*wanted) == "012"
+
+
+def test_who_is_told_a_depth_does_not_wait_for_what_is_not_there(tmp_path, trouble):
+    trouble(fail)
+    asked = orders(tmp_path, WANTED, replace(WANTED, algorithm="told", depth_of="cart"))
+    assert [(made["status"], made["reason"]) for made in do(asked)] == [
+        ("error", "ValueError: no such luck"),
+        ("skipped", "cart has no tree whose depth could be told"),
+    ]
+
+
+def job(folder, tmp_path, **options) -> tuple[int, str]:
+    """Exit code and last line of a job as the workflow starts it."""
+    problem, notes = encoded("monks-1", "onehot-drop-first")
+    problem.save(tmp_path / "problem.npz", **notes)
+    done = subprocess.run(
+        [sys.executable, "-m", "optree.bench.runs.job", tmp_path / "problem.npz"],
+        input=json.dumps([(str(folder / "0.json"), vars(WANTED))]),
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+    return done.returncode, done.stderr.strip().splitlines()[-1]
+
+
+def test_a_disk_that_is_full_fails_the_job_with_one_line_and_leaves_no_record(tmp_path):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+    (tmp_path / "runs").mkdir()
+    code, said = job(tmp_path / "runs", tmp_path, preexec_fn=small_files)
+    assert code == 1
+    assert said.startswith("error: ")
+    assert "cannot be written (File too large); nothing was changed" in said
+    assert list((tmp_path / "runs").iterdir()) == []
+    code, said = job(tmp_path / "runs", tmp_path)
+    assert code == 0
+    assert "heuristic" in said
+
+
+def test_a_full_disk_in_the_search_is_no_result(tmp_path, trouble):
+    def full():
+        raise OSError(28, os.strerror(28))
+
+    trouble(full)
+    with pytest.raises(OSError, match="No space left on device"):
+        do(orders(tmp_path, WANTED))
+    assert list(tmp_path.iterdir()) == []
+
+
+RUNS = [
+    Run("d", encoding, algorithm, algorithm, "0.1", split=str(seed), limits={"seconds": seconds}, depth_of=told)
+    for encoding, seconds in (("a", 10), ("b", 1), ("c", None))
+    for algorithm, told in (("told", "one"), ("one", None), ("two", None))
+    for seed in range(60)
+]
+
+
+def test_runs_share_jobs_within_their_limits_and_what_is_compared_is_never_parted():
+    found = batches(RUNS, 300)
+    assert sorted(map(Run.to_json, (run for one in found for run in one))) == sorted(map(Run.to_json, RUNS))
+    homes = {}
+    for number, one in enumerate(found):
+        assert len({run.encoding for run in one}) == 1
+        assert len(one) <= MOST_RUNS
+        if one[0].encoding != "c":
+            assert sum(map(longest, one)) <= 300
+        for run in one:
+            assert homes.setdefault(cell(run), number) == number
+            if run.depth_of:
+                assert any(other.algorithm == "one" and cell(other) == cell(run) for other in one[: one.index(run)])
+    sizes = {name: {len(one) for one in found if one[0].encoding == name} for name in "abc"}
+    assert sizes == {"a": {21, 12}, "b": {48, 36}, "c": {3}}
+    assert [len(one) for one in batches(RUNS[:180], 0)] == [3] * 60
+
+
+def test_what_a_job_asks_for_follows_from_the_limits_of_its_runs():
+    limits = {"seconds": 10, "memory_mib": 1000}
+    assert resources([replace(WANTED, limits=limits)] * 18) == {"mem_mb": 1356 + JOB_MIB, "runtime": 7}
+    assert resources([replace(WANTED, limits={})]) == {}
+
+
+def test_orders_of_an_unknown_peer_are_refused(tmp_path):
+    (tmp_path / "nobody.json").write_text("{}")
+    with refused("nobody", "not a peer's declaration"):
+        orders(tmp_path, replace(WANTED, solver="nobody"))
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_path, monkeypatch, others):
+    """A driver of another configuration has jobs in the same directory, which look the same."""
+    for name, text in (
+        ("squeue", f"[ -e {tmp_path}/cancelled ] || echo '7|optree_1|{tmp_path}'"),
+        ("scancel", f"echo $@ > {tmp_path}/cancelled"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(driver, "_held", [])
+    (tmp_path / "results").mkdir()
+    with open("results/.drivers", "w") as other:
+        if others:
+            fcntl.flock(other, fcntl.LOCK_SH)
+        driver.start("results/one")
+    assert (tmp_path / "cancelled").exists() != others
+
+
+def test_a_full_disk_is_named_where_only_a_job_has_seen_it(tmp_path, monkeypatch, capsys):
+    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
+    assert "stopped: 1 of 1" in (said := capsys.readouterr().err)
+    assert "No space left" not in said
+    monkeypatch.setattr(driver.shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
+    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
+    assert f"No space left on device: {tmp_path}; make room first\nstopped:" in capsys.readouterr().err
+
+
+def test_a_handler_that_waits_for_the_thread_it_interrupts_does_not_stop_it():
+    """What Snakemake's does with SIGTERM."""
+    lock, ended = threading.Lock(), threading.Event()
+
+    def end(*arguments):
+        with lock:
+            ended.set()
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        driver.terminate_in_a_thread()
+        with lock:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert not ended.wait(0.05)
+        assert ended.wait(10)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_files_from_the_future_get_the_present_time(tmp_path):
+    for name, ahead in (("old", -100), ("new", 3600)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time.time() + ahead,) * 2)
+    driver.mend_times([*tmp_path.rglob("*"), *(tmp_path / "nowhere").rglob("*")])
+    assert (tmp_path / "old").stat().st_mtime < time.time() - 99
+    assert time.time() - 60 < (tmp_path / "new").stat().st_mtime <= time.time()
+
+
+def test_kernels_are_kept_on_the_node_of_a_job_unless_somebody_else_has_the_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert compiling.cache_folder("abc") == tmp_path / "node" / "abc"
+    assert (tmp_path / "node").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(tmp_path / "node")
+    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "link"))
+    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+
+
+def test_one_process_at_a_time_compiles(tmp_path, monkeypatch):
+    monkeypatch.setenv(compiling.VARIABLE, str(tmp_path))
+
+    def compile_slowly():
+        with compiling.one_at_a_time(), open(tmp_path / "order", "a") as file:
+            print("in", file=file, flush=True)
+            time.sleep(0.2)
+            print("out", file=file, flush=True)
+
+    copies = [multiprocessing.get_context("fork").Process(target=compile_slowly) for _ in range(3)]
+    for copy in copies:
+        copy.start()
+    for copy in copies:
+        copy.join()
+    assert (tmp_path / "order").read_text().split() == ["in", "out"] * 3

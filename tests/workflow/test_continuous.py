@@ -1,0 +1,212 @@
+"""Peers that split columns of numbers, and the comparison of trees over all thresholds."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from support.checkout import ROOT
+from support.peers import DECLARATION, TROUBLE, write
+from support.refusal import refused
+
+from optree.bench import papers
+from optree.bench.fits import fit
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
+from optree.bench.peers.declaration import read_all
+from optree.bench.peers.estimator import PeerModel
+from optree.datasets import read_table
+
+FOLDER = ROOT / "resources" / "papers" / "continuous"
+NUMERIC = DECLARATION.replace("[binary]", "[binary, numeric]")
+# Splits the first column at its mean, and claims what the test says.
+STUMP = """
+import numpy as np
+PACKAGES = ("numpy",)
+
+def search(X, y, request):
+    cut = float(X[:, 0].mean())
+    parts = [y[X[:, 0] <= cut], y[X[:, 0] > cut]]
+    return cut, sum(np.bincount(part).max() for part in parts if len(part)) / len(y)
+
+def answer(model, request):
+    tree = {"feature": 0, "threshold": model[0], "children": [{}, {}]}
+    return {"status": "optimal", "tree": tree, "objective": model[1] + %s}
+"""
+X = np.random.RandomState(0).random_sample((90, 3))
+Y = np.where(X[:, 0] > 0.5, 7, 3)
+
+
+def fitted(folder, code, declaration=NUMERIC, reason="", **limits):
+    write(folder, code, declaration)
+    (folder / "stub.json").write_text(json.dumps({"python": sys.executable, "reason": reason}))
+    return PeerModel("stub", 2, folder=folder, markers=folder, **limits).fit(X, Y)
+
+
+def test_the_tree_of_a_peer_is_judged_on_the_rows(tmp_path):
+    model = fitted(tmp_path, STUMP % "0.0")
+    assert (model.status_, model.tree_.n_splits) == ("optimal", 1)
+    right = np.where(X[:, 0] > X[:, 0].mean(), 7, 3)
+    assert model.predict(X).tolist() == right.tolist()
+    assert model.score(X, Y) == (right == Y).mean()
+    assert model.told_["wall"] > 0
+    assert model.told_["processor"] >= 0
+    assert model.told_["peak"] > 5
+
+
+def test_a_claim_that_the_tree_refutes_is_no_certificate(tmp_path):
+    model = fitted(tmp_path, STUMP % "0.01")
+    assert model.status_ == "wrong_certificate"
+    assert "claims the accuracy" in model.reason_
+
+
+@pytest.mark.parametrize(
+    ("line", "limits", "status"),
+    [("raise RuntimeError('no')", {}, "error"), ("time.sleep(60)", {"time_limit": 0.1}, "time_limit")],
+)
+def test_trouble_is_a_result(tmp_path, line, limits, status):
+    model = fitted(tmp_path, TROUBLE.format(trouble=line), **limits)
+    assert (model.status_, model.tree_, model.score(X, Y)) == (status, None, None)
+
+
+def test_a_peer_that_could_not_be_installed_is_skipped(tmp_path):
+    model = fitted(tmp_path, STUMP % "0", reason="cannot be installed: no wheel")
+    assert (model.status_, model.reason_, model.score(X, Y)) == ("skipped", "cannot be installed: no wheel", None)
+
+
+def test_a_peer_that_splits_no_numbers_is_refused(tmp_path):
+    with refused("model: peer 'stub' splits no columns of numbers"):
+        fitted(tmp_path, STUMP % "0", DECLARATION)
+    peers = read_all(tmp_path)
+    config = {
+        "test_size": "0.2",
+        "models": {"it": {"estimator": "Peer", "parameters": {"peer": "stub", "max_depth": 2}}},
+    }
+    with refused("config: models.it: peer: 'stub' is not known"):
+        fits.plan(config, {}, peers)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("continuous*.yaml")), ids=lambda path: path.stem)
+def test_the_configurations_ask_for_what_there_is(path):
+    config = yaml.safe_load(path.read_text())
+    planned = fits.plan(
+        {"test_size": "0.2", **config},
+        read_table(ROOT / "config" / "datasets.csv"),
+        read_all(ROOT / "workflow" / "peers"),
+    )
+    sets = {row["dataset"] + "-train" for row in pd.read_csv(FOLDER / "quantbnb.csv").to_dict("records")} - {
+        "skin-train"
+    }
+    used = {asked.dataset for asked in planned if asked.split == "full"}
+    assert used == sets if path.stem == "continuous" else used < sets | {"iris", "wine", "breast_cancer"}
+
+
+@pytest.fixture(scope="module")
+def records(table):
+    """Fits of iris as our estimator, CART and a peer make them."""
+    from sklearn.datasets import load_iris
+
+    data, y = load_iris(return_X_y=True)
+    made = []
+    for estimator, model in (("OptimalTreeClassifier", "optimal"), ("DecisionTreeClassifier", "cart")):
+        extra = {"regularization": 0} if model == "optimal" else {}
+        asked = Fit("iris", f"{model}-3", estimator, parameters={"max_depth": 3, **extra}, repeats=3)
+        made.append(fit.do(asked, data, y, table["iris"]))
+    return made
+
+
+def altered(record, dataset, model, train, status="optimal", seconds=1.0):
+    changed = json.loads(json.dumps(record))
+    changed["fit"] |= {"dataset": dataset, "model": model}
+    changed["seconds"]["processor"] = seconds
+    return changed | {"train": train, "status": status}
+
+
+def test_a_record_has_the_tree_and_is_valid(records, tmp_path):
+    ours = records[0]
+    assert ours["status"] == "optimal"
+    assert ours["train"] >= records[1]["train"]
+    assert len(ours["tree"]["feature"]) == 2 * ours["size"]["splits"] + 1
+    fit.write(ours, tmp_path / "record.json")
+    assert fit.read(tmp_path / "record.json") == json.loads(json.dumps(ours))
+    fit.write(altered(ours, "iris", "contree-3", None, "skipped"), tmp_path / "record.json")
+
+
+NO_RUNS = pd.DataFrame(
+    columns=["dataset", "algorithm", "split", "encoding", "max_depth", "accuracy_train", "status", "search_seconds"]
+)
+
+
+def compared(name, made, runs=NO_RUNS):
+    return papers.get("continuous").tables[name](FOLDER, runs, fits.frame(made))
+
+
+def test_accuracies_are_set_beside_printed_ones_and_other_proofs(records):
+    made = [
+        altered(records[0], "rice-train", "optimal-3", 0.93799),
+        altered(records[0], "rice-train", "contree-3", 0.93799),
+        altered(records[0], "wilt-train", "optimal-3", 0.9),
+        altered(records[0], "wilt-train", "contree-3", 0.95),
+        altered(records[0], "bank-train", "contree-3", None, "skipped"),
+        altered(records[1], "bank-train", "cart-3", 0.9, "time_limit"),
+    ]
+    found = compared("accuracy", made)
+    data = found.data.set_index("dataset")
+    assert data.loc["rice", "verdict"] == "reproduced (rounded), as ConTree"
+    assert data.loc["wilt", "verdict"] == "not reproduced, proofs disagree"
+    assert (data.loc["bank", "contree"], data.loc["bank", "cart"]) == ("skipped", "0.9000 (time limit)")
+    assert "1 of them contradict" in found.result
+    claims = found.claims.set_index("claim")["verdict"]
+    better = "{}, depth 3: no tree is better than the optimum"
+    assert (claims[better.format("rice")], claims[better.format("wilt")]) == ("reproduced", "not reproduced")
+    assert better.format("bank") not in claims
+
+
+def test_ratios_are_of_pairs_that_end(records):
+    made = [
+        altered(records[0], "rice-train", "optimal-3", 0.9, seconds=0.5),
+        altered(records[0], "rice-train", "contree-3", 0.9, seconds=2.0),
+        altered(records[0], "wilt-train", "optimal-3", 0.9, seconds=0.5),
+        altered(records[0], "wilt-train", "contree-3", 0.9, "time_limit", seconds=50.0),
+    ]
+    found = compared("seconds", made)
+    assert found.data.set_index("dataset")["ratio"].dropna().to_dict() == {"rice": 4.0}
+    assert "depth 3, more classes: 4.0" in found.result
+
+
+def test_what_few_thresholds_lose(records):
+    made = [altered(records[0], "rice-train", "optimal-3", 0.95)]
+    row = {"dataset": "rice-train", "algorithm": "allthresholds", "split": "full", "max_depth": 3}
+    runs = pd.DataFrame([row | {"encoding": f"cuts-{n}", "accuracy_train": 0.95 - 0.1 / n} for n in (20, 5)])
+    data = compared("thresholds", made, runs).data
+    assert list(data.columns) == ["dataset", "depth", "all, %", "5 lost", "20 lost"]
+    assert data.loc[0, "5 lost"] == pytest.approx(2.0)
+
+
+def test_trees_are_drawn(records):
+    draw = papers.get("continuous").figures["trees"]
+    made = [altered(records[0], name, "optimal-3", 0.9) for name in "abc"]
+    assert len(draw(FOLDER, NO_RUNS, fits.frame(made)).axes) == 3
+    assert not draw(FOLDER, NO_RUNS).axes
+
+
+def test_growth_is_drawn_of_what_was_proven(records):
+    draw = papers.get("continuous").figures["growth"]
+    made = [altered(records[0], "large", "optimal-3", 0.9, status) for status in ("optimal", "time_limit", "optimal")]
+    for number, record in enumerate(made):
+        record["fit"]["split"], record["rows_train"] = str(number), 10 ** (number + 1)
+    row = {"dataset": "rice-train", "algorithm": "allthresholds", "split": "full", "max_depth": 3, "status": "optimal"}
+    runs = pd.DataFrame([row | {"encoding": f"cuts-{n}", "accuracy_train": 0.9, "search_seconds": n} for n in (20, 5)])
+    rows, cuts = draw(FOLDER, runs, fits.frame(made)).axes
+    assert rows.lines[0].get_xdata().tolist() == [10.0, 1000.0]
+    assert cuts.lines[0].get_xdata().tolist() == [5.0, 20.0]
+    assert not draw(FOLDER, NO_RUNS).axes
+
+
+@pytest.mark.parametrize("name", papers.get("continuous").tables)
+def test_tables_without_any_fit(name):
+    assert compared(name, []).data.empty

@@ -1,0 +1,54 @@
+"""CONTRIBUTING.md, followed word for word in a copy of the repository."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+from support.checkout import ROOT
+
+pytestmark = pytest.mark.workflow
+
+BLOCK = re.compile(r"^```(\w+)(?: (file|append)=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def follow(checkout, section):
+    """Do what each block of a section says; returns what its command printed."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    body = text.split(f"\n## {section}", 1)[1].split("\n## ", 1)[0]
+    printed = ""
+    for language, how, path, content in BLOCK.findall(body):
+        if how:
+            target = checkout.path / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "a" if how == "append" else "w") as file:
+                file.write(content)
+        elif language == "diff":
+            subprocess.run(["git", "apply", "-"], input=content, text=True, check=True, cwd=checkout.path)
+        elif language == "sh":
+            done = checkout.run(content.split())
+            assert done.returncode == 0, done.stderr
+            printed += done.stdout + done.stderr
+    return printed
+
+
+def records(checkout, name):
+    return [
+        json.loads(path.read_text()) for path in sorted((checkout.path / "results" / name / "runs").rglob("*.json"))
+    ]
+
+
+def test_adding_a_solver(checkout):
+    follow(checkout, "Add a solver")
+    branches, stump = records(checkout, "stump")
+    assert stump["run"]["solver"] == "stump"
+    assert stump["status"] == "heuristic"
+    assert stump["size"]["splits"] <= 1
+    assert stump["objective"] <= branches["objective"]
+
+
+def test_adding_a_dataset(checkout):
+    follow(checkout, "Add a dataset")
+    assert [record["status"] for record in records(checkout, "weather")] == ["optimal", "optimal"]

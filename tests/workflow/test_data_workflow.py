@@ -1,0 +1,87 @@
+"""The whole workflow from a server, and from a mirror without a network: the same records."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import subprocess
+from dataclasses import replace
+
+import pytest
+from support.openml_server import arff, serving
+
+from optree.datasets import fetch, read_table
+from optree.datasets.table import LISTS
+
+pytestmark = pytest.mark.workflow
+
+
+def cells(dataset) -> list[str]:
+    return [" ".join(map(str, value)) if key in LISTS else str(value) for key, value in vars(dataset).items()]
+
+
+def config(name: str, **changes) -> str:
+    """Two datasets that are not generated, few runs, and a fit."""
+    names = ["first", "raw"]
+    experiment = dict(datasets=names, encodings=["ordinal"], algorithms=["branches"], regularization=["0.02"])
+    fit = {"datasets": ["raw"], "models": ["cart"], "splits": [0]}
+    models = {"cart": {"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": 2}}}
+    experiments = [{**experiment, "splits": ["full", 0]}]
+    return json.dumps({"name": name, "models": models, "fits": [fit], "experiments": experiments, **changes})
+
+
+@pytest.fixture
+def offline():
+    """A command in a network of its own, in which there is nobody."""
+    alone = ["unshare", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody have a network of his own (unshare --net)")
+    return alone
+
+
+def test_from_a_server_and_from_a_mirror_without_a_network(finished, offline, table, tmp_path, monkeypatch):
+    monks = fetch(table["monks-1"])
+    row = replace(table["monks-1"], source="openml", identifier="333")
+    before = (finished.path / "config" / "datasets.csv").read_text()
+    with serving(tmp_path / "openml", monkeypatch.setenv) as server:
+        finished.environment["XDG_CONFIG_HOME"] = str(tmp_path / "openml")
+        server.add(333, "monks", arff(monks))
+        server.pages["/raw.csv"] = (200, monks.content())
+        server.faults["/raw.csv"] = [503]
+        rows = [
+            replace(row, name="first", target="default", numeric="declared", sha256=()),
+            replace(table["monks-1"], name="raw", source="url", file="raw.csv", url=(f"{server.url}/raw.csv",)),
+        ]
+        rows[1] = replace(rows[1], file_sha256=hashlib.sha256(monks.content()).hexdigest())
+        with open(finished.path / "config" / "datasets.csv", "a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(map(cells, rows))
+        assert list(read_table(finished.path / "config" / "datasets.csv"))[-2:] == ["first", "raw"]
+        (finished.path / "server.json").write_text(config("server"))
+        (finished.path / "offline.json").write_text(config("offline", data_mirror="bits"))
+        fill = finished.run(["python", "-m", "optree.datasets", "mirror", "bits", "--configfile", "server.json"])
+        assert fill.returncode == 0, fill.stderr
+        done = finished.snakemake(config="server.json", cores=1)
+        assert done.returncode == 0, done.stdout + done.stderr
+    command = ["snakemake", "--cores", "1", "--configfile", "offline.json"]
+    done = finished.run([*offline, *command])
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = finished.run([*offline, *command, "--report", "offline.html"])
+    assert report.returncode == 0, report.stderr
+    (finished.path / "config" / "datasets.csv").write_text(before)
+    (finished.path / "config" / "datasets.lock.json").unlink()
+
+    online, alone = finished.records("server"), finished.records("offline")
+    assert [path.replace("offline", "server") for path in alone] == list(online)
+    assert list(alone.values()) == list(online.values())
+    assert len(alone) == 4
+    results = finished.path / "results"
+    for name in ("first", "raw"):
+        content = (results / "offline" / "data" / f"{name}.csv").read_bytes()
+        assert content == (results / "server" / "data" / f"{name}.csv").read_bytes() == monks.content()
+    with open(results / "offline" / "tables" / "datasets.csv") as file:
+        first, raw = csv.DictReader(file)
+    assert first["verified"] == "sha256 of datasets.lock.json"
+    assert first["origin"].startswith("OpenML 333 at http://127.0.0.1")
+    assert raw["classes"] == "2 (0: 216, 1: 216)"
+    assert "datasets.html" in (finished.path / "offline.html").read_text()

@@ -1,0 +1,281 @@
+"""Fits of estimators to tables as they are: planned, done, recorded; and what the DPDT paper's tables make of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from numba import njit
+from support.checkout import ROOT
+from support.refusal import refused
+
+from optree.bench import papers
+from optree.bench.fits import fit, trials
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
+from optree.datasets import fetch, read_table, save_table
+
+TABLE = read_table(ROOT / "config" / "datasets.csv")
+FOLDER = ROOT / "resources" / "papers" / "dpdt"
+NO_RUNS = pd.DataFrame({name: pd.Series(dtype=str) for name in ("dataset", "algorithm", "split")})
+TREE, BOOSTED = "DPDTreeClassifier", "DPDTGradientBoostingClassifier"
+
+
+@cache
+def rows(dataset: str, folder) -> tuple:
+    path = folder / f"{dataset}.csv"
+    save_table(fetch(TABLE[dataset]), path)
+    return fit.numbers(path, TABLE[dataset])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module")
+def records(folder):
+    wanted = [
+        Fit("iris", "cart", "DecisionTreeClassifier", parameters={"max_depth": 3}),
+        Fit("iris", "dpdt-8-8-8", TREE, parameters={"bounds": False}),
+        Fit("xor-board", "dpdt-2", TREE, parameters={"max_depth": 2}),
+        Fit("diabetes", "dpdt-regression-3", "DPDTreeRegressor", "1", parameters={"max_depth": 3}),
+    ]
+    for seed in ("0", "1"):
+        wanted.append(Fit("wine", "cart", "DecisionTreeClassifier", seed, parameters={"max_depth": 3}))
+        wanted += [
+            Fit("wine", f"{kind}-cart", BOOSTED, seed, parameters={"n_estimators": 5}, staged=True)
+            for kind in ("gb", "xgb")
+        ]
+        wanted += [
+            Fit(
+                "wine",
+                f"search-{space}",
+                estimator,
+                seed,
+                "0.3",
+                {"n_estimators": 2} if "boosted" in space else {},
+                space,
+                4,
+            )
+            for space, estimator in (
+                ("dpdt", TREE),
+                ("boosted-dpdt", "AdaBoostDPDT"),
+                ("cart", "DecisionTreeClassifier"),
+            )
+        ]
+    return [fit.do(each, *rows(each.dataset, folder), TABLE[each.dataset]) for each in wanted]
+
+
+def test_records_are_valid_and_come_back(records, tmp_path):
+    for number, record in enumerate(records):
+        fit.write(record, tmp_path / f"{number}.json")
+    again = fits.collect([tmp_path / f"{number}.json" for number in range(len(records))], tmp_path / "all.jsonl")
+    assert again == json.loads(json.dumps(records))
+    table = fits.frame(again)
+    assert len(table) == len(records)
+    assert table.equals(fits.frame(again[::-1]))
+    (tmp_path / "0.json").write_text("{")
+    with refused("0.json", "not a record of a fit", "delete the file"):
+        fits.collect([tmp_path / "0.json"], tmp_path / "all.jsonl")
+
+
+def test_what_is_measured(records, folder):
+    table = fits.frame(records)
+    board = table[table["dataset"].eq("xor-board")].iloc[0]
+    assert board["train"] > 0.95
+    assert len(board["surface"]) == len(board["surface"][0]) == 100
+    assert set(board["surface"][3]) == {"0", "1"}
+    wide = table[table["model"].eq("dpdt-8-8-8")].iloc[0]
+    assert wide["iterations"] > wide["splits_offered"] > wide["splits"] > 0
+    assert wide["train"] >= table[table["dataset"].eq("iris") & table["model"].eq("cart")].iloc[0]["train"]
+    regression = table[table["dataset"].eq("diabetes")].iloc[0]
+    assert (regression["classes"], regression["rows_train"]) == (0, 354)
+    assert 0 < regression["test"] < regression["train"] < 1
+    for _, search in table[table["trials"].map(len) > 0].iterrows():
+        assert len(search["trials"]) == 4
+        assert search["trials"][0]["parameters"] == {}
+    staged = table[table["staged"].map(len) > 0]
+    assert set(staged["staged"].map(len)) == {5}
+    for _, one in staged.iterrows():
+        assert one["staged"][-1] == pytest.approx(one["test"])
+
+
+def test_a_fit_that_compiles_does_not_count():
+    kernel, fitted = njit(lambda x: x + 1), []
+
+    class Compiling:
+        def fit(self, X, y):
+            kernel(len(y))
+            fitted.append(bool(kernel.signatures))
+
+    fit._fitted(Compiling, np.zeros((3, 1)), np.zeros(3), 2)
+    assert len(fitted) == 3
+
+
+def test_rows_held_out_are_for_tests_alone(folder):
+    """Validation and test of a random search are apart, and the fit sees neither."""
+    X, y = rows("wine", folder)
+    wanted = Fit("wine", "search", TREE, "0", "0.3", {}, "dpdt", 2)
+    test = fit.held_out(y, wanted, TABLE["wine"])
+    spoiled = np.where(test[:, None], 1e6, X)
+    first, second = (fit.do(wanted, data, y, TABLE["wine"]) for data in (X, spoiled))
+    assert first["train"] == second["train"]
+    assert first["test"] != second["test"]
+
+
+def test_rows_are_capped(folder):
+    """At most so many rows to train on, and to test on, the same for each model."""
+    X, y = rows("wine", folder)
+    most = {"train_rows": 50, "test_rows": 20}
+    record = fit.do(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
+    assert record["rows_train"] == 50
+    assert record["test"] * 20 == pytest.approx(round(record["test"] * 20))
+    test = fit.held_out(y, Fit("wine", "cart", TREE, "0", "0.3"), TABLE["wine"])
+    drawn = fit.at_most(~test, 50, 0)
+    assert drawn.sum() == 50
+    assert not (drawn & test).any()
+    assert (fit.at_most(~test, None, 0) == ~test).all()
+    assert fit.at_most(~test, 10_000, 0).sum() == (~test).sum()
+
+
+def test_parameters_are_drawn_as_the_paper_says():
+    for space in trials.SPACES:
+        random = np.random.RandomState(0)
+        drawn = [trials.draw(space, random) for _ in range(2000)]
+        rows = [parameters["min_samples_leaf"] for parameters in drawn]
+        assert (min(rows), max(rows)) == (2, 50)
+        assert abs(np.mean(np.log(rows)) - np.log(1.5 * 50.5) / 2) < 0.1
+        share = np.mean([parameters["min_impurity_decrease"] == 0 for parameters in drawn])
+        assert abs(share - 0.85) < 0.03
+        deepest = max(parameters["max_depth"] for parameters in drawn)
+        assert deepest == (3 if "boosted" in space else 5)
+        assert ("cart_nodes_list" in drawn[0]) == ("dpdt" in space)
+
+
+CONFIG = {
+    "test_size": "0.2",
+    "encodings": {"binary": {}},
+    "models": {
+        "tree": {"estimator": TREE, "parameters": {}},
+        "search": {"estimator": TREE, "space": "dpdt", "trials": 3},
+        "grid": {"estimator": "RandomForestClassifier", "encoding": "binary", "grid": {"max_depth": [None, 2]}},
+    },
+}
+ENTRY = {"datasets": ["iris", "wine"], "models": ["tree"], "splits": ["full", 0]}
+
+
+def test_fits_are_planned_in_order_and_once():
+    planned = fits.plan({**CONFIG, "fits": [ENTRY, ENTRY]}, TABLE)
+    assert [(one.dataset, one.split) for one in planned] == [
+        ("iris", "full"),
+        ("iris", "0"),
+        ("wine", "full"),
+        ("wine", "0"),
+    ]
+    assert fits.plan({"test_size": "0.2"}, TABLE) == []
+
+
+@pytest.mark.parametrize(
+    ("models_", "entry", "words"),
+    [
+        ({}, {"datasets": ["nothing"]}, ["fits[0]: dataset", "'nothing'"]),
+        ({}, {"models": ["bush"]}, ["fits[0]: model", "'bush'", "search, tree"]),
+        ({}, {"models": ["search"]}, ["'search'", "rows held out"]),
+        ({"bush": {"estimator": "Bush"}}, {}, ["models.bush: estimator", "'Bush'", TREE]),
+        ({"bush": {"estimator": TREE, "parameters": {"leaves": 3}}}, {}, ["models.bush: parameters", "leaves"]),
+        (
+            {"bush": {"estimator": TREE, "space": "all", "trials": 2}},
+            {},
+            ["models.bush: space", "'all'", "boosted-cart"],
+        ),
+        ({"bush": {"estimator": TREE, "trials": 2}}, {}, ["models.bush", "both space and trials"]),
+        (
+            {"bush": {"estimator": TREE, "space": "dpdt", "trials": 2, "grid": {"max_depth": [2]}}},
+            {},
+            ["models.bush", "grid and space = 'dpdt'", "leave one out"],
+        ),
+        ({"bush": {"estimator": TREE, "grid": {"leaves": [3]}}}, {}, ["models.bush: parameters", "leaves"]),
+        ({"bush": {"estimator": TREE, "encoding": "unary"}}, {}, ["models.bush: encoding", "'unary'", "binary"]),
+        ({}, {"models": ["grid"]}, ["'grid'", "rows held out"]),
+        ({}, {"models": ["grid"], "splits": [0], "datasets": ["diabetes"]}, ["'diabetes'", "cannot be encoded"]),
+        ({}, {"splits": ["9of5"]}, ["'9of5'", "1of5"]),
+    ],
+)
+def test_misuse_is_refused(models_, entry, words):
+    config = {**CONFIG, "models": CONFIG["models"] | models_, "fits": [ENTRY | entry]}
+    with refused(*words):
+        fits.plan(config, TABLE)
+
+
+def test_one_fit_asked_for_in_two_ways_is_refused():
+    with refused("tree on iris", "asked for twice"):
+        fits.plan({**CONFIG, "fits": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("dpdt*.yaml")), ids=lambda path: path.stem)
+def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
+    config = yaml.safe_load(path.read_text())
+    planned = fits.plan({"test_size": "0.2", **config}, TABLE)
+    assert len(planned) > (1 if path.stem == "dpdt-smoke" else 20)
+
+
+# The paper
+
+
+@pytest.mark.parametrize("name", papers.get("dpdt").tables)
+def test_tables_are_made_of_what_is_there(name, records):
+    make = papers.get("dpdt").tables[name]
+    assert set(make(FOLDER, NO_RUNS, fits.frame([])).data["verdict"]) == {"not run"}
+    assert len(make(FOLDER, NO_RUNS, fits.frame(records)).data) > 8
+
+
+def test_regression_on_other_sets_is_shown_beside_the_papers(records):
+    data = papers.get("dpdt").tables["5"](FOLDER, NO_RUNS, fits.frame(records)).data
+    own = data[data["row"].eq("diabetes") & data["verdict"].eq("other data")]
+    assert list(own["claim"]) == ["train R2, %", "test R2, %"]
+    assert list(own["paper"]) == ["", ""]
+    assert (own["measured"].astype(float) > 10).all()
+    assert data.loc[data["paper"].ne(""), "verdict"].eq("not run").all()
+
+
+def test_printed_numbers_are_judged(records):
+    """With a record for raisin that says what was measured, another, and a misprint of the paper."""
+    source = next(record for record in records if record["fit"]["model"] == "dpdt-8-8-8")
+
+    def record(dataset, model, train, iterations):
+        wanted = replace(Fit(dataset, model, TREE), split="full")
+        return source | {"fit": vars(wanted), "train": train, "counters": {"iterations": iterations, "splits": 1193}}
+
+    made = [
+        record("raisin-train", "dpdt-16-16-16", 0.8861, 20762),
+        record("rice-train", "dpdt-16-16-16", 0.9, 30000),
+        record("page-train", "top-16-1-1", 0.9644, 70),
+        record("raisin-train", "dpdt-8-8-8", 0.88611, 0),
+    ]
+    data = papers.get("dpdt").tables["1"](FOLDER, NO_RUNS, fits.frame(made)).data
+    verdicts = {(row["row"], row["model"], row["claim"]): row["verdict"] for _, row in data.iterrows()}
+    assert verdicts["raisin", "dpdt-16-16-16", "accuracy"] == "reproduced (rounded)"
+    assert verdicts["raisin", "dpdt-16-16-16", "operations"] == "within 3 %"
+    assert verdicts["raisin", "Quant-BnB", "optimum, not below DPDT"] == "reproduced"
+    assert verdicts["rice", "dpdt-16-16-16", "accuracy"] == "not reproduced"
+    assert verdicts["rice", "dpdt-16-16-16", "operations"] == "not reproduced"
+    assert verdicts["page", "top-16-1-1", "operations"] == "paper contradicts itself"
+    assert verdicts["skin", "cart", "accuracy"] == "not run"
+    data = papers.get("dpdt").tables["4"](FOLDER, NO_RUNS, fits.frame(made)).data
+    found = data[data["row"].eq("raisin") & data["model"].eq("dpdt-8-8-8")]
+    assert found["verdict"].tolist() == ["reproduced (rounded)", "reproduced"]
+
+
+@pytest.mark.parametrize("name", papers.get("dpdt").figures)
+def test_figures_are_drawn_of_what_is_there(name, records, tmp_path):
+    make = papers.get("dpdt").figures[name]
+    make(FOLDER, NO_RUNS, fits.frame([])).savefig(tmp_path / "empty.png")
+    figure = make(FOLDER, NO_RUNS, fits.frame(records))
+    figure.savefig(tmp_path / "figure.png")
+    assert figure.axes

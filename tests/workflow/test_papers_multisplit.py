@@ -1,0 +1,108 @@
+"""The questions about multiway SPLIT, answered from runs, and its figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import yaml
+from support.checkout import ROOT
+from support.runs import run
+
+from optree.bench import papers
+from optree.bench.figures import plots
+from optree.bench.peers.declaration import read_all
+from optree.bench.runs.plan import plan
+from optree.bench.tables.frame import frame
+from optree.datasets import read_table
+
+FOLDER = ROOT / "resources" / "papers" / "multisplit"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """One run under several names: two ways are better than many at depth 2, and worse at depth 3."""
+    one = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
+    record = frame([one])
+    rows = [
+        record.assign(algorithm=name, max_depth=depth, objective=objective, accuracy_train=objective + 0.05)
+        for name, depth, objective in (
+            ("multi-repeats", 2, 0.80),
+            ("multi-repeats", 3, 0.90),
+            ("multi-two-ways", 2, 0.80),
+            ("multi-two-ways", 3, 0.85),
+            ("split", 2, 0.84),
+            ("split", 3, 0.86),
+            ("shapecart", 2, 0.82),
+            ("shapecart", 3, 0.82),
+            ("shapecart", None, 0.70),
+        )
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_questions_are_answered_by_what_is_better_and_worse(runs):
+    table = papers.get("multisplit").tables["answers"](FOLDER, runs)
+    found = table.data.set_index("question")
+    assert found.loc["Many ways or two, same bins?", ["problems", "better", "worse"]].tolist() == [2, 1, 0]
+    assert found.loc["Against SPLIT of two ways?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
+    assert found.loc["Against SPLIT of two ways?", "objective"] == pytest.approx(0.0)
+    assert "Do beams help?" not in found.index
+    assert found.loc["ShapeCART against multiway SPLIT?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
+    notes = " ".join(table.notes)
+    assert "shapecart (no limit on depth)" in notes
+    assert "multi-repeats (depth 3)" in notes
+    assert "1 of 1 problems (dataset, lambda, split) reach" in notes
+    assert "at a depth that is 0.00 less" in notes
+    assert "lose to SPLIT of two ways in 1 of 2 problems: iris (1); by 0.0400" in notes
+
+
+def test_two_ways_that_are_better_than_more_are_a_failed_claim(runs):
+    make = papers.get("multisplit").tables["answers"]
+    assert make(FOLDER, runs).claims["measured"].tolist() == ["in 0 of 2 problems"]
+    better = runs["algorithm"].eq("multi-two-ways") & runs["max_depth"].eq(3)
+    runs = runs.assign(objective=runs["objective"].mask(better, 0.91))
+    assert make(FOLDER, runs).claims["verdict"].tolist() == ["not reproduced"]
+    ended = make(FOLDER, runs.assign(status=runs["status"].mask(better, "time_limit")))
+    assert ended.claims["measured"].tolist() == ["in 0 of 1 problems"]
+
+
+def test_means_say_what_a_row_meets(runs):
+    data = papers.get("multisplit").tables["methods"](FOLDER, runs).data
+    assert len(data) == 9
+    assert data["max_depth"].isna().sum() == 1
+    assert (data["decisions"] >= data["path_features"]).all()
+    assert (data["path_features"] > 0).all()
+
+
+def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
+    paper = papers.get("multisplit")
+    for make in paper.tables.values():
+        assert make(FOLDER, runs[:0]).data.empty
+    for name, make in paper.figures.items():
+        plots.save(make(FOLDER, runs.assign(dataset="heloc")), tmp_path / f"{name}.svg")
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["multisplit", "multisplit-short"])
+def test_its_configurations_can_be_planned(name):
+    default, own = (yaml.safe_load((ROOT / "config" / f"{file}.yaml").read_text()) for file in ("config", name))
+    datasets = read_table(ROOT / "config" / "datasets.csv")
+    runs = plan(
+        default | own | {"encodings": default["encodings"] | own["encodings"]},
+        datasets,
+        read_all(ROOT / "workflow/peers"),
+    )
+    asked = {run.algorithm for run in runs}
+    assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked
+    assert {"shapecart", "shapecart-3", "shapecart-pruned", "sgtlearn", "sgtlearn-3", "sgtlearn-paper"} <= asked
+
+
+def test_the_gap_to_the_best_tree_of_the_candidates_is_shown(runs):
+    assert (papers.get("multisplit").tables["methods"](FOLDER, runs).data["candidates_gap"] == 0).all()
+    entry = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
+    cost = entry["cost"]["value"]
+    entry["counters"]["candidates_bound"] = cost - cost // 2
+    shown = papers.get("multisplit").tables["methods"](FOLDER, frame([entry]).assign(algorithm="multi-repeats"))
+    expected = cost // 2 / cost * (1 - entry["objective"])
+    assert shown.data["candidates_gap"].tolist() == pytest.approx([expected])
+    assert shown.shown["candidates_gap"].tolist() == [f"{expected:.4f}"]

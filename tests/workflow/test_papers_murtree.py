@@ -1,0 +1,378 @@
+"""MurTree's tables and figures: intervals, ratios, agreement, tuning on folds, and the configuration for them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import product
+from math import inf
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from support.checkout import ROOT
+from support.runs import encoded, run
+
+from optree.bench import papers
+from optree.bench.figures import plots
+from optree.bench.fits import fit
+from optree.bench.fits import plan as fits
+from optree.bench.fits.fit import Fit
+from optree.bench.papers import murtree, ratios, tuning
+from optree.bench.papers.ratios import Interval, measured, printed
+from optree.bench.peers.declaration import read_all
+from optree.bench.runs import folds as splits
+from optree.bench.runs.plan import plan
+from optree.bench.tables.frame import frame
+from optree.datasets import read_table
+
+FOLDER = ROOT / "resources" / "papers" / "murtree"
+FOLDS = ("1of2", "2of2")
+
+
+@pytest.fixture(scope="module")
+def record():
+    """A run as the tables want it, to be copied with other names and seconds."""
+    return frame([run("monks-1", "onehot-drop-first", "0", algorithm="murtree", max_depth=4)])
+
+
+def made(record, *rows: dict) -> pd.DataFrame:
+    """Runs like the record but for these columns."""
+    table = pd.concat([record.assign(encoding="binary", **row) for row in rows], ignore_index=True)
+    return table.astype(record.dtypes.to_dict())
+
+
+# --- numbers
+
+
+def test_a_printed_number_is_all_that_rounds_to_it():
+    assert printed("55", 600) == Interval(54.5, 55.5, 55)
+    assert printed("0", 600) == Interval(0, 0.5, 0)
+    assert printed("12", 600, 1000) == Interval(11500, 12500, 12000)
+    assert printed("<0.5", 600) == Interval(0, 0.5)
+    assert printed("TO", 600) == Interval(600, inf)
+    assert printed("", 600) is None
+
+
+@pytest.mark.parametrize(
+    ("over", "under", "text", "side"),
+    [
+        ("250", "132", "1.89", 1),
+        ("18", "31", "0.581", -1),
+        ("1", "1", "~1", 0),
+        ("9", "9", "1", 0),
+        ("TO", "89", "> 6.7", 1),
+        ("55", "<0.5", "> 109", 1),
+        ("<0.5", "11", "< 0.0476", -1),
+        ("TO", "TO", "", 0),
+        ("<0.5", "<0.5", "", 0),
+        ("1", "0", "> 1", 0),
+    ],
+)
+def test_a_ratio_says_what_the_digits_say(over, under, text, side):
+    ratio = printed(over, 600) / printed(under, 600)
+    assert (str(ratio), ratio.side) == (text, side)
+
+
+def test_a_run_that_was_stopped_took_longer(record):
+    done = record.iloc[0]
+    assert measured(done, "search_seconds") == Interval(*[done["search_seconds"]] * 3)
+    stopped = done.copy()
+    stopped["status"] = "time_limit"
+    assert measured(stopped, "search_seconds") == Interval(done["search_seconds"], inf)
+    for status in ("skipped", "error", "wrong_certificate"):
+        stopped["status"] = status
+        assert measured(stopped, "search_seconds") is None
+    assert measured(None, "search_seconds") is None
+
+
+# --- tables
+
+
+def test_ratios_stand_beside_the_printed_ones(record):
+    runs = made(
+        record,
+        {"dataset": "cp4im-segment", "algorithm": "paper-all", "search_seconds": 3.0, "subproblems": 2000},
+        {"dataset": "cp4im-segment", "algorithm": "paper-branch-cache", "search_seconds": 6.0, "subproblems": 5000},
+        {"dataset": "cp4im-vote", "algorithm": "paper-all", "search_seconds": 2.0, "subproblems": 100},
+        {
+            "dataset": "cp4im-vote",
+            "algorithm": "paper-branch-cache",
+            "search_seconds": 5.0,
+            "subproblems": 300,
+            "status": "time_limit",
+        },
+    )
+    table = murtree.table_1(FOLDER, runs)
+    shown = table.shown.set_index("dataset")
+    assert shown.loc["cp4im-segment"].to_dict() == {
+        "dataset, s: paper": "8",
+        "dataset, s: measured": "3.00",
+        "dataset, subproblems: paper": "4,000",
+        "dataset, subproblems: measured": "2,000",
+        "seconds, branch / dataset: paper": "1.38",
+        "seconds, branch / dataset: measured": "2",
+        "entries, branch / dataset: paper": "3",
+        "entries, branch / dataset: measured": "2.5",
+    }
+    assert shown.loc["cp4im-vote", "seconds, branch / dataset: measured"] == "> 2.5"  # and nothing is printed of it
+    assert shown.loc["cp4im-vote", "seconds, branch / dataset: paper"] == ""
+    assert set(shown.index) == {"cp4im-segment", "cp4im-vote"}
+    assert (
+        "seconds, branch / dataset: 1 of 1 rows on the printed side of 1; geometric means over 1 rows" in table.result
+    )
+    assert "Of the paper's 18 rows 13 cannot be run" in " ".join(table.notes)
+    assert "others that have not been run: 4." in " ".join(table.notes)
+
+
+def test_what_is_not_printed_is_measured_all_the_same(record):
+    names = {"murtree": 0.5, "paper": 2.0, "dl85": 30.0}
+    runs = made(record, *({"dataset": "cp4im-yeast", "algorithm": k, "search_seconds": v} for k, v in names.items()))
+    table = murtree.table_5(FOLDER, runs)
+    row = table.shown.iloc[0]
+    assert (row["DL8.5 / MurTree, depth 4: paper"], row["DL8.5 / MurTree, depth 4: measured"]) == ("93", "15")
+    assert row["MurTree / our search, depth 4: measured"] == "4"
+    assert "MurTree / our search, depth 4: paper" not in row
+    assert "MurTree / our search, depth 4: geometric mean 4 over 1 rows." in table.result
+    assert "MurTree / our search, depth 5: not run." in table.result
+
+
+def test_only_runs_like_the_papers_count(record):
+    runs = made(
+        record,
+        *({"dataset": "cp4im-vote", "algorithm": "paper-all", **odd} for odd in (
+            {"lambda": 0.01}, {"max_splits": 7}, {"split": "1of5"}, {"min_samples_leaf": 2}, {"max_depth": None},
+        )),
+    )  # fmt: skip
+    assert len(ratios.comparable(runs)) == 0
+    assert murtree.table_2(FOLDER, runs).result == "Nothing has been run."
+
+
+def test_proofs_have_to_agree(record):
+    names = ("murtree", "dl85", "paper")
+    agreed = [{"dataset": "cp4im-vote", "algorithm": name, "errors_train": 5} for name in names]
+    agreed[2] |= {"status": "time_limit", "errors_train": 9}
+    odd = [{"dataset": "cp4im-lymph", "algorithm": name, "errors_train": 3 + (name == "dl85")} for name in names]
+    table = murtree.errors(FOLDER, made(record, *agreed, *odd))
+    columns = ["dataset", "proven by", "same", "dl85", "murtree", "paper"]
+    assert table.shown[columns].to_numpy().tolist() == [
+        ["cp4im-lymph", "3", "no", "4", "3", "3"],
+        ["cp4im-vote", "2", "yes", "5", "5", "(9)"],
+    ]
+    assert table.result.startswith("2 problems: 1 where all proofs agree, 1 where they do not")
+
+
+# --- tuning
+
+
+@pytest.fixture(scope="module")
+def folded():
+    """monks-1 on two folds: CART of depth 1 to 3, optimal trees of all sizes to depth 3, and CART on all rows."""
+    fields = {"dataset": "monks-1", "encoding": "onehot-drop-first", "regularization": "0"}
+    sizes = [(0, 0), *((d, n) for d in (1, 2, 3) for n in range(d, 2**d))]
+    done = [run(**fields, split=split, algorithm="cart", max_depth=d) for d in (1, 2, 3) for split in ("full", *FOLDS)]
+    for depth, most in sizes:
+        done += [run(**fields, split=f, algorithm="murtree", max_depth=depth, max_splits=most) for f in FOLDS]
+    return frame(done)
+
+
+def mean(runs, algorithm, depth, most=None) -> float:
+    """Mean test accuracy over the folds."""
+    own = runs[runs["algorithm"].eq(algorithm) & runs["split"].isin(FOLDS) & runs["max_depth"].eq(depth)]
+    own = own[own["max_splits"].isna() if most is None else own["max_splits"].eq(most)]
+    assert len(own) == len(FOLDS)
+    return own["accuracy_test"].sum() / len(FOLDS)
+
+
+def test_methods_are_tuned_as_the_paper_says(folded):
+    found = tuning.accuracies(folded).set_index("method")
+    cart = {depth: mean(folded, "cart", depth) for depth in (1, 2, 3)}
+    best = max(cart, key=lambda depth: (cart[depth], -depth))
+    assert found.loc["CART", ["test", "parameters"]].tolist() == [cart[best], f"depth {best}"]
+    grown = folded[folded["algorithm"].eq("cart") & folded["split"].eq("full") & folded["max_depth"].eq(best)].iloc[0]
+    depth, most = int(grown["depth"]), int(grown["splits"])
+    assert found.loc["MT-F", "test"] == mean(folded, "murtree", depth, most)
+    sizes = {(d, n): mean(folded, "murtree", d, n) for d in (1, 2, 3) for n in range(d, 2**d)}
+    for method, allowed in (
+        ("MT-A", sizes),
+        ("MT-R", [(d, n) for d, n in sizes if d <= depth and n <= most]),
+    ):
+        d, n = max(allowed, key=lambda size: (sizes[size], -size[0], -size[1]))
+        assert found.loc[method, ["test", "parameters", "folds"]].tolist() == [sizes[d, n], f"depth {d}, {n} splits", 2]
+    assert found.loc["MT-A", "test"] >= found.loc["MT-R", "test"]
+
+
+def test_parameters_with_a_fold_missing_do_not_count(folded):
+    chosen = tuning.accuracies(folded).set_index("method").loc["MT-A", "parameters"]
+    depth, most = map(int, re.findall(r"\d+", chosen))
+    gone = folded["max_depth"].eq(depth) & folded["max_splits"].eq(most) & folded["split"].eq("2of2")
+    assert tuning.accuracies(folded[~gone]).set_index("method").loc["MT-A", "parameters"] != chosen
+
+
+GRID = {"n_estimators": [1, 2], "max_depth": [None, 2], "max_features": ["sqrt", 0.5]}
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """Forests as the workflow leaves them, for the dataset of ``folded``."""
+    folder = tmp_path_factory.mktemp("forests")
+    encoded("monks-1", "onehot-drop-first")[0].save(folder / "problem.npz")
+    dataset = read_table(ROOT / "config" / "datasets.csv")["monks-1"]
+    wanted = Fit("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
+    for fold in FOLDS:
+        made = fit.do(replace(wanted, split=fold), *fit.numbers(folder / "problem.npz", dataset), dataset)
+        fit.write(made, folder / f"{fold}.json")
+    fits.collect(folder.glob("*.json"), folder / "fits.jsonl")
+    return fits.read([folder / "fits.jsonl"])
+
+
+def test_forests_are_trained_on_the_folds_of_the_trees(grown):
+    from sklearn.ensemble import RandomForestClassifier
+
+    problem, _ = encoded("monks-1", "onehot-drop-first")
+    held_out = splits.test_rows(problem.y, "2of2", "0.2")
+    record = grown["fits"].set_index("split").loc["2of2"]
+    assert [list(trial["parameters"].values()) for trial in record["trials"]] == list(
+        map(list, product(*GRID.values()))
+    )
+    for trial in record["trials"]:
+        model = RandomForestClassifier(**trial["parameters"], random_state=0)
+        model.fit(problem.codes[~held_out], problem.y[~held_out])
+        assert trial["test"] == model.score(problem.codes[held_out], problem.y[held_out])
+        assert trial["train"] == model.score(problem.codes[~held_out], problem.y[~held_out])
+
+
+def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
+    found = tuning.accuracies(folded, **grown).set_index("method")
+    assert list(found.index) == list(tuning.METHODS)
+    means = pd.DataFrame(
+        [{**trial["parameters"], "test": trial["test"]} for trials in grown["fits"]["trials"] for trial in trials]
+    )
+    best = means.astype({"max_features": str}).groupby(list(GRID), dropna=False)["test"].mean()
+    assert found.loc["random forest", "test"] == pytest.approx(best.max())
+    n, depth, _ = min(best[best.eq(best.max())].index, key=lambda chosen: chosen[0])
+    words = found.loc["random forest", "parameters"]
+    assert words.startswith(f"{n} trees, depth {'none' if pd.isna(depth) else int(depth)}, features ")
+    table = tuning.tuned(FOLDER, folded, **grown)
+    assert table.shown.loc[0, "random forest: test"] == f"{100 * best.max():.2f}"
+    assert "MT-A" in table.result
+    figure = murtree.figure_2(FOLDER, folded, **grown)
+    assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [f"MT-{k} - CART" for k in "FRA"]
+    gain = 100 * (found.loc["MT-A", "test"] - found.loc["CART", "test"])
+    assert f"mean {gain:+.2f}" in figure.axes[2].get_title(loc="left")
+    assert len(murtree.figure_3(FOLDER, folded, **grown).axes) == 1
+
+
+WORKFLOW = {
+    "name": "folded",
+    "paper": "murtree",
+    "models": {tuning.FOREST: {"estimator": "RandomForestClassifier", "encoding": "onehot", "grid": GRID}},
+    "fits": [{"datasets": ["monks-1"], "models": [tuning.FOREST], "splits": ["1of2", "2of2"]}],
+    "experiments": [
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["onehot"],
+            "algorithms": ["cart"],
+            "regularization": ["0"],
+            "max_depth": [1, 2],
+            "splits": ["full", "1of2", "2of2"],
+        }
+    ],
+}
+
+
+@pytest.mark.workflow
+def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
+    (checkout.path / "folded.json").write_text(json.dumps(WORKFLOW))
+    done = checkout.snakemake(config="folded.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = checkout.path / "results" / "folded"
+    table = fits.read([results / "tables" / "fits.jsonl"])["fits"]
+    assert set(table["dataset"] + "/" + table["encoding"] + "/" + table["split"]) == {
+        "monks-1/onehot/1of2",
+        "monks-1/onehot/2of2",
+    }
+    assert table["trials"].map(len).eq(8).all()
+    paper = papers.get("murtree")
+    for name in paper.tables:
+        assert (results / "tables" / f"paper_table_{name}.md").read_text().startswith("# MurTree")
+    for name in paper.figures:
+        assert (results / "plots" / f"paper_figure_{name}.svg").stat().st_size > 1000
+    again = checkout.snakemake("-n", config="folded.json")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+# --- the configuration
+
+
+def planned(name: str):
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    for key, value in yaml.safe_load((ROOT / "config" / name).read_text()).items():
+        config[key] = (
+            {**config[key], **value} if isinstance(value, dict) and isinstance(config.get(key), dict) else value
+        )
+    return plan(config, read_table(ROOT / "config" / "datasets.csv"), read_all(ROOT / "workflow" / "peers")), config
+
+
+def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch):
+    runs, config = planned("murtree.yaml")
+    there = {
+        (r.dataset, r.encoding, r.algorithm, r.max_depth) for r in runs if r.split == "full" and r.max_splits is None
+    }
+    wanted = set()
+
+    def table(title, rows, _, columns, *rest):
+        for ratio in columns:
+            for setting in (ratio.over, ratio.under):
+                for row in rows:
+                    assert setting.column in row or not setting.column
+                    if row["dataset"] and (row.get(setting.column) or not setting.column):
+                        wanted.add((row["dataset"], setting.encoding, setting.algorithm, setting.depth))
+
+    monkeypatch.setattr(ratios, "table", table)
+    for name in "12345":
+        papers.get("murtree").tables[name](FOLDER, record)
+    assert len(wanted) > 200
+    assert wanted <= there
+    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if splits.kind(r.split) == "folds"}
+    assert folds == {
+        *(("cart", depth, None) for depth in tuning.DEPTHS),
+        *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
+        ("murtree", 0, 0),
+    }
+    fitted = fits.plan(config, read_table(ROOT / "config" / "datasets.csv"))
+    assert {(one.dataset, one.model) for one in fitted} == {(r.dataset, tuning.FOREST) for r in runs}
+
+
+def test_the_short_configuration_has_the_same_names():
+    short, _ = planned("murtree-short.yaml")
+    whole, _ = planned("murtree.yaml")
+    for fact in ("dataset", "encoding", "algorithm"):
+        assert {getattr(r, fact) for r in short} <= {getattr(r, fact) for r in whole}
+    parameters = {r.algorithm: (r.solver, r.parameters) for r in whole}
+    assert all(parameters[r.algorithm] == (r.solver, r.parameters) for r in short)
+
+
+@pytest.mark.parametrize("name", papers.get("murtree").figures)
+def test_figures_are_drawn_with_and_without_runs(name, record, tmp_path):
+    draw = papers.get("murtree").figures[name]
+    settings = [
+        {"dataset": "cp4im-anneal", "algorithm": "paper-all", "search_seconds": float(k), "encoding": e}
+        for k, e in enumerate(("binary", "binary-x2", "binary-x3", "binary-x4"), 1)
+    ]
+    copies = pd.concat([record.assign(**setting) for setting in settings], ignore_index=True)
+    for number, runs in enumerate((record, copies)):
+        plots.save(draw(FOLDER, runs), tmp_path / f"{number}.png")
+        assert (tmp_path / f"{number}.png").stat().st_size > 1000
+    if name == "rows":
+        lines = [line.get_ydata() for line in draw(FOLDER, copies).axes[0].lines]
+        assert any(np.array_equal(line, [1, 2, 3, 4]) and len(line) == 4 for line in lines)
+
+
+@pytest.mark.parametrize("name", papers.get("murtree").tables)
+def test_tables_are_made_without_runs_of_theirs(name, record):
+    table = papers.get("murtree").tables[name](FOLDER, record.assign(algorithm="other", exact=False))
+    assert table.title.startswith("MurTree")
+    assert table.result

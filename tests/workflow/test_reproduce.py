@@ -1,0 +1,83 @@
+"""What others need to reproduce and to cite: docs/REPRODUCE.md, the archive, CITATION.cff."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from zipfile import ZipFile
+
+import pytest
+import yaml
+from support.checkout import ROOT
+from support.refusal import refused
+
+from optree.bench import papers
+from optree.bench.peers import declaration as peers
+from optree.bench.report import archive, reproduce
+from optree.bench.runs.plan import plan
+from optree.datasets import read_table
+from optree.solvers import names
+
+
+def test_the_document_is_what_the_papers_modules_say():
+    said, made = (ROOT / "docs" / "REPRODUCE.md").read_text(), reproduce.text()
+    assert said == made, "python -m optree.bench.report.reproduce > docs/REPRODUCE.md"
+    for name in papers.names():
+        paper = papers.get(name)
+        assert f"## {paper.title}\n" in said
+        assert all(f"config/{config}" in said for level in paper.levels.values() for config in level.config)
+        assert all(f"paper_table_{table}.md" in said for table in paper.tables)
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_smoke_needs_no_network_and_no_peer(name):
+    table = read_table(ROOT / "config" / "datasets.csv")
+    for config in papers.get(name).levels["smoke"].config:
+        laid = reproduce.laid(ROOT, config)
+        runs = plan(laid, table, peers.read_all(ROOT / "workflow" / "peers"))
+        assert {run.solver for run in runs} <= set(names())
+        used = {run.dataset for run in runs} | {one for fit in laid.get("fits", []) for one in fit["datasets"]}
+        assert {table[dataset].source for dataset in used} == {"builtin"}
+        assert papers.required(laid)
+
+
+def test_the_citation_is_about_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "license"} <= set(citation)
+    assert str(citation["version"]) == project["version"]
+    assert citation["license"] == project["license"]
+    assert len(citation["references"]) >= len(papers.names())
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = tmp_path / "results" / "some"
+    for name in ("tables/runs.jsonl", "tables/summary.csv", "plots/trees/a.svg", "report.html", "runs/one.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+def test_an_archive_has_source_results_and_their_checksums_and_is_the_same_every_time(results):
+    first = archive.pack(ROOT, results).read_bytes()
+    assert archive.pack(ROOT, results).read_bytes() == first
+    with ZipFile(results / "archive.zip") as packed:
+        held = set(packed.namelist())
+        assert {f"optree/{name}" for name in ("Snakefile", "requirements/main.lock", "CITATION.cff")} <= held
+        assert {
+            f"optree/results/some/{name}" for name in ("tables/runs.jsonl", "plots/trees/a.svg", "report.html")
+        } <= held
+        assert "optree/results/some/runs/one.json" not in held  # its line in runs.jsonl is there
+        sums = dict(line.split("  ", 1)[::-1] for line in packed.read("optree/MANIFEST.sha256").decode().splitlines())
+        assert {f"optree/{name}" for name in sums} == held - {"optree/MANIFEST.sha256"}
+        for name, sum_ in sums.items():
+            assert hashlib.sha256(packed.read(f"optree/{name}")).hexdigest() == sum_
+
+
+def test_an_archive_needs_results_and_a_clone(results, tmp_path):
+    with refused("tables/runs.jsonl is not there", "run the workflow first"):
+        archive.pack(ROOT, tmp_path / "nothing")
+    with refused("not a clone"):
+        archive.pack(tmp_path, results)

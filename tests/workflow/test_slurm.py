@@ -1,0 +1,128 @@
+"""The real workflow on a real SLURM cluster: the same results as locally, whatever ends a job or the driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import yaml
+from support.cluster import Cluster, ask, why_not
+
+pytestmark = pytest.mark.workflow
+
+# Searches of about a second that end at the same iteration everywhere, in six jobs.
+SLOW = {
+    "name": "slow",
+    "limits": {"seconds": 60, "iterations": 100000},
+    "job_seconds": 150,
+    "experiments": [
+        {
+            "datasets": ["tic-tac-toe", "monks-2"],
+            "encodings": ["onehot"],
+            "algorithms": ["branches"],
+            "regularization": ["0.002", "0.001", "0.0005"],
+            "splits": ["full", 0],
+        }
+    ],
+}
+HANGS = 400  # seconds: a job that no node ever takes would be waited for without end
+QUICK = ("--slurm-init-seconds-before-status-checks", "2")
+
+
+def running(accounting: bool = False) -> Iterator[Cluster]:
+    """A cluster, unless this machine cannot have one."""
+    if reason := why_not(accounting):
+        pytest.skip(reason)
+    cluster = Cluster(accounting)
+    try:
+        try:
+            cluster.start()
+        except (AssertionError, OSError) as error:
+            pytest.skip(f"SLURM's daemons do not run on this machine: {error}")
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(params=[False, True], ids=["no-accounting", "accounting"])
+def cluster(request):
+    """A cluster without and one with a database of jobs."""
+    yield from running(request.param)
+
+
+@pytest.fixture
+def plain():
+    """A cluster without a database of jobs."""
+    yield from running()
+
+
+def command(*arguments: str, config: str = "config/test.yaml") -> list[str]:
+    return ["snakemake", "--profile", "slurm", "--configfile", config, *QUICK, *arguments]
+
+
+@pytest.fixture
+def compiled(finished):
+    """The copy in which the tiny configuration has run here; its kernels are those that the node finds."""
+    finished.environment["OPTREE_NODE_CACHE"] = str(finished.path / ".numba_cache")
+    return finished
+
+
+def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_the_tiny_configuration_gives_what_it_gives_locally(cluster, compiled):
+    config = yaml.safe_load((compiled.path / "config" / "test.yaml").read_text()) | {"name": "there"}
+    jobs = 5 + 2  # of runs, and fits
+    if cluster.accounting:  # one experiment will do
+        config, jobs = config | {"name": "accounted", "experiments": config["experiments"][2:]}, 1 + 2
+    (compiled.path / "there.json").write_text(json.dumps(config))
+    done = compiled.run(command(config="there.json"), timeout=HANGS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("has been submitted with SLURM jobid") == jobs
+    found = {
+        path.replace(f"/{config['name']}/", "/test/"): entry for path, entry in compiled.records(config["name"]).items()
+    }
+    assert found == {path: entry for path, entry in compiled.records().items() if path in found}
+    assert len(found) == (1 if cluster.accounting else 17)
+    assert cluster.jobs() == []
+
+
+def slow(checkout) -> subprocess.Popen:
+    """A driver at work on SLOW, once a record is there and a job runs."""
+    asked = ["--set-resources", "solve:mem_mb=1777", "solve:runtime=90"]
+    asked += ["--default-resources", "slurm_partition=debug", "--retries", "1"]
+    process = checkout.start(command(*asked, config="slow.json"))
+    runs = checkout.path / "results" / "slow" / "runs"
+    wait_for(lambda: list(runs.rglob("*.json")) and ask("squeue", "-h", "-t", "R", "-o", "%A"))
+    return process
+
+
+def test_jobs_are_cancelled_and_the_driver_is_killed(plain, compiled):
+    (compiled.path / "slow.json").write_text(json.dumps(SLOW))
+    process = slow(compiled)
+    assert set(ask("squeue", "-h", "-o", "%P %m %l").splitlines()) == {"debug 1777M 1:30:00"}
+    ask("scancel", ask("squeue", "-h", "-t", "R", "-o", "%A").split()[0])  # is tried again
+    time.sleep(1)
+    kept = {path: path.read_bytes() for path in (compiled.path / "results" / "slow" / "runs").rglob("*.json")}
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(60)
+    left = plain.jobs()
+    assert left
+    done = compiled.run(command(config="slow.json"), timeout=HANGS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "jobs of a driver that was killed are cancelled: scancel" in done.stderr
+    assert all(path.read_bytes() == content for path, content in kept.items())
+    (compiled.path / "slow.json").write_text(json.dumps(SLOW | {"name": "local"}))
+    assert compiled.snakemake(config="slow.json").returncode == 0
+    local = {path.replace("/local/", "/slow/"): entry for path, entry in compiled.records("local").items()}
+    assert compiled.records("slow") == local
+    assert plain.jobs() == []

@@ -1,0 +1,192 @@
+"""The real workflow on the tiny configuration: run, rerun, edit, kill, and everything that can be wrong with input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+from support.checkout import Checkout
+
+pytestmark = pytest.mark.workflow
+
+RUNS = 17
+JOBS = 5  # of runs: one per dataset and encoding
+
+
+def planned(checkout, *arguments) -> str:
+    """The jobs that a further run would do."""
+    done = checkout.snakemake("-n", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_tiny_configuration_gives_records_tables_and_plots(finished):
+    found = finished.records()
+    assert len(found) == RUNS
+    assert {entry["status"] for entry in found.values()} == {"optimal", "heuristic", "iteration_limit"}
+    results = finished.path / "results" / "test"
+    for name in ("tables/runs.csv", "tables/summary.csv", "tables/summary.md", "tables/summary.tex"):
+        assert (results / name).stat().st_size > 100
+    assert len(list((results / "plots").rglob("*.svg"))) == len(list((results / "plots").rglob("*.png"))) > 4
+
+
+def test_a_rerun_has_nothing_to_do(finished):
+    assert "Nothing to be done" in planned(finished)
+
+
+def test_an_edit_in_the_library_solves_again_and_an_edit_of_a_plot_does_not(finished):
+    for module, solves in (("bench/figures/plots.py", False), ("solvers/branches/solver.py", True)):
+        path = finished.path / "optree" / module
+        before = path.read_text()
+        path.write_text(before + "\n# edited\n")
+        jobs = planned(finished)
+        path.write_text(before)
+        assert "Nothing to be done" not in jobs
+        assert len(set(re.findall(r"^solve_\d+ +1$", jobs, re.MULTILINE))) == (JOBS if solves else 0)
+
+
+def test_the_report_is_one_file(finished):
+    done = finished.snakemake("--report", "report.html")
+    assert done.returncode == 0, done.stderr
+    assert (finished.path / "report.html").stat().st_size > 100_000
+
+
+def test_a_truncated_record_is_named_and_a_missing_one_is_solved_again(finished):
+    before = finished.records()
+    path = finished.path / next(iter(before))
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    done = finished.snakemake("--forcerun", "tables")
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("error: ")]
+    assert done.returncode != 0
+    assert lines
+    assert all(path.name in line and "delete the file and its run is done again" in line for line in lines)
+    for _ in range(2):  # after the failure, and again with all tables there
+        path.unlink()
+        assert finished.snakemake().returncode == 0
+        assert finished.records() == before
+
+
+def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tmp_path):
+    checkout = Checkout(tmp_path)
+    process = checkout.start(["snakemake", "--cores", "2", "--configfile", "config/test.yaml"])
+    deadline = time.monotonic() + 120
+    while len(list((tmp_path / "results").rglob("runs/**/*.json"))) < 3:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = {path: path.stat().st_ino for path in (tmp_path / "results").rglob("runs/**/*.json")}
+    assert len(kept) < RUNS
+    done = checkout.snakemake(cores=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert checkout.records() == finished.records()
+    assert kept == {path: path.stat().st_ino for path in kept}, "what had finished is not written again"
+
+
+def test_two_at_once_are_refused(finished):
+    holder = (
+        "import fcntl, sys, time; lock = open('results/test/.lock'); fcntl.flock(lock, fcntl.LOCK_EX); "
+        "print('held', flush=True); time.sleep(60)"
+    )
+    process = finished.start(["python", "-c", holder])
+    try:
+        time.sleep(1)
+        done = finished.snakemake("--forcerun", "tables")
+        assert done.returncode != 0
+        assert "error: another snakemake is at work in results/test; wait for it to end" in done.stderr
+    finally:
+        process.kill()
+        process.wait()
+
+
+TINY = {
+    "name": "bad",
+    "experiments": [
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["ordinal"],
+            "algorithms": ["branches"],
+            "regularization": ["0.05"],
+            "splits": ["full"],
+        }
+    ],
+}
+
+
+def edited(**changes):
+    """TINY with changes to its experiment."""
+    return {**TINY, "experiments": [{**TINY["experiments"][0], **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (edited(datasets=["monk"]), ["experiments[0]", "dataset", "'monk'", "accepted", "monks-1"]),
+        (edited(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "accepted", "branches"]),
+        (edited(encodings=["unary"]), ["experiments[0]", "encoding", "'unary'", "accepted", "ordinal"]),
+        (edited(algorithms=["cart"]), ["'cart'", "binary", "'ordinal'"]),
+        (edited(regularization=["-0.1"]), ["regularization", "'-0.1'", "from 0 to 1"]),
+        (edited(regularization=["1.5"]), ["regularization", "'1.5'", "from 0 to 1"]),
+        (edited(regularization=["many"]), ["regularization", "'many'"]),
+        (edited(penalty=["leaf"]), ["branches", "penalty", "'leaf'", "accepted", "split"]),
+        (edited(max_depth=[-1]), ["max_depth", "-1"]),
+        (edited(splits=["half"]), ["splits", "'half'"]),
+        (edited(lambda_=["0.1"]), ["unknown key 'lambda_'", "accepted", "regularization"]),
+        ({**TINY, "limit": {}}, ["unknown key 'limit'", "accepted", "limits"]),
+        ({**TINY, "limits": {"seconds": -1}}, ["limits.seconds", "-1"]),
+        (
+            {
+                **edited(algorithms=["small"], encodings=["onehot"]),
+                "algorithms": {"small": {"solver": "cart", "parameters": {"leaf": 1}}},
+            },
+            ["cart", "'leaf'", "accepted", "criterion"],
+        ),
+        (
+            {**TINY, "encodings": {"mine": {"categorical": "ordinal", "numeric": "bins", "drop": "first"}}},
+            ["mine", "drop"],
+        ),
+    ],
+)
+def test_bad_configurations_end_with_one_line_before_any_work(finished, config, words):
+    path = finished.path / "bad.json"
+    path.write_text(json.dumps(config))
+    done = finished.snakemake(config="bad.json")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: config: ")]
+    assert done.returncode != 0
+    assert len(lines) == 1
+    assert all(word in lines[0] for word in words), lines[0]
+    assert "Traceback" not in done.stderr
+    assert not (finished.path / "results" / "bad").exists()
+
+
+def test_a_bad_row_of_the_datasets_table_is_named(finished):
+    path = finished.path / "config" / "datasets.csv"
+    before = path.read_text()
+    path.write_text(before.replace("iris,builtin", "iris,bultin"))
+    done = finished.snakemake("-n")
+    path.write_text(before)
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
+    assert done.returncode != 0
+    assert line == (
+        "error: config/datasets.csv: iris: source: 'bultin' is not accepted; accepted: builtin, mirror, openml, url"
+    )
+
+
+def test_a_mirror_file_with_the_wrong_checksum_stops_its_dataset_only(finished):
+    mirror = finished.path / "mirror"
+    mirror.mkdir()
+    (mirror / "monks-1.train").write_text(" 1 1 1 1 1 3 1 data_5\n")
+    config = {**edited(datasets=["monk1-train", "monks-1"]), "name": "mirror", "data_mirror": "mirror"}
+    (finished.path / "mirror.json").write_text(json.dumps(config))
+    done = finished.snakemake(config="mirror.json")
+    lines = {line for line in (done.stdout + done.stderr).splitlines() if line.startswith("error: ")}
+    assert done.returncode != 0
+    (line,) = lines
+    assert all(word in line for word in ["monk1-train", "monks-1.train"])
+    assert [entry["run"]["dataset"] for entry in finished.records("mirror").values()] == ["monks-1"]
