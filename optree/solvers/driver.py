@@ -1,0 +1,103 @@
+"""The slice loop of every search: pace, trace, limits, growth of tables and Ctrl-C.
+
+A kernel works for a bounded number of iterations and returns a code of ``kernels/codes.py``. Python owns everything
+between two slices, and this module is the place. A search is an object with four members:
+
+``iterations``
+    int, the iterations done so far.
+``step(iterations)``
+    Call the kernel for at most ``iterations`` more; return its code.
+``interval()``
+    (cost of the incumbent, lower bound), or None while the kernel has neither.
+``room(code)``
+    A :class:`Room` for the table that was full when the kernel returned ``code``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.budget import Clock, Pace
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
+
+
+class Room(NamedTuple):
+    """Memory for a larger table: the number of bytes to be added, and the function that adds them."""
+
+    size: int
+    take: Callable[[], None]
+
+
+def drive(
+    search,
+    clock: Clock,
+    note: Callable[[int, int], None] | None = None,
+    *,
+    first: int = 16,
+    end: int = INFINITE,
+    stop: Callable[[], None] | None = None,
+) -> str | None:
+    """Run a search in slices until its kernel is done or a limit is reached.
+
+    Parameters
+    ----------
+    search : object
+        See the module's docstring.
+    clock : Clock
+        Running.
+    note : callable, optional
+        Called with the cost of the incumbent and the lower bound before each slice, ``Trace.add`` for example.
+    first : int, default 16
+        Iterations of the first slice.
+    end : int, optional
+        The number of iterations, of ``search.iterations``, at which to pause.
+    stop : callable, optional
+        Called from another thread at the time limit, to end a long iteration.
+
+    Returns
+    -------
+    str or None
+        "optimal" if the interval is closed; the limit that was reached; "interrupted" after Ctrl-C; None if the kernel
+        is done while the interval is open, or if the search paused at ``end``.
+    """
+    pace, code = Pace(clock, search.iterations, first), PAUSED
+    try:
+        with clock.alarm(stop) if stop else nullcontext():
+            while True:
+                if interval := search.interval():
+                    if note:
+                        note(*interval)
+                    if interval[0] == interval[1]:
+                        return "optimal"
+                iterations = search.iterations
+                if code == COMPLETE or iterations >= end:
+                    return None
+                if limit := clock.limit(iterations):
+                    return limit
+                code = search.step(min(pace.next(iterations), end - iterations))
+                if code > PAUSED:
+                    room = search.room(code)
+                    if limit := clock.limit(search.iterations, room.size / 2**20):
+                        return limit
+                    room.take()
+    except KeyboardInterrupt:
+        return "interrupted"
+
+
+def enlarge(tables: Iterable[np.ndarray], more: int | None = None) -> Room:
+    """Return room for half of each table again, or for ``more`` rows of each.
+
+    The arrays are resized in place: the operating system moves the pages of large arrays without a copy.
+    """
+    tables = list(tables)
+    rows = [len(table) // 2 if more is None else more for table in tables]
+
+    def take() -> None:
+        for table, extra in zip(tables, rows, strict=True):
+            table.resize((len(table) + extra, *table.shape[1:]), refcheck=False)
+
+    return Room(sum(table[:1].nbytes * extra for table, extra in zip(tables, rows, strict=True)), take)
