@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 __version__ = "0.1.0"
 
 _ESTIMATORS = (
@@ -21,17 +23,17 @@ _ESTIMATORS = (
     "OptimalTreeClassifier",
     "SPLITClassifier",
 )
-__all__ = [*_ESTIMATORS, "__version__"]
+__all__ = [*_ESTIMATORS, "__version__", "solvers"]
 
 
 def __getattr__(name: str):
-    # Estimators bring scikit-learn with them, which a solve job can do without: they load when they are asked for.
+    # Estimators import scikit-learn, and solvers numpy: both load at their first use.
     if name in _ESTIMATORS:
-        from optree import estimators
-
-        return getattr(estimators, name)
+        return getattr(import_module("optree.estimators"), name)
+    if name == "solvers":
+        return import_module("optree.solvers")
     raise AttributeError(f"module 'optree' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ESTIMATORS])
+    return sorted([*globals(), *_ESTIMATORS, "solvers"])

@@ -1,49 +1,46 @@
-"""Solvers: one module each, and this registry. A module is imported when its solver is asked for."""
+"""The registry of solvers, discovered from the folders beside this file.
+
+Each folder is a family of solvers. Its ``__init__.py`` declares ``SOLVERS``: the name of each solver, and the module of
+the folder that defines it as ``SOLVER``. That module is imported when its solver is asked for.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from optree.errors import choice
 from optree.solvers.base import Parameter, Solver
 
-# Solver name -> the module that defines it as SOLVER.
-_MODULES = {
-    "allthresholds": "optree.solvers.all_thresholds.solver",
-    "branches": "optree.solvers.branches.solver",
-    "cart": "optree.solvers.cart.solver",
-    "dl85": "optree.solvers.murtree.dl85",
-    "dpdt": "optree.solvers.dpdt.solver",
-    "exhaustive": "optree.solvers.exhaustive.solver",
-    "gosdt": "optree.solvers.gosdt.solver",
-    "licketymultisplit": "optree.solvers.split.licketymultisplit",
-    "licketysplit": "optree.solvers.split.licketysplit",
-    "multisplit": "optree.solvers.split.multisplit",
-    "murtree": "optree.solvers.murtree.solver",
-    "optree": "optree.solvers.engine.solver",
-    "osdt": "optree.solvers.leaf_sets.osdt",
-    "pygosdt": "optree.solvers.leaf_sets.pygosdt",
-    "roc": "optree.solvers.roc.solver",
-    "shapecart": "optree.solvers.shapecart.solver",
-    "split": "optree.solvers.split.split",
-}
-
 __all__ = ["Parameter", "Solver", "get", "names"]
 
 
+@cache
+def _modules() -> dict[str, str]:
+    """Return the module of each solver by name, from all families that declare solvers."""
+    found = {}
+    for family in sorted(f"{__name__}.{folder.name}" for folder in iter_modules(__path__) if folder.ispkg):
+        for name, module in getattr(import_module(family), "SOLVERS", {}).items():
+            if name in found:
+                raise ImportError(f"solver {name!r} is declared by {found[name]} and {family}.{module}")
+            found[name] = f"{family}.{module}"
+    return found
+
+
 def names() -> list[str]:
-    """The names of all solvers, sorted."""
-    return sorted(_MODULES)
+    """Return the names of all solvers, sorted."""
+    return sorted(_modules())
 
 
 def get(name: str) -> Solver:
-    """The solver of this name.
+    """Return the solver of this name.
 
     Raises
     ------
     OptreeError
-        If there is none.
+        If no family declares it.
     """
-    if name not in _MODULES:
+    if name not in _modules():
         raise choice("algorithm", name, names())
-    return import_module(_MODULES[name]).SOLVER
+    return import_module(_modules()[name]).SOLVER

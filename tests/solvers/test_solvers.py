@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 from numba import njit
@@ -32,9 +34,7 @@ def test_every_solver_declares_itself():
     [
         (
             lambda: solvers.get("brnaches"),
-            "algorithm: 'brnaches' is not known; accepted: allthresholds, branches, cart, dl85, dpdt, exhaustive, "
-            "gosdt, licketymultisplit, licketysplit, multisplit, murtree, optree, osdt, pygosdt, roc, "
-            "shapecart, split",
+            f"algorithm: 'brnaches' is not known; accepted: {', '.join(solvers.names())}",
         ),
         (lambda: solve("branches", depth=3), "solver branches: parameter: 'depth' is not known; accepted: none"),
         (lambda: solve("cart", criterion=2), "solver cart: criterion = 2 is not accepted; give str"),
@@ -142,8 +142,27 @@ def test_a_cold_start_rehearses_and_a_warm_one_does_not():
 
 def test_a_solve_job_does_without_scikit_learn_and_pandas():
     code = (
-        "import sys, optree, optree.bench.solve, optree.solvers.branches\n"
+        "import sys, optree, optree.bench.runs.solve, optree.solvers.branches.solver\n"
         "print([name for name in ('sklearn', 'pandas', 'matplotlib', 'snakemake') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_solvers_are_found_from_the_package_without_numba_or_another_import():
+    code = (
+        "import sys, optree\n"
+        "assert 'optree' in optree.solvers.names() and 'numba' not in sys.modules\n"
+        "print(optree.solvers.get('optree').name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "optree"
+
+
+def test_every_folder_of_solvers_says_what_it_is_and_declares_what_it_holds():
+    families = [import_module(f"optree.solvers.{one.name}") for one in iter_modules(solvers.__path__) if one.ispkg]
+    assert all(family.__doc__ for family in families)
+    declared = [(family.__name__, *pair) for family in families for pair in getattr(family, "SOLVERS", {}).items()]
+    assert sorted(name for _, name, _ in declared) == solvers.names()
+    for family, name, module in declared:
+        assert import_module(f"{family}.{module}").SOLVER is solvers.get(name)

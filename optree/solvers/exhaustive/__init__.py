@@ -1,0 +1,3 @@
+"""Dynamic programming over all supports, without bounds: the oracle of the tests."""
+
+SOLVERS = {"exhaustive": "solver"}

@@ -1,0 +1,1 @@
+"""Compiled routines that two or more families of solvers share."""

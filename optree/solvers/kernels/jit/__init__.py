@@ -1,0 +1,1 @@
+"""How this project uses numba: compilation of inner functions, views of structs, direct calls."""

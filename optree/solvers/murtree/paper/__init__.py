@@ -1,0 +1,1 @@
+"""MurTree's search as its paper describes it, with a switch for every technique."""
