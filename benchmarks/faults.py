@@ -26,9 +26,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from harness.cluster import Cluster, ask, why_not
 from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent
-
-from support.cluster import Cluster, ask, why_not  # isort: skip - tests/ is on the path once trials is imported
 
 
 def to_driver(number: signal.Signals, trial: Trial, process: subprocess.Popen) -> bool:

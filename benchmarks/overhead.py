@@ -23,11 +23,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from harness.checkout import Checkout
+from harness.cluster import Cluster, ask, why_not
 from matplotlib.ticker import LogLocator, NullFormatter
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from support.checkout import Checkout
-from support.cluster import Cluster, ask, why_not
 
 from optree.bench.runs import record
 

@@ -6,15 +6,13 @@ import json
 import os
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from support.checkout import Checkout
+from harness.checkout import Checkout
 
 from optree.bench.system.process_limits import die_with
 

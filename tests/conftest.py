@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from support.checkout import ROOT, Checkout
+from harness.checkout import Checkout
+from support import ROOT
 
 from optree.datasets import read_table
 

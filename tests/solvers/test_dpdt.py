@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from support import ROOT
 from support.cart_naive import cuts, offered, optimum, random_rows
-from support.checkout import ROOT
 from support.problems import make, random_problem
 from support.refusal import refused
 

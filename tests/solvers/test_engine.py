@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 from support.problems import COMPILED, REGULARIZATIONS, make, random_problem, seeds
 from test_exact import check
 
@@ -426,7 +426,7 @@ from optree import solvers
 from optree.objective import Objective
 from optree.solvers.kernels import memo
 from optree.solvers.engine import depth_first as engine_search
-from support.checkout import ROOT
+from support import ROOT
 from support.problems import random_problem
 for seed in (2, 3, 4):
     print(solvers.get("optree").solve(random_problem(seed), Objective.of("0.01")).cost)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 
 _NAMES = (
     "exact",

@@ -10,7 +10,7 @@ from pathlib import Path
 from optree.bench.peers import declaration as peers
 from optree.bench.peers import run_peer as peer
 from optree.bench.runs.record import Run
-from support.checkout import ROOT
+from support import ROOT
 from support.runs import encoded
 
 DECLARATION = """

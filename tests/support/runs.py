@@ -14,7 +14,7 @@ from optree.bench.runs.solve import solve
 from optree.datasets import fetch, read_table, save_table
 from optree.encoding.encoder import EncodingSpec
 from optree.problem import Problem
-from support.checkout import ROOT
+from support import ROOT
 
 ENCODINGS = {
     "ordinal": EncodingSpec(categorical="ordinal"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 from support.refusal import refused
 from support.runs import run
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from support import ROOT
 from support import peers as stubs
-from support.checkout import ROOT
 from support.refusal import refused
 
 from optree import solvers

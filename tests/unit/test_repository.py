@@ -6,7 +6,7 @@ import re
 import tomllib
 
 import yaml
-from support.checkout import ROOT
+from support import ROOT
 
 import optree
 from optree import solvers

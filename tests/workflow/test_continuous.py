@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from support.checkout import ROOT
+from support import ROOT
 from support.peers import DECLARATION, TROUBLE, write
 from support.refusal import refused
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 
 pytestmark = pytest.mark.workflow
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from numba import njit
-from support.checkout import ROOT
+from support import ROOT
 from support.refusal import refused
 
 from optree.bench import papers

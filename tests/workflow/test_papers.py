@@ -7,7 +7,7 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 from support.refusal import refused
 from support.runs import run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.checkout import ROOT
+from support import ROOT
 from support.runs import run
 
 from optree.bench import papers

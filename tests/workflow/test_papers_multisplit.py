@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 import yaml
-from support.checkout import ROOT
+from support import ROOT
 from support.runs import run
 
 from optree.bench import papers

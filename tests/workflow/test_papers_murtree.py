@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from support.checkout import ROOT
+from support import ROOT
 from support.runs import encoded, run
 
 from optree.bench import papers

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import ROOT
 from support import peers as stubs
-from support.checkout import ROOT
 from support.problems import make, random_problem
 from support.refusal import refused
 from support.runs import encoded

@@ -8,8 +8,8 @@ import shutil
 import sys
 
 import pytest
+from harness.checkout import Checkout
 from support.browser import CHROMIUM, page
-from support.checkout import Checkout
 
 from optree.bench.report import snakemake_pages as pages
 from optree.bench.runs import rerun as again

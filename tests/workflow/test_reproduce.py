@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-from support.checkout import ROOT
+from support import ROOT
 from support.refusal import refused
 
 from optree.bench import papers

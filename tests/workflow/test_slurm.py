@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import yaml
-from support.cluster import Cluster, ask, why_not
+from harness.cluster import Cluster, ask, why_not
 
 pytestmark = pytest.mark.workflow
 

@@ -9,7 +9,7 @@ import signal
 import time
 
 import pytest
-from support.checkout import Checkout
+from harness.checkout import Checkout
 
 pytestmark = pytest.mark.workflow
 
