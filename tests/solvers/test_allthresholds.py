@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from support.problems import COMPILED, make, seeds
+from support.modes import COMPILED, seeds
+from support.problems import make
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier, solvers

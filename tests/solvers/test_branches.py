@@ -8,20 +8,14 @@ import threading
 import numpy as np
 import pytest
 from support.problems import make, random_problem
+from support.real_data import embedded
 
-from optree import datasets, solvers
+from optree import solvers
 from optree.budget import Budget, rss_mib
-from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers.branches import solver as branches
 
 SOLVER = solvers.get("branches")
-
-
-def embedded(name, encoding):
-    table = datasets.fetch(datasets.read_table("config/datasets.csv")[name])
-    spec = EncodingSpec("ordinal") if encoding == "ordinal" else EncodingSpec("onehot", drop=encoding)
-    return Encoder(spec).fit(table.X, table.y).problem(table.X, table.y)
 
 
 @pytest.mark.parametrize(

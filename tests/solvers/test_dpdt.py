@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from support import ROOT
 from support.cart_naive import cuts, offered, optimum, random_rows
+from support.modes import CHECKED, COMPILED
 from support.problems import make, random_problem
 from support.refusal import refused
 
@@ -21,8 +21,6 @@ from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import _Search, solve
 from optree.solvers.kernels.presort import presort
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 ALPHAS = [Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 8), Fraction(1, 3), Fraction(2)]
 
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.cart_naive import random_rows
-from support.problems import seeds
+from support.modes import seeds
 from support.refusal import refused
 
 from optree import DPDTreeClassifier, DPDTreeRegressor, estimators

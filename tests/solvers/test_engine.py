@@ -14,10 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from support import ROOT
-from support.problems import COMPILED, REGULARIZATIONS, make, random_problem, seeds
-from test_exact import check
+from support.modes import COMPILED, compiled_only, seeds
+from support.objectives import random_objective
+from support.oracle import check
+from support.problems import harder_problem, make, noise, random_problem, with_costs
+from support.real_data import embedded
 
-from optree import datasets, solvers
+from optree import solvers
 from optree.budget import Budget, Clock, rss_mib
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
@@ -29,54 +32,6 @@ from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
-compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
-
-
-def embedded(name, encoding):
-    table = datasets.fetch(datasets.read_table("config/datasets.csv")[name])
-    spec = EncodingSpec("ordinal") if encoding == "ordinal" else EncodingSpec("onehot", drop=encoding)
-    return Encoder(spec).fit(table.X, table.y).problem(table.X, table.y)
-
-
-def harder_problem(seed):
-    """Six to eight features of two to four parts; parity, noise, copies, complements, and often weights."""
-    random = np.random.RandomState(seed)
-    n, q, classes = random.randint(2, 41), random.randint(6, 9), random.randint(2, 5)
-    n_parts = [2] * q if seed % 2 else random.choice([2, 2, 3, 4], q)
-    codes = (random.random_sample((n, q)) * n_parts).astype(int)
-    kind = random.randint(4)
-    if kind == 0:
-        y = codes[:, :3].sum(axis=1) % classes
-    elif kind == 1:
-        noise = random.random_sample(n) < 0.2
-        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
-    else:
-        codes = codes[random.randint(max(1, n // kind), size=n)]
-        y = random.randint(classes, size=n)
-    codes[:, 1] = codes[:, 0] % n_parts[1] if random.randint(3) == 0 else codes[:, 1]
-    codes[:, 2] = (n_parts[0] - 1 - codes[:, 0]) % n_parts[2] if random.randint(3) == 0 else codes[:, 2]
-    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
-    return make(codes, y, n_parts, classes, weights)
-
-
-def with_costs(problem, seed):
-    """Costs with zeros, ties, and a diagonal that is not always zero; some predictions that are never right."""
-    random = np.random.RandomState(seed)
-    classes = len(problem.classes) + random.randint(2)
-    costs = random.randint(0, random.choice([2, 4, 100]), (classes, classes))
-    if random.randint(4):
-        np.fill_diagonal(costs, 0)
-    costs[0, -1] += not costs.any()
-    return make(problem.codes, problem.y, problem.n_parts, classes, problem.weights, costs, random.choice([1, 2, 10]))
-
-
-def random_objective(seed, rows, least=(1,), splits=None):
-    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some constraints."""
-    random = np.random.RandomState(seed)
-    decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
-    value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
-    depth = [None, None, 1, 2, 3][random.randint(5)]
-    return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, splits, int(random.choice(least)))
 
 
 @pytest.fixture
@@ -267,12 +222,6 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(few_features):
             assert result.cost == objective.cost(result.tree, result.scale, result.tree.errors(problem))
 
 
-def noise(rows, columns):
-    """A problem without structure: 250 x 40 take seconds, 1000 x 60 more than a minute."""
-    random = np.random.RandomState(0)
-    return make(random.randint(2, size=(rows, columns)), random.randint(2, size=rows), [2] * columns, 2)
-
-
 @pytest.mark.parametrize("penalty", ["leaf", "split"])
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 2}, {"max_splits": 3}])
 def test_splits_that_cost_nothing_and_part_nothing_end(penalty, limits):
@@ -427,7 +376,6 @@ from optree.objective import Objective
 from optree.solvers.kernels import memo
 from optree.solvers.engine import depth_first as engine_search
 from support import ROOT
-from support.problems import random_problem
 for seed in (2, 3, 4):
     print(solvers.get("optree").solve(random_problem(seed), Objective.of("0.01")).cost)
 print(len(engine_search.search.signatures), sum(engine_search.search.stats.cache_misses.values()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.problems import make, seeds
-from test_engine import compiled_only, harder_problem, random_objective
-from test_exact import check
+from support.modes import compiled_only, seeds
+from support.objectives import random_objective
+from support.oracle import check
+from support.problems import harder_problem, make
 
 from optree import solvers
 from optree.budget import Budget

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
-from support.problems import make
+from support.modes import FULL, compiled_only
+from support.problems import binary_problem, make
+from support.real_data import murtree_problem
 from support.refusal import refused
-from test_murtree import FULL, binary_problem, compiled_only, real_problem
 
 from optree import MurTreeClassifier
 from optree.budget import Budget
@@ -87,7 +88,7 @@ def test_limits():
 
 @compiled_only
 def test_the_best_f1_of_real_data(mirror_dir):
-    problem = real_problem(mirror_dir, "hepatitis")
+    problem = murtree_problem(mirror_dir, "hepatitis")
     found = best_f1(problem, 3)
     front = error_front(problem, 2)
     assert found.status == "optimal"

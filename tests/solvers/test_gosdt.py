@@ -7,8 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support import runs
-from support.problems import COMPILED, REGULARIZATIONS, make, random_problem, seeds
-from test_exact import accepted, check
+from support.modes import COMPILED, seeds
+from support.objectives import REGULARIZATIONS
+from support.oracle import accepted, check
+from support.problems import make, random_problem
 
 from optree import solvers
 from optree.budget import Budget

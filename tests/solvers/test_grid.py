@@ -8,8 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from support.modes import FULL, compiled_only
+from support.problems import binary_problem, noise
+from support.real_data import murtree_problem
 from support.refusal import refused
-from test_murtree import FULL, binary_problem, compiled_only, noise, real_problem
 
 from optree import MurTreeClassifier, solvers
 from optree.budget import Budget
@@ -74,7 +76,7 @@ def test_stopped_anywhere_its_bounds_hold_the_optima_and_the_path_is_right():
 
 @compiled_only
 def test_the_grid_takes_little_more_work_than_its_parts(mirror_dir):
-    problem = real_problem(mirror_dir, "anneal")
+    problem = murtree_problem(mirror_dir, "anneal")
     found = grid(problem, 4)
     assert found.loss[4].tolist() == [187, 151, 139, 130, 125, 121, 113, 106, 106, 102, 98, 97, 93, 92, 91, 91]
     limits = [Objective.of(0, max_depth=4, max_splits=n) for n in range(16)]

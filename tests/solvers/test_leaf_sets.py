@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import runs
-from support.problems import random_problem, seeds
-from test_exact import check
-from test_roc import MEASURES, small
+from support.modes import seeds
+from support.objectives import MEASURES
+from support.oracle import check
+from support.problems import random_problem, ranking_problem
 
 from optree import solvers
 from optree.budget import Budget
@@ -27,7 +28,7 @@ def test_osdt_is_the_optimum_where_it_comes_to_an_end():
 @pytest.mark.parametrize("measure", MEASURES)
 def test_pygosdt_is_the_best_of_all_trees(measure):
     for seed in seeds(80, 20):
-        problem = small(seed)
+        problem = ranking_problem(seed)
         objective = Objective.of(("0.02", "0.05", "0.1")[seed % 3], ("leaf", "split")[seed % 2], measure=measure)
         result = PYGOSDT.solve(problem, objective, equivalent_points=seed % 3 > 0)
         oracle = solvers.get("exhaustive").solve(problem, objective)
@@ -37,7 +38,7 @@ def test_pygosdt_is_the_best_of_all_trees(measure):
 
 
 def test_equal_rows_spare_states():
-    problem = small(8).take(np.repeat(np.arange(len(small(8).y)), 2))
+    problem = ranking_problem(8).take(np.repeat(np.arange(len(ranking_problem(8).y)), 2))
     objective = Objective.of("0.02", "leaf", measure="auc")
     with_them, without = (PYGOSDT.solve(problem, objective, equivalent_points=on) for on in (True, False))
     assert with_them.cost == without.cost

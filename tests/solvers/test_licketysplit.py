@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support.lickety_naive import Again, Naive
 from support.lookahead_problems import intervals, lickety_problem, search_for, solve
-from support.problems import COMPILED, make, seeds
+from support.modes import COMPILED, seeds
+from support.problems import make
 
 from optree.objective import Objective
 from optree.solvers.kernels.ordered_thresholds import logs_of, unavoidable

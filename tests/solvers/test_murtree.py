@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import signal
 import threading
 from dataclasses import replace
@@ -12,9 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numba import njit, typeof
-from support.problems import make
+from support.modes import COMPILED, FULL, compiled_only
+from support.objectives import limited_objective
+from support.oracle import check
+from support.problems import binary_problem, make, noise
+from support.real_data import murtree_problem
 from support.refusal import refused
-from test_exact import check
 
 from optree import solvers
 from optree.budget import Budget, rss_mib
@@ -29,38 +30,6 @@ from optree.solvers.murtree.paper import search as subtrees
 from optree.solvers.murtree.paper import store as caches
 
 SOLVER = solvers.get("murtree")
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-FULL = COMPILED and os.environ.get("NUMBA_BOUNDSCHECK") != "1"  # with bounds checks all is much slower
-compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
-
-
-def binary_problem(seed):
-    """Up to eight binary features and four classes: parity, noise, equal rows, copies, complements, weights."""
-    random = np.random.RandomState(seed)
-    n, q, classes = random.randint(2, 61), random.randint(2, 9), random.randint(2, 5) if seed % 2 else 2
-    codes = random.randint(0, 2, (n, q))
-    kind = random.randint(4)
-    if kind == 0:
-        y = codes[:, :3].sum(axis=1) % classes
-    elif kind == 1:
-        noise = random.random_sample(n) < 0.2
-        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
-    else:
-        codes = codes[random.randint(max(1, n // kind), size=n)]
-        y = random.randint(classes, size=n)
-    codes[:, 1] = codes[:, 0] if random.randint(3) == 0 else codes[:, 1]
-    codes[:, -1] = 1 - codes[:, 0] if random.randint(3) == 0 else codes[:, -1]
-    codes[:, q // 2] = random.randint(2) if random.randint(5) == 0 else codes[:, q // 2]
-    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
-    return make(codes, y, [2] * q, classes, weights)
-
-
-def limited_objective(seed, depth=6):
-    """Every penalty, with prices that make ties; depths, and often a number of splits."""
-    random = np.random.RandomState(seed)
-    value = ["0", "0", "0.01", "0.05", "0.02", f"{random.randint(1, 4)}/60"][random.randint(6)]
-    splits = None if random.randint(2) else int(random.randint(12))
-    return Objective.of(value, ["split", "leaf"][random.randint(2)], int(random.randint(depth)), splits)
 
 
 def random_switches(seed):
@@ -149,7 +118,7 @@ def test_iterative_deepening_finds_the_same_optima(monkeypatch):
 
 @compiled_only
 def test_iterative_deepening_leaves_better_bounds(mirror_dir):
-    problem, objective, budget = real_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
+    problem, objective, budget = murtree_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
     plain, deep = (SOLVER.solve(problem, objective, Budget(iterations=budget), deepening=on) for on in (False, True))
     assert plain.status == deep.status == "iteration_limit"
     assert plain.lower_bound < deep.lower_bound <= 161 <= deep.cost <= plain.cost
@@ -266,12 +235,6 @@ def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
         check("murtree", binary_problem(seed), limited_objective(seed))
 
 
-def noise(rows, features):
-    """A problem without structure, which no search ends in a minute."""
-    random = np.random.RandomState(0)
-    return make(random.randint(2, size=(rows, features)), random.randint(2, size=rows), [2] * features, 2)
-
-
 @compiled_only
 @BOTH
 def test_a_limit_is_kept_and_leaves_a_tree_and_a_bound(name, parameters):
@@ -327,17 +290,10 @@ ERRORS = {  # of the best trees of depth 4, on which pystreed, pymurtree and pyd
 }
 
 
-def real_problem(mirror, name):
-    path = next((mirror / "murtree").glob(f"{name}.txt*"))
-    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
-        rows = np.loadtxt(lines, np.int64)
-    return make(rows[:, 1:], rows[:, 0], [2] * (rows.shape[1] - 1), 2)
-
-
 @compiled_only
 @pytest.mark.parametrize("name", ERRORS)
 def test_the_errors_of_the_best_trees_of_the_papers_data(name, mirror_dir):
-    problem = real_problem(mirror_dir, name)
+    problem = murtree_problem(mirror_dir, name)
     result = SOLVER.solve(problem, Objective.of(0, max_depth=4))
     assert (result.status, result.cost, result.lower_bound) == ("optimal", ERRORS[name], ERRORS[name])
 
@@ -345,7 +301,7 @@ def test_the_errors_of_the_best_trees_of_the_papers_data(name, mirror_dir):
 @compiled_only
 @pytest.mark.parametrize("name", ["anneal", "lymph", "primary-tumor", "vote"])
 def test_all_searches_agree_on_the_papers_data(name, mirror_dir):
-    problem, objective = real_problem(mirror_dir, name), Objective.of(0, max_depth=3)
+    problem, objective = murtree_problem(mirror_dir, name), Objective.of(0, max_depth=3)
     costs = {SOLVER.solve(problem, objective, search=search).cost for search in murtree.SEARCHES}
     assert costs == {solvers.get("dl85").solve(problem, objective).cost}
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.problems import make, seeds
-from test_engine import compiled_only, embedded, harder_problem, random_objective, with_costs
+from support.modes import compiled_only, seeds
+from support.objectives import random_objective
+from support.problems import harder_problem, make, with_costs
+from support.real_data import embedded
 
 from optree import solvers
 from optree.budget import Budget

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
+from support.modes import FULL, compiled_only
+from support.problems import binary_problem
 from support.refusal import refused
-from test_murtree import FULL, binary_problem, compiled_only
 
 from optree import MurTreeRegressor
 from optree.budget import Budget

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import runs
-from support.problems import COMPILED, make, seeds
+from support.modes import COMPILED, seeds
+from support.objectives import MEASURES
+from support.problems import make, ranking_problem
 
 from optree import solvers
 from optree.budget import Budget
@@ -14,32 +16,12 @@ from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.objective import Objective
 
 ROC = solvers.get("roc")
-MEASURES = (
-    *("auc", "f1", "partial-auc:0.3", "jaccard", "f-beta:0.5", "f-beta:2"),
-    *("partial-auc:0.05", "partial-auc:0.9", "partial-auc:0", "partial-auc:1"),
-)
-
-
-def small(seed: int):
-    """Two classes, rare ones among them; parity, equal rows that disagree, weights, zeros among them."""
-    random = np.random.RandomState(seed)
-    n, q = random.randint(2, 16), random.randint(1, 5)
-    codes = random.randint(2, size=(n, q))
-    y = (random.random_sample(n) < random.choice([0.5, 0.2, 0.8, 0.05])).astype(int)
-    if seed % 5 == 0:
-        y = codes[:, :3].sum(axis=1) % 2
-    if seed % 7 == 0:
-        codes[:, -1] = 1 - codes[:, 0]
-    weights = random.randint(0, 4, n) + (n < 3) if seed % 2 else None
-    if weights is not None:
-        weights[0] += 1
-    return make(codes, y, [2] * q, 2, weights)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_it_is_the_best_of_all_trees(measure):
     for seed in seeds(200, 12):
-        problem = small(seed)
+        problem = ranking_problem(seed)
         price = ("0", "0.01", "0.02", "0.05", "0.1", "0.2")[seed % 6]
         objective = Objective.of(price, ("leaf", "split")[seed % 2], measure=measure)
         result, oracle = ROC.solve(problem, objective), solvers.get("exhaustive").solve(problem, objective)

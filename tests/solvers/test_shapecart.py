@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from sklearn.tree import DecisionTreeClassifier
-from support.problems import COMPILED, make, seeds
+from support.modes import COMPILED, seeds
+from support.problems import make
 
 from optree import solvers
 from optree.bench.runs.record import SCHEMA

@@ -9,7 +9,8 @@ from pkgutil import iter_modules
 
 import pytest
 from numba import njit
-from support.problems import COMPILED, make, random_problem
+from support.modes import COMPILED
+from support.problems import make, random_problem
 
 from optree import solvers
 from optree.bench.runs import solve as bench_solve
@@ -84,7 +85,6 @@ FRESH = """
 import time
 from optree import solvers
 from optree.objective import Objective
-from support.problems import random_problem
 start = time.perf_counter()
 for seed in (1, 2):
     print(solvers.get("branches").solve(random_problem(seed), Objective.of("0.01")).cost)

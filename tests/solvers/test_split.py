@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.lookahead_problems import binary, intervals, lickety_problem, solve
-from support.problems import COMPILED, make, seeds
+from support.modes import COMPILED, seeds
+from support.problems import make, noise
 
 from optree import solvers
 from optree.budget import Budget
@@ -286,12 +287,6 @@ def test_of_several_versions_the_dispatcher_chooses():
     assert direct(len) is len
 
 
-def noisy(rows=1500, columns=60):
-    random = np.random.RandomState(0)
-    codes = random.randint(2, size=(rows, columns))
-    return make(codes, random.randint(2, size=rows), [2] * columns, 2)
-
-
 @pytest.mark.parametrize("name", ["split", "licketysplit"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
@@ -305,7 +300,7 @@ def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
         return call(self, min(iterations, 20))
 
     monkeypatch.setattr(Search, "_call", interrupted)
-    problem, objective = noisy(300, 20), Objective.of("0.001", "leaf", max_depth=6)
+    problem, objective = noise(300, 20), Objective.of("0.001", "leaf", max_depth=6)
     result = solve(name, problem, objective)
     assert result.status == "interrupted"
     assert called[-1] == kernel.CLOSE
@@ -315,8 +310,8 @@ def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
 @pytest.mark.parametrize("name", ["split", "licketysplit"])
 def test_limits_of_time_and_memory_end_a_search(name):
     objective = Objective.of("0.0001", "leaf", max_depth=12)
-    solve(name, noisy(100, 5), objective)  # compiles
+    solve(name, noise(100, 5), objective)  # compiles
     for budget, status in ((Budget(seconds=0.1), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
-        result = solvers.get(name).solve(noisy(), objective, budget, lookahead=4)
+        result = solvers.get(name).solve(noise(1500, 60), objective, budget, lookahead=4)
         assert result.status == status
-        assert not objective.broken(result.tree, noisy())
+        assert not objective.broken(result.tree, noise(1500, 60))

@@ -14,7 +14,7 @@ class Naive:
 
     Costs are in the units of a scale: so much for an error, so much for a leaf.
 
-    Entropies are those of `optree.solvers.kernels.ordered_thresholds.logs_of`, so that what is equal does not depend on rounding; of
+    Entropies are those of `kernels.ordered_thresholds.logs_of`, so rounding does not decide which splits are equal; of
     equal splits the first is taken.
     """
 

@@ -1,21 +1,11 @@
-"""Small problems for tests: hypothesis strategies, and a generator of the nasty kind."""
+"""Problems for tests: small ones of every kind from a seed, a strategy of hypothesis, and noise of any size."""
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 from hypothesis import strategies as st
 
 from optree.problem import Feature, Problem
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"  # several times slower: a fraction of the problems
-
-
-def seeds(compiled: int, otherwise: int) -> range:
-    """As many random problems as there is time for in this mode."""
-    return range(max(otherwise, compiled // 5 if CHECKED else compiled) if COMPILED else otherwise)
 
 
 def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:
@@ -52,9 +42,79 @@ def random_problem(seed: int) -> Problem:
     return make(codes, y, n_parts, classes)
 
 
-# Decimals that make ties (a split that pays exactly) likely, and some that do not.
-REGULARIZATIONS = ("0", "0.001", "0.01", "0.02", "0.05", "0.1", "0.125", "0.25", "0.333333333333", "0.5", "1")
+def harder_problem(seed):
+    """Six to eight features of two to four parts; parity, noise, copies, complements, and often weights."""
+    random = np.random.RandomState(seed)
+    n, q, classes = random.randint(2, 41), random.randint(6, 9), random.randint(2, 5)
+    n_parts = [2] * q if seed % 2 else random.choice([2, 2, 3, 4], q)
+    codes = (random.random_sample((n, q)) * n_parts).astype(int)
+    kind = random.randint(4)
+    if kind == 0:
+        y = codes[:, :3].sum(axis=1) % classes
+    elif kind == 1:
+        noise = random.random_sample(n) < 0.2
+        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
+    else:
+        codes = codes[random.randint(max(1, n // kind), size=n)]
+        y = random.randint(classes, size=n)
+    codes[:, 1] = codes[:, 0] % n_parts[1] if random.randint(3) == 0 else codes[:, 1]
+    codes[:, 2] = (n_parts[0] - 1 - codes[:, 0]) % n_parts[2] if random.randint(3) == 0 else codes[:, 2]
+    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
+    return make(codes, y, n_parts, classes, weights)
+
+
+def with_costs(problem, seed):
+    """Costs with zeros, ties, and a diagonal that is not always zero; some predictions that are never right."""
+    random = np.random.RandomState(seed)
+    classes = len(problem.classes) + random.randint(2)
+    costs = random.randint(0, random.choice([2, 4, 100]), (classes, classes))
+    if random.randint(4):
+        np.fill_diagonal(costs, 0)
+    costs[0, -1] += not costs.any()
+    return make(problem.codes, problem.y, problem.n_parts, classes, problem.weights, costs, random.choice([1, 2, 10]))
+
+
+def binary_problem(seed):
+    """Up to eight binary features and four classes: parity, noise, equal rows, copies, complements, weights."""
+    random = np.random.RandomState(seed)
+    n, q, classes = random.randint(2, 61), random.randint(2, 9), random.randint(2, 5) if seed % 2 else 2
+    codes = random.randint(0, 2, (n, q))
+    kind = random.randint(4)
+    if kind == 0:
+        y = codes[:, :3].sum(axis=1) % classes
+    elif kind == 1:
+        noise = random.random_sample(n) < 0.2
+        y = np.where(noise, random.randint(classes, size=n), codes[:, 0] + codes[:, 1] * codes[:, -1]) % classes
+    else:
+        codes = codes[random.randint(max(1, n // kind), size=n)]
+        y = random.randint(classes, size=n)
+    codes[:, 1] = codes[:, 0] if random.randint(3) == 0 else codes[:, 1]
+    codes[:, -1] = 1 - codes[:, 0] if random.randint(3) == 0 else codes[:, -1]
+    codes[:, q // 2] = random.randint(2) if random.randint(5) == 0 else codes[:, q // 2]
+    weights = random.randint(0, random.choice([2, 3, 1000]), n) + (np.arange(n) == 0) if random.randint(2) else None
+    return make(codes, y, [2] * q, classes, weights)
+
+
+def ranking_problem(seed: int):
+    """Two classes, rare ones among them; parity, equal rows that disagree, weights, zeros among them."""
+    random = np.random.RandomState(seed)
+    n, q = random.randint(2, 16), random.randint(1, 5)
+    codes = random.randint(2, size=(n, q))
+    y = (random.random_sample(n) < random.choice([0.5, 0.2, 0.8, 0.05])).astype(int)
+    if seed % 5 == 0:
+        y = codes[:, :3].sum(axis=1) % 2
+    if seed % 7 == 0:
+        codes[:, -1] = 1 - codes[:, 0]
+    weights = random.randint(0, 4, n) + (n < 3) if seed % 2 else None
+    if weights is not None:
+        weights[0] += 1
+    return make(codes, y, [2] * q, 2, weights)
+
+
+def noise(rows, columns):
+    """A problem without structure: 250 x 40 take seconds, 1000 x 60 more than a minute."""
+    random = np.random.RandomState(0)
+    return make(random.randint(2, size=(rows, columns)), random.randint(2, size=rows), [2] * columns, 2)
+
 
 problems = st.builds(random_problem, st.integers(0, 2**32 - 1))
-regularizations = st.sampled_from(REGULARIZATIONS)
-depths = st.sampled_from([None, None, None, 0, 1, 2, 3, 4])

@@ -19,6 +19,7 @@ from support import ROOT
 ENCODINGS = {
     "ordinal": EncodingSpec(categorical="ordinal"),
     "onehot-drop-first": EncodingSpec(categorical="onehot", drop="first"),
+    "onehot-drop-none": EncodingSpec(categorical="onehot", drop="none"),
     "onehot-drop-last": EncodingSpec(categorical="onehot", drop="last"),
     "all-thresholds": EncodingSpec(max_cuts=None),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from test_comparison import RECORDS, record
+from support.compared_records import RECORDS, record
 
 from optree.bench.figures import critical_difference as ranks
 from optree.bench.figures import plots

@@ -51,8 +51,7 @@ class Branches:
 
 
 @pytest.fixture
-def script(monkeypatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+def script() -> ModuleType:
     return importlib.import_module("branches_authors")
 
 
@@ -140,7 +139,6 @@ def test_cases_are_read_as_they_are_written(script):
 
 
 def test_sizes_are_swept_and_drawn(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size = importlib.import_module("size")
     monkeypatch.setattr(size, "USUAL", {"rows": 200, "features": 6, "classes": 2})
     sweeps = {name: (key, {"rows": [50, 100]}.get(key, [5, 6])) for name, (key, _) in size.SWEEPS.items()}
@@ -155,7 +153,6 @@ def test_sizes_are_swept_and_drawn(monkeypatch, tmp_path):
 
 
 def test_all_thresholds_are_swept_and_drawn(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     script = importlib.import_module("all_thresholds")
     monkeypatch.setattr(script, "USUAL", 200)
     table, picture = tmp_path / "all.csv", tmp_path / "all.svg"
@@ -169,7 +166,6 @@ def test_all_thresholds_are_swept_and_drawn(tmp_path, monkeypatch):
 
 
 def test_repeated_rows_are_the_same_problem():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
     size = importlib.import_module("size")
     problem = size.draw(3000, 8, 2, 0, distinct=1000)
     assert problem.total_weight == 3000
@@ -204,7 +200,6 @@ class LicketySPLITClassifier:
 
 def test_licketysplit_is_compared_with_a_package(tmp_path, monkeypatch, capsys):
     """A stand-in that makes but leaves is worse where a split pays, and as good where none does."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
     (tmp_path / "licketysplit.py").write_text(LEAF)
     random = np.random.RandomState(0)

@@ -1,0 +1,36 @@
+"""Objectives for tests: penalties that make ties, constraints, and measures."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from optree.objective import Objective
+
+# Decimals that make ties (a split that pays exactly) likely, and some that do not.
+REGULARIZATIONS = ("0", "0.001", "0.01", "0.02", "0.05", "0.1", "0.125", "0.25", "0.333333333333", "0.5", "1")
+
+MEASURES = (
+    *("auc", "f1", "partial-auc:0.3", "jaccard", "f-beta:0.5", "f-beta:2"),
+    *("partial-auc:0.05", "partial-auc:0.9", "partial-auc:0", "partial-auc:1"),
+)
+
+regularizations = st.sampled_from(REGULARIZATIONS)
+depths = st.sampled_from([None, None, None, 0, 1, 2, 3, 4])
+
+
+def random_objective(seed, rows, least=(1,), splits=None):
+    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some constraints."""
+    random = np.random.RandomState(seed)
+    decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
+    value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
+    depth = [None, None, 1, 2, 3][random.randint(5)]
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], depth, splits, int(random.choice(least)))
+
+
+def limited_objective(seed, depth=6):
+    """Every penalty, with prices that make ties; depths, and often a number of splits."""
+    random = np.random.RandomState(seed)
+    value = ["0", "0", "0.01", "0.05", "0.02", f"{random.randint(1, 4)}/60"][random.randint(6)]
+    splits = None if random.randint(2) else int(random.randint(12))
+    return Objective.of(value, ["split", "leaf"][random.randint(2)], int(random.randint(depth)), splits)
