@@ -16,18 +16,17 @@ is in a pool of its own, so that threads can share it: they ask for a `turn` to 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.all_thresholds.intervals import INFINITE, pop, push, shorten, spread
 from optree.solvers.all_thresholds.lanes import look, write_cut
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL, divide, places_of, sort_out, weights_of
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 COMPLETE, MORE, ASKS = range(3)  # what `search` returns
 NEXT, LEFT, RIGHT = range(3)  # phases of a node: to take a cut, or a side of one is being solved
 
 
-@njit(**INNER)
+@inner_function
 def open_node(sample, rules, machine, level, start, size, side, budget, known, queue, tree, general):
     """Begin the search for the best tree of a node that costs less than a budget."""
     frame, total = machine.frame[level], machine.total[level]
@@ -56,7 +55,7 @@ def open_node(sample, rules, machine, level, start, size, side, budget, known, q
         push(rules, known, queue, cuts, feature, -1, n_cuts, (np.int64(0), base), (base, np.int64(0)))
 
 
-@njit(**INNER)
+@inner_function
 def open_part(sample, rules, machine, level, side, budget, general):
     """Begin with a side of the cut that the node on a level looks at."""
     frame, below = machine.frame[level], level - 1
@@ -67,7 +66,7 @@ def open_part(sample, rules, machine, level, side, budget, general):
     machine.state[LEVEL] = below
 
 
-@njit(**INNER)
+@inner_function
 def next_cut(sample, rules, machine, level, known, queue, general):
     """Take a cut, and begin with its left side; False if there is none."""
     frame, current, chosen = machine.frame[level], machine.current[level], machine.chosen
@@ -98,7 +97,7 @@ def next_cut(sample, rules, machine, level, known, queue, general):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def keep(machine, level):
     """Keep what the level below has found for the side that was asked for."""
     below, side = machine.known[level - 1], machine.frame[level]["phase"] - LEFT
@@ -110,7 +109,7 @@ def keep(machine, level):
             part[n, m] = tree[n, m]
 
 
-@njit(**INNER)
+@inner_function
 def settle(sample, rules, machine, level, known, queue, tree):
     """Both sides of a cut are known: a better tree, perhaps, and two intervals."""
     frame, current = machine.frame[level], machine.current[level]
@@ -133,7 +132,7 @@ def settle(sample, rules, machine, level, known, queue, tree):
     frame["phase"] = NEXT
 
 
-@njit(**INNER)
+@inner_function
 def advance(sample, rules, machine, level, known, queue, tree, general):
     """Go on with a node of more than two levels until a side has to be solved; False if it is done."""
     frame = machine.frame[level]
@@ -148,7 +147,7 @@ def advance(sample, rules, machine, level, known, queue, tree, general):
     return next_cut(sample, rules, machine, level, known, queue, general)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin(sample, rules, machine, pool, packed, budget, general):
     """Begin with all rows, on the level of ``rules.depth``; columns are made from ``packed`` words if there are any.
 
@@ -162,7 +161,7 @@ def begin(sample, rules, machine, pool, packed, budget, general):
         open_node(sample, rules, machine, level, 0, n, 0, budget, pool.known[0], pool.queue, pool.tree, general)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(sample, rules, machine, pool, steps, turn, general):
     """Search for a number of steps: looks at up to 32 cuts of a node.
 

@@ -32,9 +32,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 INFINITE = np.int64(2**62)
 
@@ -82,13 +81,13 @@ class Pool(NamedTuple):
     tree: np.ndarray  # int64[splits, 3], the best tree: column, greatest rank to the left, least to the right
 
 
-@njit(**INNER)
+@inner_function
 def weight_before(cuts, cut):
     """The weight of the rows before a cut; ``cuts`` : int64[n + 2], with those of the outer ends."""
     return cuts[cut + 1]
 
 
-@njit(**INNER)
+@inner_function
 def push(rules, known, queue, cuts, feature, first, last, before, after):
     """Let an interval wait, if it has cuts and its bound is below the limit.
 
@@ -109,7 +108,7 @@ def push(rules, known, queue, cuts, feature, first, last, before, after):
     known["tail"] += 1
 
 
-@njit(**INNER)
+@inner_function
 def pop(known, queue):
     """The number of the next interval that is still of use; -1 if there is none."""
     while known["head"] < known["tail"]:
@@ -125,7 +124,7 @@ def pop(known, queue):
     return np.int64(-1)
 
 
-@njit(**INNER)
+@inner_function
 def first_beyond(cuts, first, last, weight):
     """The first cut after ``first`` with more than a weight before it; ``last`` if there is none."""
     low, high = first + 1, last
@@ -138,7 +137,7 @@ def first_beyond(cuts, first, last, weight):
     return low
 
 
-@njit(**INNER)
+@inner_function
 def shorten(rules, known, interval, cuts):
     """The first and the last cut of an interval that 3 leaves; these are none if the last is before the first."""
     first, last = interval["first"], interval["last"]
@@ -155,7 +154,7 @@ def shorten(rules, known, interval, cuts):
     return low, high
 
 
-@njit(**INNER)
+@inner_function
 def spread(cuts, low, high, share, out):
     """Write up to ``share`` cuts from ``low`` to ``high``, even by weight, to ``out``; returns how many."""
     if high - low < share:

@@ -7,17 +7,16 @@ few. What was found makes them several intervals.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.all_thresholds.intervals import INFINITE, pop, push, shorten, spread
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.nodes import places_of, weights_of, words_of
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 FEATURE, CUT, PLACE, ORDER, SPARE = range(5)  # rows of Machine.lane
 
 
-@njit(**INNER)
+@inner_function
 def take(rules, machine, level, known, queue):
     """Fill the lanes with cuts; returns how many intervals they are from."""
     waiting = min(max(1, known["tail"] - known["head"]), LANES)
@@ -44,7 +43,7 @@ def take(rules, machine, level, known, queue):
     return n
 
 
-@njit(**INNER)
+@inner_function
 def fill(rules, machine, level, used, general):
     """For each row the lanes it is inside: before the cut."""
     frame, order = machine.frame[level], machine.lane[ORDER]
@@ -73,7 +72,7 @@ def fill(rules, machine, level, used, general):
         fill_column(machine, level, words_of(machine, level, feature), order[:n], general)
 
 
-@njit(**INNER)
+@inner_function
 def fill_column(machine, level, column, order, general):
     """The lanes of one column, in the order of their places."""
     start, place, classes = machine.frame[level]["start"], 0, machine.inside.shape[0]
@@ -97,7 +96,7 @@ def fill_column(machine, level, column, order, general):
         pattern ^= np.uint32(1) << np.uint32(lane)
 
 
-@njit(**INNER)
+@inner_function
 def find_stumps(sample, rules, machine, level, general):
     """The best stumps of all columns, into ``machine.best``."""
     frame = machine.frame[level]
@@ -116,7 +115,7 @@ def find_stumps(sample, rules, machine, level, general):
                 stumps_of_many(column, machine.bits, mark, machine.rows, rules.least, label, *scratch)
 
 
-@njit(**INNER)
+@inner_function
 def side_cost(rules, machine, level, lane, side, limited, general):
     """What the best tree of at most one split costs for the rows inside a lane (or outside).
 
@@ -142,7 +141,7 @@ def side_cost(rules, machine, level, lane, side, limited, general):
     return min(rules.error * (weight - most), rules.error * stump + rules.penalty)
 
 
-@njit(**INNER)
+@inner_function
 def look(sample, rules, machine, level, known, queue, tree, general):
     """Look at as many cuts as there are lanes; False if no interval is left."""
     n = take(rules, machine, level, known, queue)
@@ -175,7 +174,7 @@ def look(sample, rules, machine, level, known, queue, tree, general):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def write_cut(sample, machine, level, feature, place, out):
     """A cut as the ranks of the values next to it, which mean the same in any node."""
     column, start = words_of(machine, level, feature), machine.frame[level]["start"]

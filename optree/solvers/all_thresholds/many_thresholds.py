@@ -23,11 +23,11 @@ from functools import partial
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.pair_counts import Code
 
 LANES = 32
@@ -247,7 +247,7 @@ else:
     _two, _two_limited = _two_classes(False), _two_classes(True)
     _many, _many_limited = _many_classes(False), _many_classes(True)
 
-    @njit(**INNER)
+    @inner_function
     def stumps_of_two(words, bits, mark, rows, least, best):
         """See the twin above."""
         at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
@@ -256,7 +256,7 @@ else:
         else:
             _two(mark[0], *at, best.ctypes.data)
 
-    @njit(**INNER)
+    @inner_function
     def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
         """See the twin above."""
         for n in range(len(counts)):

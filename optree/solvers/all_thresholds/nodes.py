@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 FRAME = np.dtype(
     [
@@ -74,7 +73,7 @@ class Machine(NamedTuple):
     state: np.ndarray  # int64[2]
 
 
-@njit(**INNER)
+@inner_function
 def words_of(machine, level, feature):
     """The column of the node that is open on a level."""
     frame, n = machine.frame[level], machine.row.shape[1]
@@ -82,14 +81,14 @@ def words_of(machine, level, feature):
     return machine.words[level][base : base + frame["size"]]
 
 
-@njit(**INNER)
+@inner_function
 def places_of(machine, level, feature):
     frame, n = machine.frame[level], machine.row.shape[1]
     base = feature * n + frame["start"]
     return machine.place[level][base : base + machine.cuts[level, frame["side"], feature]]
 
 
-@njit(**INNER)
+@inner_function
 def weights_of(machine, level, feature):
     """The weight before each cut, those at the outer ends included."""
     frame, n = machine.frame[level], machine.row.shape[1]
@@ -97,7 +96,7 @@ def weights_of(machine, level, feature):
     return machine.before[level][base : base + machine.cuts[level, frame["side"], feature] + 2]
 
 
-@njit(**INNER)
+@inner_function
 def divide(sample, machine, level, feature, left):
     """Divide the node on a level: the first ``left`` rows of a column, and the rest."""
     frame, below, n = machine.frame[level], level - 1, machine.row.shape[1]
@@ -119,7 +118,7 @@ def divide(sample, machine, level, feature, left):
                 machine.before[below, base] = machine.before[below, base + 1] = 0
 
 
-@njit(**INNER)
+@inner_function
 def divide_column(machine, below, feature, column, left):
     """Divide one column. ``fresh`` says whether a mark was met since the last row of a part."""
     n = machine.row.shape[1]
@@ -161,7 +160,7 @@ def divide_column(machine, below, feature, column, left):
     machine.cuts[below, 0, feature], machine.cuts[below, 1, feature] = left_cuts, right_cuts
 
 
-@njit(**INNER)
+@inner_function
 def sort_out(sample, machine, level, feature, words):
     """The column of all rows, from packed words ``rank << 32 | row``: its marks, cuts and ranks."""
     n = machine.row.shape[1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from optree.solvers.kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_stump(packed, label, weight, member, least, counts, out):
     """Find the cut whose sides have the heaviest classes; returns their weight, -1 if there is no cut.
 

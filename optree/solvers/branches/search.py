@@ -7,16 +7,16 @@ once.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.branches.store import CHILDREN, ITERATIONS, SPLITS, add_branch, find
 from optree.solvers.kernels.bitset import ONE, lowest_bit
+from optree.solvers.kernels.jit import kernel
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM = range(3)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_rows(store, data, branch):
     """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses.
 
@@ -50,7 +50,7 @@ def count_rows(store, data, branch):
             rest[k] = left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def price_splits(store, data, branch, error, penalty):
     """Fill ``store.leaf`` with the leaf cost of every child of a branch, and price its splits with it.
 
@@ -79,7 +79,7 @@ def price_splits(store, data, branch, error, penalty):
         store.floor[f] = own if whole else floor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_ahead(store, data, branch, penalty):
     """Read the memo for all children that `add_splits` may look up, so that it finds them in the cache.
 
@@ -100,7 +100,7 @@ def look_ahead(store, data, branch, penalty):
         seen[at] = store.clauses[seen[at]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_splits(store, data, branch, error, penalty):
     """SPLIT on every feature that could beat the best tree in hand, with the children not complete at birth.
 
@@ -146,7 +146,7 @@ def add_splits(store, data, branch, error, penalty):
     node["n_splits"] = used[SPLITS] - node["first_split"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least_bound(bound, first, count, upper):
     """The least of the splits' bounds and which split has it; the upper bound and -1 if no split can beat that."""
     least, top = upper, -1
@@ -156,7 +156,7 @@ def least_bound(bound, first, count, upper):
     return least, top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(store, data, branch, error, penalty, max_depth):
     """EXPAND: count the rows of a branch once, and split it on every feature that is worth it."""
     count_rows(store, data, branch)
@@ -174,7 +174,7 @@ def expand(store, data, branch, error, penalty, max_depth):
     node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def backpropagate(store, length):
     """BACKPROPAGATE: from the end of the path to the root, recompute the top split of each branch, then the branch."""
     for t in range(length - 1, -1, -1):
@@ -200,7 +200,7 @@ def backpropagate(store, length):
         node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def select(store):
     """SELECT: follow the top splits from the root to a branch that is complete or not expanded; its depth.
 
@@ -225,7 +225,7 @@ def select(store):
         store.path[length] = number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(store, data, room, error, penalty, max_depth, iterations):
     """Up to ``iterations`` passes of the main loop; COMPLETE, PAUSED or NO_ROOM.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from optree.solvers.kernels.jit import kernel
 
 # Indices of `Store.used`.
 BRANCHES, SPLITS, CHILDREN, CLAUSES, ITERATIONS = range(5)
@@ -73,7 +74,7 @@ class Store(NamedTuple):
     support: np.ndarray  # uint64[words], scratch of `expand`: the rows of the branch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def same_branch(clauses, start, depth, parent, new):
     """Whether the branch stored at ``clauses[start:]`` is the one at ``clauses[parent:]`` plus the clause ``new``."""
     shift = 0
@@ -88,7 +89,7 @@ def same_branch(clauses, start, depth, parent, new):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(branches, clauses, memo, parent, new, salt):
     """The number of the branch ``parent`` plus clause ``new``, or ``-1 - slot`` with the free slot of the memo.
 
@@ -113,7 +114,7 @@ def find(branches, clauses, memo, parent, new, salt):
         slot = (slot + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_branch(store, data, parent, new, slot, mass, lower, upper):
     """Store the branch ``parent`` plus clause ``new`` with its bounds (INITIALISE); returns its number."""
     number, start = store.used[BRANCHES], store.used[CLAUSES]
@@ -142,7 +143,7 @@ def add_branch(store, data, parent, new, slot, mass, lower, upper):
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild_memo(store):
     """Fill an empty memo with all branches, after it has grown."""
     mask = len(store.memo) - 1

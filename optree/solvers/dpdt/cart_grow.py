@@ -12,14 +12,13 @@ Olshen, Stone: Classification and Regression Trees, 1984; best-first order: H. S
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.dpdt.nodes import FITTED, NODES, column_of, complement, divide, find_split, open_node
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, places_up_to
 
 
-@njit(**INNER)
+@inner_function
 def next_split(rules, machine, root):
     """The waiting node whose split decreases the impurity most, the first of equals; -1 if none waits."""
     node, best, gain, slack = machine.node, -1, -np.inf, rules.slack / rules.weight
@@ -33,7 +32,7 @@ def next_split(rules, machine, root):
     return best
 
 
-@njit(**INNER)
+@inner_function
 def loss_of(sample, machine, root, feature, rank):
     """The loss of a state, node ``root``, divided in two leaves."""
     state, counts, part = machine.node[root], machine.node_counts[root], machine.left
@@ -46,7 +45,7 @@ def loss_of(sample, machine, root, feature, rank):
     return loss + leaf_loss(sample, part)
 
 
-@njit(**INNER)
+@inner_function
 def grow(sample, rules, machine, root, depth):
     """Grow CART on the state that is node ``root``, whose best split is known, and keep the splits it makes.
 

@@ -12,9 +12,8 @@ In the same pass: the least error of any stump, over all thresholds, whatever th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import fill, row_of, squares_of, weight_of
 
 ROUNDING = 1e-12  # far more, as a share, than rounding can move a rating
@@ -22,7 +21,7 @@ _SLACK = 1 - ROUNDING
 BLOCK = 256
 
 
-@njit(**INNER)
+@inner_function
 def gini(weight, squares):
     """Gini impurity of a node, from its weight and the sum of its classes' squared weights.
 
@@ -32,7 +31,7 @@ def gini(weight, squares):
     return 1.0 - squares / whole if whole > 0.0 else 0.0
 
 
-@njit(**INNER)
+@inner_function
 def count_ones(column, start, width, seen, ones_left):
     """For ``width`` cuts of a column from ``start``, the rows of class 1 left of each; returns those seen in all."""
     for i in range(width):
@@ -42,7 +41,7 @@ def count_ones(column, start, width, seen, ones_left):
 
 
 # No branch, and a sum of whole numbers: it runs on vectors. Rounding is allowed for in `limit`.
-@njit(fastmath={"nnan", "nsz", "reassoc", "contract"}, **INNER)
+@inner_function(fastmath={"nnan", "nsz", "reassoc", "contract"})
 def count_hits(start, width, total, ones, ones_left, limit, stump):
     """How many of these cuts may be better than the best, or the stump, if they are cuts at all."""
     hits = 0
@@ -56,7 +55,7 @@ def count_hits(start, width, total, ones, ones_left, limit, stump):
     return hits
 
 
-@njit(**INNER)
+@inner_function
 def best_of_two(sample, column, ones, ones_left, rules, best, stump):
     """The best cut of a column for two classes and unit weights.
 
@@ -97,7 +96,7 @@ def best_of_two(sample, column, ones, ones_left, rules, best, stump):
     return best, chosen, stump
 
 
-@njit(**INNER)
+@inner_function
 def best_of_classes(sample, column, counts, left, rules, best, stump):
     """The same for any number of classes, with weights. counts, left : float64[K], the node's classes; scratch.
 
@@ -145,7 +144,7 @@ def best_of_classes(sample, column, counts, left, rules, best, stump):
     return best, chosen, stump
 
 
-@njit(**INNER)
+@inner_function
 def best_of_few(sample, column, counts, left, rules, best, stump):
     """As `best_of_classes`, for a column of few values: rows are only counted, and sums are made at each cut.
 
@@ -197,7 +196,7 @@ def best_of_few(sample, column, counts, left, rules, best, stump):
             best, chosen = rating, place
 
 
-@njit(**INNER)
+@inner_function
 def best_of_squares(sample, column, counts, rules, best):
     """The same for a target, by squared error. Its best cut is the best stump, so there is no other bound."""
     m = len(column)

@@ -22,7 +22,6 @@ search: Kohler, Akrour, Preux, KDD 2025, section 5.2 and Table 4.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.dpdt.cart_scan import ROUNDING, gini
 from optree.solvers.dpdt.induction import LAST
@@ -39,14 +38,14 @@ from optree.solvers.dpdt.nodes import (
     midpoint,
     open_node,
 )
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.presorted_columns import count, explained, fill, leaf_loss, rank_of, squares_of, weight_of
 
 TOP, TOP_FEATURES, EXHAUSTIVE, LOOKAHEAD = range(1, 5)  # 0 is CART
 FEATURE, PLACE, FEATURES, KEPT = range(4)  # where `look_ahead` is: in which of so many features, with how many splits
 
 
-@njit(**INNER)
+@inner_function
 def rate(sample, counts, left, right):
     """Impurity times weight that two sides leave, by CART's formula, and their loss. ``right`` is scratch."""
     for k in range(len(counts)):
@@ -58,7 +57,7 @@ def rate(sample, counts, left, right):
     return n_right * gini(n_right, squares_of(right)) + n_left * gini(n_left, squares_of(left)), loss
 
 
-@njit(**INNER)
+@inner_function
 def open_state(sample, rules, machine, root):
     """Node ``root``: the state that asks, or one of two that are one split from the end; how it may be split."""
     depth = machine.state[DEPTH]
@@ -73,14 +72,14 @@ def open_state(sample, rules, machine, root):
     return 0 if node["loss"] <= rules.slack else features_to_split(sample, rules, machine, root)
 
 
-@njit(**INNER)
+@inner_function
 def is_allowed(rules, place, rows, n_left, weight, before, after):
     """Whether the limits on rows, weights and the decrease of impurity admit a cut."""
     enough = min(place, rows - place) >= rules.least_rows and min(n_left, weight - n_left) >= rules.least_weight
     return enough and (before - after) / rules.weight + EPSILON >= rules.least_decrease
 
 
-@njit(**INNER)
+@inner_function
 def keep(sample, machine, depth, score, slack, most, kept, column, feature, place, key, loss):
     """Put a cut among the splits kept, which are in order of their keys; returns how many are kept."""
     at = kept
@@ -100,7 +99,7 @@ def keep(sample, machine, depth, score, slack, most, kept, column, feature, plac
     return min(kept + 1, most)
 
 
-@njit(**INNER)
+@inner_function
 def offer_feature(sample, rules, machine, root, depth, feature, right, score, most, kept):
     """Offer the cuts of one feature; returns how many splits are kept."""
     node, counts, left = machine.node[root], machine.node_counts[root], machine.left
@@ -128,7 +127,7 @@ def offer_feature(sample, rules, machine, root, depth, feature, right, score, mo
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def offer_cuts(sample, rules, machine, score, right):
     """Offer splits to the state that asks. score : float64[2, leaves], right : float64[K]; both are scratch."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
@@ -148,7 +147,7 @@ def offer_cuts(sample, rules, machine, score, right):
     machine.state[OFFERED] = offered
 
 
-@njit(**INNER)
+@inner_function
 def impurity_ahead(sample, rules, machine, layer, feature, place):
     """Divide the rows of a state, node 0; the impurity times weight that is left, and after the best next splits."""
     state, target = machine.node[0], rules.work[0][machine.state[DEPTH]]
@@ -166,7 +165,7 @@ def impurity_ahead(sample, rules, machine, layer, feature, place):
     return after, after - ahead
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_ahead(sample, rules, machine, score, at, quota):
     """Go on offering splits, after at most ``quota`` of them; whether all are seen. at : int64[4], zeros at first."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)

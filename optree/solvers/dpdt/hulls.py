@@ -17,18 +17,16 @@ the trees. Complexity: linear in the vertices.
 
 from __future__ import annotations
 
-from numba import njit
-
 from optree.solvers.dpdt.nodes import SPLITS
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 
-@njit(**INNER)
+@inner_function
 def push(machine, at, price, loss, link):
     machine.price[at], machine.loss[at], machine.link[at] = price, loss, link
 
 
-@njit(**INNER)
+@inner_function
 def add_split(machine, feature, threshold, left, right):
     """A split of a tree that is on a hull; returns its link."""
     link = machine.state[SPLITS]
@@ -38,7 +36,7 @@ def add_split(machine, feature, threshold, left, right):
     return link
 
 
-@njit(**INNER)
+@inner_function
 def add_up(machine, left, n_left, right, n_right, price, out):
     """The Minkowski sum of the hulls at ``left`` and ``right`` plus ``price``, at ``out``; returns its size.
 
@@ -62,7 +60,7 @@ def add_up(machine, left, n_left, right, n_right, price, out):
             j += 1
 
 
-@njit(**INNER)
+@inner_function
 def unite(machine, slack, first, n_first, second, n_second, out):
     """The hull of two hulls, at ``out``; returns its size. Of equal points that of the first hull stays."""
     p, loss, link = machine.price, machine.loss, machine.link
@@ -90,7 +88,7 @@ def unite(machine, slack, first, n_first, second, n_second, out):
     return size
 
 
-@njit(**INNER)
+@inner_function
 def consider(machine, slack, base, size, n_left, n_right, price, feature, threshold, keep):
     """Add the trees of a split to a state's hull.
 

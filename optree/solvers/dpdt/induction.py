@@ -19,7 +19,6 @@ than one split is offered, plus two for CART.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.dpdt.cart_grow import grow, loss_of
 from optree.solvers.dpdt.hulls import add_split, consider, push
@@ -36,7 +35,7 @@ from optree.solvers.dpdt.nodes import (
     open_node,
     seed,
 )
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.presorted_columns import places_up_to
 
 CART = 0  # the generator of splits that is part of the search; others are kernels of `generators.py`
@@ -63,12 +62,12 @@ DONE, PAUSED, NO_ROOM, ASKS = range(4)  # what `search` returns; ASKS: a kernel 
 _ROOM = 32  # vertices and splits beside those of a merge
 
 
-@njit(**INNER)
+@inner_function
 def price_of(rules, weight):
     return 1.0 if rules.per_split else weight
 
 
-@njit(**INNER)
+@inner_function
 def begin_frame(machine, depth, n_actions):
     """The state in node 0 is that of this frame: begin its hull with the leaf."""
     frame, node, top = machine.frame[depth], machine.node[0], machine.state[TOP]
@@ -82,7 +81,7 @@ def begin_frame(machine, depth, n_actions):
     machine.state[TOP] = top + 1
 
 
-@njit(**INNER)
+@inner_function
 def push_frame(machine, depth, start, stop):
     """Go down to a child."""
     parent, frame = machine.frame[depth - 1], machine.frame[depth]
@@ -93,7 +92,7 @@ def push_frame(machine, depth, start, stop):
     machine.state[DEPTH] = depth
 
 
-@njit(**INNER)
+@inner_function
 def close_frame(machine, depth):
     """A state is solved: its hull stays on the stack, for the state above."""
     machine.state[DEPTH] = depth - 1
@@ -102,7 +101,7 @@ def close_frame(machine, depth):
         parent["below"][1 if parent["phase"] == MERGE else 0] = machine.frame[depth]["size"]
 
 
-@njit(**INNER)
+@inner_function
 def try_action(sample, rules, machine, depth):
     """Divide the rows of a state by its next split."""
     frame = machine.frame[depth]
@@ -124,7 +123,7 @@ def try_action(sample, rules, machine, depth):
         push_frame(machine, depth + 1, start, start + left)
 
 
-@njit(**INNER)
+@inner_function
 def merge(rules, machine, depth, keep):
     """Add the trees of the split under way to the state's hull; returns whether there are any."""
     frame, state = machine.frame[depth], machine.state
@@ -148,7 +147,7 @@ def merge(rules, machine, depth, keep):
     return found
 
 
-@njit(**INNER)
+@inner_function
 def put_last(rules, machine, root, loss):
     """The hull of a state one split from the end, on top: the leaf, and the split if it helps; returns its size."""
     node, top = machine.node[root], machine.state[TOP]
@@ -162,7 +161,7 @@ def put_last(rules, machine, root, loss):
     return 2
 
 
-@njit(**INNER)
+@inner_function
 def first_of_last(sample, rules, machine, root):
     """Of a state one split from the end: the loss of CART's first split, and how low that of the others can be."""
     node = machine.node[root]
@@ -180,7 +179,7 @@ def first_of_last(sample, rules, machine, root):
         node["stump"] = loss
 
 
-@njit(**INNER)
+@inner_function
 def is_settled(rules, machine, root):
     """Whether no split of a state one split from the end can be better than the one in hand."""
     node = machine.node[root]
@@ -188,7 +187,7 @@ def is_settled(rules, machine, root):
     return alone or (rules.bounds and node["loss_split"] <= node["stump"] + rules.slack)
 
 
-@njit(**INNER)
+@inner_function
 def merge_last(rules, machine, depth, bounds):
     """Add what is known of the two states below; or only ask whether their bounds would add anything."""
     below = machine.frame[depth]["below"]
@@ -198,7 +197,7 @@ def merge_last(rules, machine, depth, bounds):
     return merge(rules, machine, depth, not bounds)
 
 
-@njit(**INNER)
+@inner_function
 def conclude(rules, machine, depth, last, n_actions):
     """Begin the hull of the state of a frame, which is in node 0; if one split is all there is, it is finished."""
     frame, node = machine.frame[depth], machine.node[0]
@@ -208,7 +207,7 @@ def conclude(rules, machine, depth, last, n_actions):
         frame["size"] = put_last(rules, machine, 0, node["loss_split"])
 
 
-@njit(**INNER)
+@inner_function
 def has_room(machine, depth):
     frame = machine.frame[depth]
     below = frame["below"][0] + frame["below"][1] if frame["phase"] == MERGE else 0
@@ -217,7 +216,7 @@ def has_room(machine, depth):
 
 
 # The steps that are long to compile are called from here alone: numba compiles a function again in each of its callers.
-@njit(cache=True, nogil=True)
+@kernel
 def search(sample, rules, machine, quota):
     """Go on until all is done, about ``quota`` nodes of CARTs are fitted, or the hulls have no room."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)

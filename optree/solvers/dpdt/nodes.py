@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.dpdt.cart_scan import best_of_classes, best_of_few, best_of_squares, best_of_two, gini
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, rank_of, row_of, squares_of, weight_of
 
 EPSILON = 2.0**-52  # scikit-learn's
@@ -91,12 +90,12 @@ class Machine(NamedTuple):
     random: np.ndarray  # uint64[2], the generator, and the seed
 
 
-@njit(**INNER)
+@inner_function
 def column_of(sample, machine, layer, feature, start, stop):
     return machine.columns[layer * sample.features + feature][start:stop]
 
 
-@njit(**INNER)
+@inner_function
 def divide(sample, machine, start, stop, features, source, target, split, left):
     """Divide columns stably from layer to layer, those with the first ``left`` words of column ``split`` first."""
     side = machine.side
@@ -115,7 +114,7 @@ def divide(sample, machine, start, stop, features, source, target, split, left):
             high += 1 - goes_left
 
 
-@njit(**INNER)
+@inner_function
 def open_node(sample, machine, number, layer, start, stop, features):
     """Node ``number``: rows, classes, and which of ``features`` are not constant. Its best split comes later."""
     node, counts, varied = machine.node[number], machine.node_counts[number], machine.node_features[number]
@@ -133,7 +132,7 @@ def open_node(sample, machine, number, layer, start, stop, features):
     node["feature"], node["waits"], node["stump"] = -1, False, node["loss"]
 
 
-@njit(**INNER)
+@inner_function
 def impurity(sample, counts, weight):
     if sample.classes:
         return gini(weight, squares_of(counts))
@@ -143,7 +142,7 @@ def impurity(sample, counts, weight):
     return counts[2] / weight - mean * mean
 
 
-@njit(**INNER)
+@inner_function
 def draw(machine, n):
     """A whole number below n: xorshift, Marsaglia 2003."""
     x = machine.random[0]
@@ -154,14 +153,14 @@ def draw(machine, n):
     return np.int64((x >> np.uint64(33)) % np.uint64(n))
 
 
-@njit(**INNER)
+@inner_function
 def seed(machine, stream):
     """Begin a stream of random numbers."""
     machine.random[0] = (machine.random[1] ^ np.uint64(stream) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
     draw(machine, 2)
 
 
-@njit(**INNER)
+@inner_function
 def some_features(rules, machine, features, p):
     """Those drawn by lot among all ``p``, of which ``features`` are not constant, as scikit-learn does: so many, and
     more until one of them is not constant. Moves the drawn ones to the front; returns how many."""
@@ -176,14 +175,14 @@ def some_features(rules, machine, features, p):
     return kept
 
 
-@njit(**INNER)
+@inner_function
 def is_of_few(sample, column):
     """Whether most places of a column are no cuts, so that sums over the classes may be made at those that are."""
     values = rank_of(sample, column[len(column) - 1]) - rank_of(sample, column[0]) + 1
     return 2 * values * sample.classes < len(column)
 
 
-@njit(**INNER)
+@inner_function
 def features_to_split(sample, rules, machine, number):
     """How many features an open node may be split by, the first of its own: none if it must not be split."""
     node, n = machine.node[number], machine.node[number]["n_features"]
@@ -196,14 +195,14 @@ def features_to_split(sample, rules, machine, number):
     return n
 
 
-@njit(**INNER)
+@inner_function
 def midpoint(level, low, high):
     """The threshold between two values, given by their ranks."""
     threshold = level[low] / 2 + level[high] / 2
     return level[low] if threshold >= level[high] else threshold
 
 
-@njit(**INNER)
+@inner_function
 def find_split(sample, rules, machine, number, state_weight, want_stump):
     """The best split of an open node, if it may be split at all, and the best stump's loss."""
     node, counts, weight = machine.node[number], machine.node_counts[number], machine.node[number]["weight"]
@@ -247,7 +246,7 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     node["rank"], node["threshold"] = low, threshold
 
 
-@njit(**INNER)
+@inner_function
 def decrease(sample, column, counts, left, weight, before, state_weight):
     """How much a split decreases the impurity of the state, by scikit-learn's formula."""
     fill(left, 0.0)
@@ -260,7 +259,7 @@ def decrease(sample, column, counts, left, weight, before, state_weight):
     return weight / state_weight * (before - n_right / weight * after_right - n_left / weight * after_left)
 
 
-@njit(**INNER)
+@inner_function
 def complement(counts, part):
     """Replace a part by the rest."""
     for k in range(len(counts)):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from optree.solvers.engine.bounds import BARRED
 from optree.solvers.kernels.bit_layout import LAST
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import fill, lanes, load, most, store
 
 
-@njit(**INNER)
+@inner_function
 def is_strict(stack, d, rules):
     """Whether rows may not move from one leaf to another for free (see B6)."""
     return rules.least > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
 
 
-@njit(**INNER)
+@inner_function
 def find_gains(stack, d, counts, rules, out):
     """For each column: n - e, the most that its rows can change a loss by."""
     frame, classes = stack.frame[d], stack.classes[d]
@@ -38,7 +36,7 @@ def find_gains(stack, d, counts, rules, out):
         out[c] -= e[c]
 
 
-@njit(**INNER)
+@inner_function
 def contains(stack, d, rules):
     """Whether B6 is tried in frame ``d``: where to count pairs takes longer."""
     frame = stack.frame[d]
@@ -46,7 +44,7 @@ def contains(stack, d, rules):
     return words >= rules.contained and frame["n_features"] >= rules.many and not is_strict(stack, d, rules)
 
 
-@njit(**INNER)
+@inner_function
 def find_leaves(stack, d):
     """Fill ``stack.leaf``: the errors of the rows outside (0) and inside (1) each column as a leaf."""
     frame, classes, counts = stack.frame[d], stack.classes[d], stack.counts[d]
@@ -63,7 +61,7 @@ def find_leaves(stack, d):
         store(outside, c, everything - n - most_out)
 
 
-@njit(**INNER)
+@inner_function
 def contain(stack, d, t, rules):
     """Bar from frame ``d`` the binary splits that B6 says are no better than binary split ``t``.
 
@@ -88,7 +86,7 @@ def contain(stack, d, t, rules):
     bound[t] = kept
 
 
-@njit(**INNER)
+@inner_function
 def lost(gain, e):
     """What rows lose at most that gain so much, and on which every tree errs on no more than ``e``."""
     return gain + e if gain else gain

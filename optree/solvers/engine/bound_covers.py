@@ -6,11 +6,10 @@ Only splits that all other bounds leave open are asked.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.kernels.bit_layout import FACTOR, FIRST, LAST, TARGET
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.shared_counts import count_masked
 from optree.solvers.kernels.simd import (
     fill,
@@ -26,7 +25,7 @@ from optree.solvers.kernels.simd import (
 )
 
 
-@njit(**INNER)
+@inner_function
 def heaviest(stack, d, own, part):
     """A part's two heaviest classes, their weights, the weight of the third, and that of all but the two."""
     counts = stack.counts[d]
@@ -45,7 +44,7 @@ def heaviest(stack, d, own, part):
     return first, second, one, two, three, total - one - two
 
 
-@njit(**INNER)
+@inner_function
 def least_lost(weight, one, two, like):
     """``weight`` less half the sum of the two greatest scores, given the greatest and the second of each lane."""
     apart()
@@ -53,7 +52,7 @@ def least_lost(weight, one, two, like):
     return weight - (first + second) // 2 if second > -infinite(like) else INFINITE // 2
 
 
-@njit(**INNER)
+@inner_function
 def cover(stack, d, own, part, stump, known, limit, exact, rules):
     """B5 for one part of the split of column ``own`` of frame ``d``: errors of a tree of two splits, or limit + 1.
 
@@ -97,7 +96,7 @@ def cover(stack, d, own, part, stump, known, limit, exact, rules):
     return min(two, ceiling)
 
 
-@njit(**INNER)
+@inner_function
 def errs_less(stack, d, own, part, f, s, n_f, n_s, ceiling):
     """Whether a tree of two splits that names the classes ``f`` and ``s`` errs on less than ``ceiling`` of their rows.
 
@@ -122,7 +121,7 @@ def errs_less(stack, d, own, part, f, s, n_f, n_s, ceiling):
     return False
 
 
-@njit(**INNER)
+@inner_function
 def list_rest(stack, d, own, part, c, side):
     """List the words of a part of the split of column ``own`` without its rows in side ``side`` of column ``c``."""
     bits, blocks, width, place, mask = stack.bits[d], stack.blocks[d], stack.frame[d]["width"], stack.place, stack.mask
@@ -139,7 +138,7 @@ def list_rest(stack, d, own, part, c, side):
     stack.stop[n_blocks] = at
 
 
-@njit(**INNER)
+@inner_function
 def least_stump(stack, d, f, s, n_f, n_s):
     """The least errors of a stump of the listed rows, which weigh so much in the classes ``f`` and ``s``."""
     apart()

@@ -8,30 +8,28 @@ multiway split is left and rows are not counted; ``splits.bound_part`` does the 
 
 from __future__ import annotations
 
-from numba import njit
-
 from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.stack import list_column
 from optree.solvers.kernels.bit_layout import FACTOR, FIRST, LAST, TARGET, TERMS
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.shared_counts import count_listed, count_shared
 from optree.solvers.kernels.simd import fill, infinite, lanes, least, least_lane, load, most, store, where_more
 
 
-@njit(**INNER)
+@inner_function
 def has_pairs(stack, d, rules):
     """Whether the functions below do for frame ``d``."""
     return rules.least == 0 and stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]
 
 
-@njit(**INNER)
+@inner_function
 def least_of(vector, like):
     """The least lane, INFINITE if all are infinite in the kind of ``like``."""
     found = least_lane(vector)
     return found if found < infinite(like) else INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, worst_0, e_0):
     """Stump, t and three (see `bound_pairs`) of a part, for a vector of splits into cells 1 and 0.
 
@@ -53,7 +51,7 @@ def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, 
     return leaf_1 + leaf_0, two, three
 
 
-@njit(**INNER)
+@inner_function
 def bound_pairs(stack, d, own, many, rules):
     """Over all splits of the parts that column ``own`` makes of frame ``d``: stump, t and three of part 1, then of 0.
 

@@ -64,9 +64,8 @@ all splits are binary: of v's tree no leaf is empty, and on more rows all leaves
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 BARRED = INFINITE - 1
@@ -81,7 +80,7 @@ TOP_ROWS = 5
 # checks of overlap. Column 0 holds all rows; column c is split c - 1.
 
 
-@njit(**INNER)
+@inner_function
 def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bound, stump):
     """For each binary split of rows of two classes: a bound on trees with it at the root, and the errors of a stump.
 
@@ -97,7 +96,7 @@ def bound_singles_of_two(first, second, unavoidable, columns, margin, rules, bou
         bound[c - 1] = penalty + low if min(max(a, b), max(x, y)) > margin else INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def least_pairs_of_two(first, second, unavoidable, columns, margin):
     """Over all binary splits: the least errors of a stump, and t of B2 (INFINITE if no split passes B3)."""
     all_first, all_second, all_unavoidable = first[0], second[0], unavoidable[0]
@@ -111,7 +110,7 @@ def least_pairs_of_two(first, second, unavoidable, columns, margin):
     return stump, two
 
 
-@njit(**INNER)
+@inner_function
 def find_tops(counts, classes, n_classes, columns, least, tops):
     """Fill ``tops`` from counts of two or more classes.
 
@@ -149,7 +148,7 @@ def find_tops(counts, classes, n_classes, columns, least, tops):
                 most_in[c] = most_out[c] = 0
 
 
-@njit(**INNER)
+@inner_function
 def bar_small_parts(rows, columns, least, bound):
     """Drop the binary splits of which a part has fewer than ``least`` rows: so it is on all subsets."""
     for c in range(1, columns):
@@ -157,7 +156,7 @@ def bar_small_parts(rows, columns, least, bound):
             bound[c - 1] = INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rules, bound, stump):
     """As `bound_singles_of_two`; with B4 (``count_classes`` 1, else 0) a part costs at least
     min(c leaf, A + c max(e, n - two heaviest), 2 A + c e).
@@ -178,7 +177,7 @@ def bound_singles_of_many(tops, unavoidable, columns, count_classes, margin, rul
         bound[c - 1] = penalty + low if gain > margin else INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin, rules):
     """As `least_pairs_of_two`; with B4 a stump errs at least on n - the two heaviest classes."""
     n, everywhere = tops[SIZE, 0], unavoidable[0]
@@ -196,7 +195,7 @@ def least_pairs_of_many(tops, unavoidable, columns, count_classes, margin, rules
     return stump, two
 
 
-@njit(**INNER)
+@inner_function
 def charge(held, rules):
     """What a split with ``held`` parts that hold rows costs by itself; with a penalty per leaf, a leaf is in it."""
     if not rules.per_leaf:
@@ -204,7 +203,7 @@ def charge(held, rules):
     return rules.penalty * (held - 1) if held <= rules.most_parts else INFINITE // 2
 
 
-@njit(**INNER)
+@inner_function
 def count_cell(weights, column, parts, part):
     """What ``weights``, a row of counts, has in one part of a split whose parts 1, 2, ... begin at ``column``."""
     if part:
@@ -215,7 +214,7 @@ def count_cell(weights, column, parts, part):
     return weight
 
 
-@njit(**INNER)
+@inner_function
 def multiway_cells(counts, classes, n_classes, column, parts, least, out):
     """Fill ``out[part] = (n, leaf, e, rows)`` of a multiway split; without ``least``, n stands for the rows."""
     last = len(counts) - 1
@@ -233,7 +232,7 @@ def multiway_cells(counts, classes, n_classes, column, parts, least, out):
         out[part, 2] = count_cell(counts[last], column, parts, part)
 
 
-@njit(**INNER)
+@inner_function
 def bound_multiway(out, parts, margin, rules):
     """From `multiway_cells`: bound, cost of a stump, of a tree of two splits; the split's price.
 
@@ -264,7 +263,7 @@ def bound_multiway(out, parts, margin, rules):
     return price + low, price + error * leaves, price + penalty + error * (leaves - saved), price
 
 
-@njit(**INNER)
+@inner_function
 def bound_classes(weights, n_classes, n, e, start, rules):
     """B4: the least over t >= ``start`` leaves of (t - 1) A + c max(e, n - the t heaviest classes).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.expand import ZERO, expand, improve, levels_below, look_up, refresh
@@ -21,14 +20,14 @@ from optree.solvers.engine.stack import (
     inherit,
 )
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.memo import find, insert, key_of, spare_of
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
 
 
-@njit(**INNER)
+@inner_function
 def enter(data, memo, stack, d, t, part, entry, budget, rules):
     """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
 
@@ -82,7 +81,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def leave(memo, stack, d):
     """Write to the memo what frame ``d`` found."""
     frame = stack.frame[d]
@@ -96,7 +95,7 @@ def leave(memo, stack, d):
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
 
 
-@njit(**INNER)
+@inner_function
 def pick(stack, d, rules):
     """Choose the candidate of frame ``d`` to go on with; False if none can win.
 
@@ -125,7 +124,7 @@ def pick(stack, d, rules):
     return kept > 0
 
 
-@njit(**INNER)
+@inner_function
 def settle(data, memo, stack, d, rules):
     """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
     frame = stack.frame[d]
@@ -147,7 +146,7 @@ def settle(data, memo, stack, d, rules):
     return lower, chosen
 
 
-@njit(**INNER)
+@inner_function
 def choose(data, memo, stack, d, rules):
     """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
     frame = stack.frame[d]
@@ -167,7 +166,7 @@ def choose(data, memo, stack, d, rules):
         return clause, min(budget, own + step) if rules.deepening else budget
 
 
-@njit(**INNER)
+@inner_function
 def descend(data, memo, stack, d, clause, rules):
     """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
     frame = stack.frame[d]
@@ -186,7 +185,7 @@ def descend(data, memo, stack, d, clause, rules):
     return insert(memo, -1 - at, hashed, left, parent, clause, lower, upper), False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(data, memo, stack, rules, iterations):
     """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
 

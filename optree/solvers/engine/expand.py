@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.engine.bound_contained import contain, find_gains, find_leaves
 from optree.solvers.engine.bound_covers import cover
@@ -11,14 +10,14 @@ from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
 from optree.solvers.engine.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find
 
 # Whole numbers of a type: numba compiles what is called with a number in the text for that number, and then again.
 ZERO, THREE = np.int64(0), np.int64(3)
 
 
-@njit(**INNER)
+@inner_function
 def bound_part(data, stack, d, counts, rules):
     """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
     frame, classes, n_classes = stack.frame[d], stack.present, ZERO
@@ -51,7 +50,7 @@ def bound_part(data, stack, d, counts, rules):
     return bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules), upper
 
 
-@njit(**INNER)
+@inner_function
 def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
     """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
     frame, counts = stack.frame[d], stack.counts[d]
@@ -75,7 +74,7 @@ def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
     return bound_trees(stack, d, n, e, n_classes, upper, two, three, rules), upper
 
 
-@njit(**INNER)
+@inner_function
 def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
 
@@ -95,7 +94,7 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     return min(lower, upper)
 
 
-@njit(**INNER)
+@inner_function
 def bound_split(data, stack, d, t, rules):
     """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
     f = stack.feature[d, t]
@@ -128,14 +127,14 @@ def bound_split(data, stack, d, t, rules):
     return lower, upper
 
 
-@njit(**INNER)
+@inner_function
 def levels_below(stack, d):
     """Levels of splits left to the parts of frame ``d``, -1 for no limit."""
     left = stack.frame[d]["left"]
     return left - 1 if left > 0 else left
 
 
-@njit(**INNER)
+@inner_function
 def look_up(data, memo, stack, d, clause, left):
     """The entry of a part of a split of frame ``d`` with what is ``left`` to it (`key_of`), or ``-1 - slot``; its hash.
 
@@ -148,7 +147,7 @@ def look_up(data, memo, stack, d, clause, left):
     return find(memo, data.rows, below, hashed, left), hashed
 
 
-@njit(**INNER)
+@inner_function
 def recall(data, memo, stack, d, t, rules):
     """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
     f = stack.feature[d, t]
@@ -164,7 +163,7 @@ def recall(data, memo, stack, d, t, rules):
     return lower, upper
 
 
-@njit(**INNER)
+@inner_function
 def cover_parts(data, stack, d, t, lower, target, rules):
     """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B5, as far as needed; its new bound."""
     first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
@@ -186,7 +185,7 @@ def cover_parts(data, stack, d, t, lower, target, rules):
     return lower
 
 
-@njit(**INNER)
+@inner_function
 def refresh(memo, stack, d, clause):
     """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
     entry = memo.entry[stack.entry[d, clause]]
@@ -194,7 +193,7 @@ def refresh(memo, stack, d, clause):
     stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
 
 
-@njit(**INNER)
+@inner_function
 def improve(frame, cost, feature):
     """Keep a better tree."""
     if cost < frame["upper"]:
@@ -202,7 +201,7 @@ def improve(frame, cost, feature):
         frame["best"] = feature
 
 
-@njit(**INNER)
+@inner_function
 def sort_by(order, length, key):
     """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
     for i in range(1, length):
@@ -213,7 +212,7 @@ def sort_by(order, length, key):
         order[j] = item
 
 
-@njit(**INNER)
+@inner_function
 def expand(data, memo, stack, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]

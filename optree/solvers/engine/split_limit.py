@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.engine.bounds import BARRED, INFINITE
 from optree.solvers.engine.depth_first import (
@@ -31,7 +30,7 @@ from optree.solvers.engine.depth_first import (
 )
 from optree.solvers.engine.expand import bound_part, expand, improve, levels_below, look_up, sort_by
 from optree.solvers.engine.stack import DEPTH, ITERATIONS, STARTED, STOPPED, count_column, subtract
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.memo import insert, key_of
 
 UNKNOWN = -2  # not yet looked up in the memo
@@ -53,7 +52,7 @@ class Shares(NamedTuple):
     limit: int
 
 
-@njit(**INNER)
+@inner_function
 def fill_slots(data, stack, shares, d, clause, counts, rules):
     """The intervals of a part of a split of frame ``d`` for all shares, from its counts."""
     n, most = np.int64(0), np.int64(0)
@@ -78,7 +77,7 @@ def fill_slots(data, stack, shares, d, clause, counts, rules):
             shares.lower[d, slot] = upper
 
 
-@njit(**INNER)
+@inner_function
 def share_out(data, stack, shares, d, t):
     """Bound and cost of split ``t`` of frame ``d``: the least sums over all ways to share out its splits.
 
@@ -103,14 +102,14 @@ def share_out(data, stack, shares, d, t):
     return stack.price[d, t] + low[parts, spare], stack.price[d, t] + high[parts, spare]
 
 
-@njit(**INNER)
+@inner_function
 def part_key(stack, shares, d, clause, share):
     """The levels and splits left to a part, as the memo knows them."""
     spare = -1 if share == shares.most[d, clause] and shares.free[d, clause] else share
     return key_of(levels_below(stack, d), spare)
 
 
-@njit(**INNER)
+@inner_function
 def refresh_slot(data, memo, stack, shares, d, clause, share):
     """Sharpen a slot with what the memo knows of it now, and neighbouring shares with it."""
     base, most = clause * shares.limit, shares.most[d, clause]
@@ -134,7 +133,7 @@ def refresh_slot(data, memo, stack, shares, d, clause, share):
         shares.upper[d, base + other] = min(shares.upper[d, base + other], shares.upper[d, base + other - 1])
 
 
-@njit(**INNER)
+@inner_function
 def settle_shares(data, memo, stack, shares, d, rules):
     """As `settle`: the bound of the current candidate; leaves the part to deepen (-1: none) and its share."""
     frame = stack.frame[d]
@@ -162,7 +161,7 @@ def settle_shares(data, memo, stack, shares, d, rules):
             return lower
 
 
-@njit(**INNER)
+@inner_function
 def expand_shares(data, memo, stack, shares, d, rules):
     """As `expand`, for a frame under a limit."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
@@ -200,7 +199,7 @@ def expand_shares(data, memo, stack, shares, d, rules):
     frame["current"] = -1
 
 
-@njit(**INNER)
+@inner_function
 def choose_shares(data, memo, stack, shares, d, rules):
     """As `choose`: the part to deepen next in frame ``d`` and its budget, (-1, 0) when the frame is done."""
     frame = stack.frame[d]
@@ -221,7 +220,7 @@ def choose_shares(data, memo, stack, shares, d, rules):
         return clause, min(min(target, frame["cap"] + 1) - (lower - own), own + step)
 
 
-@njit(**INNER)
+@inner_function
 def descend_shares(data, memo, stack, shares, d, clause):
     """As `descend`: find or add the entry of a part and its share."""
     slot = clause * shares.limit + shares.share[d]
@@ -233,7 +232,7 @@ def descend_shares(data, memo, stack, shares, d, clause):
     return insert(memo, -1 - at, hashed, key, stack.frame[d]["entry"], clause, lower, upper), False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_limited(data, memo, stack, shares, rules, iterations):
     """As `search`, for frame 0 with a limit on splits; frames without one go the ways of `search`."""
     data, memo, stack, shares, rules = borrow(data), borrow(memo), borrow(stack), borrow(shares), borrow(rules)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.engine.bounds import (
     INFINITE,
@@ -20,7 +19,7 @@ from optree.solvers.engine.bounds import (
 )
 from optree.solvers.kernels.bit_layout import FIRST, LAST, NUMBER
 from optree.solvers.kernels.bitset import add_counts
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.shared_counts import list_words
 from optree.solvers.kernels.simd import lanes
 
@@ -119,7 +118,7 @@ class Stack(NamedTuple):
     state: np.ndarray
 
 
-@njit(**INNER)
+@inner_function
 def list_column(stack, d, column, rules):
     """List the words of a column of frame ``d`` that are not zero, if it has many: often most are, as rows are sorted.
 
@@ -135,7 +134,7 @@ def list_column(stack, d, column, rules):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def count_column(data, stack, d, column, out):
     """Fill ``out`` with what is counted in the rows of ``column`` and each column."""
     frame, blocks, bits = stack.frame[d], stack.blocks[d], stack.bits[d]
@@ -150,7 +149,7 @@ def count_column(data, stack, d, column, out):
             add_counts(bits, width, column, first, last, data.factor[term], out[data.target[term]])
 
 
-@njit(**INNER)
+@inner_function
 def subtract(stack, d, whole, less, out):
     """``out = whole - less``, counts of frame ``d``."""
     for t in range(stack.frame[d]["n_counts"]):
@@ -160,7 +159,7 @@ def subtract(stack, d, whole, less, out):
             target[c] = first[c] - second[c]
 
 
-@njit(**INNER)
+@inner_function
 def count_part(data, stack, d, column, parts, part):
     """The counts of one part of a split, given its first column: filled and returned."""
     row, rest = stack.row[0], stack.row[1]
@@ -175,20 +174,20 @@ def count_part(data, stack, d, column, parts, part):
     return rest
 
 
-@njit(**INNER)
+@inner_function
 def counts_classes(stack, d, rules):
     """1 if B4 holds in frame ``d``: all its splits are binary, or every leaf is paid; else 0."""
     return np.int64(rules.classes and (rules.per_leaf or stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]))
 
 
-@njit(**INNER)
+@inner_function
 def gain_margin(stack, d, rules):
     """The weight up to which B3 drops a split of frame ``d``; -1 where it does not hold."""
     multiway = stack.frame[d]["n_binary"] < stack.frame[d]["n_features"]
     return -1 if multiway and (rules.per_leaf or rules.least > 1) else rules.margin
 
 
-@njit(**INNER)
+@inner_function
 def bound_singles(stack, d, counts, rules):
     """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
@@ -203,7 +202,7 @@ def bound_singles(stack, d, counts, rules):
         bar_small_parts(counts[len(counts) - 2], columns, rules.least, bound)
 
 
-@njit(**INNER)
+@inner_function
 def least_pairs(stack, d, counts, n_classes, rules):
     """Over the binary splits of frame ``d``: least errors of a stump and t of B2 for a part with these ``counts``.
 
@@ -217,7 +216,7 @@ def least_pairs(stack, d, counts, n_classes, rules):
     return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin, rules)
 
 
-@njit(**INNER)
+@inner_function
 def inherit_binary(stack, d, rules):
     """As `inherit`, of the binary features; how many are kept. They come first, a column each, behind column 0."""
     frame, kept = stack.frame[d + 1], np.int64(0)
@@ -237,7 +236,7 @@ def inherit_binary(stack, d, rules):
     return kept
 
 
-@njit(**INNER)
+@inner_function
 def inherit(data, stack, d, counts, rules):
     """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
 
@@ -276,7 +275,7 @@ def inherit(data, stack, d, counts, rules):
     frame["width"] = (columns + step - 1) // step * step
 
 
-@njit(**INNER)
+@inner_function
 def gather_counts(stack, d, counts):
     """Copy to frame ``d`` the columns that it keeps of ``counts``."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
@@ -289,7 +288,7 @@ def gather_counts(stack, d, counts):
             target[c] = 0
 
 
-@njit(**INNER)
+@inner_function
 def gather_bits(stack, d, column, parts, part):
     """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
     frame, source = stack.frame[d + 1], stack.source

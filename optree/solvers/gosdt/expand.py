@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.gosdt.graph import EDGES, EXPANDED, NOWHERE, connect, new_node, signal
 from optree.solvers.kernels.bitset import add_counts, hash_words
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find, insert
 from optree.solvers.kernels.pair_counts import count_bits
 
@@ -17,7 +16,7 @@ ZERO = np.uint64(0)
 ANY = -1  # levels left: no limit
 
 
-@njit(**INNER)
+@inner_function
 def load_rows(data, memo, graph, node):
     """Write the rows of a node to ``graph.key[0]`` and to column 0 of ``graph.bits``."""
     key, rows, width = graph.key[0], data.rows, graph.counts.shape[1]
@@ -32,7 +31,7 @@ def load_rows(data, memo, graph, node):
         graph.bits[w * width] = key[w]
 
 
-@njit(**INNER)
+@inner_function
 def count(data, graph):
     """Fill ``graph.counts`` with what is counted in the rows of the node at work and each column."""
     counts, key, width = graph.counts, graph.key[0], graph.counts.shape[1]
@@ -49,7 +48,7 @@ def count(data, graph):
             add_counts(graph.bits, width, 0, first, last, data.factor[term], counts[data.target[term]])
 
 
-@njit(**INNER)
+@inner_function
 def price(data, graph, error):
     """Fill ``graph.price`` from the counts, for the parts of each split."""
     counts, prices, classes = graph.counts, graph.price, data.n_classes
@@ -73,7 +72,7 @@ def price(data, graph, error):
         prices[REST + WHOLE, c] = error * m
 
 
-@njit(**INNER)
+@inner_function
 def distance(data, graph, f, g, error):
     """The greatest difference that two splits of the node at work can make.
 
@@ -92,7 +91,7 @@ def distance(data, graph, f, g, error):
     return min(apart, graph.price[WHOLE, 0] - graph.price[CERTAIN, 0] - apart)
 
 
-@njit(**INNER)
+@inner_function
 def part_node(data, memo, graph, node, f, part, loss, certain, rules):
     """FIND_OR_CREATE_NODE for one part of a split of the node at work."""
     clause = 2 * f + part
@@ -107,7 +106,7 @@ def part_node(data, memo, graph, node, f, part, loss, certain, rules):
     return at
 
 
-@njit(**INNER)
+@inner_function
 def expand(data, memo, graph, node, rules):
     """Split a node on every feature, and keep the splits that may win as its edges (lines 13 to 19)."""
     load_rows(data, memo, graph, node)
@@ -132,7 +131,7 @@ def expand(data, memo, graph, node, rules):
     signal(graph, node)
 
 
-@njit(**INNER)
+@inner_function
 def may_win(data, memo, graph, node, f, penalty):
     """Whether a split of the node at work may be better than the best tree in hand.
 
@@ -149,7 +148,7 @@ def may_win(data, memo, graph, node, f, penalty):
     return floor < memo.entry[node]["upper"]
 
 
-@njit(**INNER)
+@inner_function
 def add_edge(data, memo, graph, node, f, previous, rules):
     """Make a split of the node at work an edge, unless what is known of its parts refuses it; whether it was made.
 
@@ -185,7 +184,7 @@ def add_edge(data, memo, graph, node, f, previous, rules):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def spread(graph, number):
     """Carry the bound of an edge to those beside it, as far as it says something; whether it did (see `distance`)."""
     edges, made = graph.edge, graph.node[graph.edge[number]["owner"]]
@@ -209,7 +208,7 @@ def spread(graph, number):
     return told
 
 
-@njit(**INNER)
+@inner_function
 def renew(memo, graph, node):
     """The lower bound of an expanded node from its edges (equation 7); whether it moved."""
     entry, made = memo.entry[node], graph.node[node]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 NODE = np.dtype(
     [
@@ -70,13 +69,13 @@ class Rules(NamedTuple):
     similar: bool
 
 
-@njit(**INNER)
+@inner_function
 def before(a, b):
     """Whether the item ``a`` comes first: the lesser key; of equal ones the latest, which is the deepest."""
     return a["key"] < b["key"] or (a["key"] == b["key"] and a["turn"] > b["turn"])
 
 
-@njit(**INNER)
+@inner_function
 def push(graph, node, key):
     """Queue a node to be explored."""
     heap, used = graph.item, graph.used
@@ -90,7 +89,7 @@ def push(graph, node, key):
         at = (at - 1) >> 1
 
 
-@njit(**INNER)
+@inner_function
 def pop(graph):
     """Take the foremost item from the queue: its node and its key."""
     heap, used = graph.item, graph.used
@@ -110,7 +109,7 @@ def pop(graph):
         at = child
 
 
-@njit(**INNER)
+@inner_function
 def swap(heap, i, j):
     a, b = heap[i], heap[j]
     key, turn, node = a["key"], a["turn"], a["node"]
@@ -118,7 +117,7 @@ def swap(heap, i, j):
     b["key"], b["turn"], b["node"] = key, turn, node
 
 
-@njit(**INNER)
+@inner_function
 def signal(graph, node):
     """Note that the bounds of a node have moved."""
     if not graph.node[node]["signalled"]:
@@ -127,7 +126,7 @@ def signal(graph, node):
         graph.used[SIGNALS] += 1
 
 
-@njit(**INNER)
+@inner_function
 def connect(graph, edge, node):
     """Note that an edge depends on a node."""
     number = graph.used[LINKS]
@@ -137,7 +136,7 @@ def connect(graph, edge, node):
     graph.used[LINKS] = number + 1
 
 
-@njit(**INNER)
+@inner_function
 def new_node(graph, node):
     made = graph.node[node]
     made["first_edge"] = -1

@@ -14,17 +14,16 @@ queues an unsolved node of fewest rows that matters would have edges with solved
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.gosdt.expand import expand, renew, spread
 from optree.solvers.gosdt.graph import EDGES, ITEMS, ITERATIONS, LINKS, NOWHERE, SIGNALS, pop, push, signal
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 # What `search` returns.
 COMPLETE, PAUSED, NO_ROOM, EMPTY = range(4)
 
 
-@njit(**INNER)
+@inner_function
 def refresh_edge(memo, graph, number, rules):
     """Take new bounds of the parts into an edge and its node; signals if the node's bounds move."""
     edge = graph.edge[number]
@@ -51,7 +50,7 @@ def refresh_edge(memo, graph, number, rules):
         signal(graph, node)
 
 
-@njit(**INNER)
+@inner_function
 def context_of(memo, graph, node):
     """The least, over the edges that lead to a node and may win, of the root's bound less the node's own."""
     if node == 0:
@@ -67,7 +66,7 @@ def context_of(memo, graph, node):
     return found
 
 
-@njit(**INNER)
+@inner_function
 def next_edge(memo, graph, node):
     """The edge of least bound whose parts are not queued yet, -1 if none of them may win."""
     made, least, found = graph.node[node], memo.entry[node]["upper"], np.int64(-1)
@@ -78,7 +77,7 @@ def next_edge(memo, graph, node):
     return found
 
 
-@njit(**INNER)
+@inner_function
 def open_next(memo, graph, node):
     """Queue the parts of a node's next edge (lines 29 to 36), and the node itself for the one after it."""
     number = next_edge(memo, graph, node)
@@ -96,7 +95,7 @@ def open_next(memo, graph, node):
             push(graph, at, key)
 
 
-@njit(**INNER)
+@inner_function
 def explore(data, memo, graph, rules):
     """Take the foremost node from the queue and work on it, if it is still worth it."""
     node, key = pop(graph)
@@ -130,7 +129,7 @@ def explore(data, memo, graph, rules):
         open_next(memo, graph, node)
 
 
-@njit(**INNER)
+@inner_function
 def pass_on(memo, graph, rules):
     """Tell the edges that lead to the latest node with new bounds (lines 21 to 25)."""
     graph.used[SIGNALS] -= 1
@@ -142,7 +141,7 @@ def pass_on(memo, graph, rules):
         number = graph.link[number]["next"]
 
 
-@njit(**INNER)
+@inner_function
 def has_room(memo, graph, features):
     """Whether the tables have room for an expansion and what follows from it."""
     used, entries = graph.used, memo.used[0] + 2 * features
@@ -157,7 +156,7 @@ def has_room(memo, graph, features):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(data, memo, graph, rules, iterations):
     """Take up to ``iterations`` items from the queues; COMPLETE, PAUSED or NO_ROOM; EMPTY never happens."""
     data, memo, graph, rules = borrow(data), borrow(memo), borrow(graph), borrow(rules)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
 
+from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.shared_counts import count_shared
 from optree.solvers.kernels.simd import fill, lanes, load, store
 
@@ -37,12 +38,12 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
 else:
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def lowest_bit(word):
         """The index of the lowest bit set in a uint64 that is not zero."""
         return _cttz(word)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def hash_words(words, salt):
         """A hash of a set of rows, a non-negative int64; ``salt`` is uint64[>= words], odd random numbers."""
         total = np.uint64(0)
@@ -52,7 +53,7 @@ else:
         return np.int64((total ^ (total >> np.uint64(32))) & np.uint64(2**63 - 1))
 
 
-@njit(nogil=True)
+@kernel
 def add_counts(bits, width, column, first, last, factor, out):
     """Add to ``out[c]``, for every column c, ``factor`` times the number of rows in both c and ``column``.
 

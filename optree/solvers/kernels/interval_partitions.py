@@ -20,15 +20,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 
 GINI, ENTROPY = range(2)
 ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quantiles of the bins, or over CART's leaves
 
 
-@njit(**INNER)
+@inner_function
 def impurity(data, rules, above, beyond):
     """The weighted impurity of the rows counted in ``above`` (int64[K]) without those in ``beyond``, in rows * fine.
 
@@ -55,7 +54,7 @@ def impurity(data, rules, above, beyond):
     return total
 
 
-@njit(**INNER)
+@inner_function
 def find_bins(data, counts, f, cols):
     """The bins of a feature, given what is above its cuts: bin i lies above the column ``cols[i]``; how many."""
     cols[0], bins, empty = 0, 1, counts[len(counts) - 1]
@@ -71,7 +70,7 @@ def find_bins(data, counts, f, cols):
     return bins
 
 
-@njit(**INNER)
+@inner_function
 def merge_ratios(counts, cols, bins):
     """Merge neighbouring bins whose classes have equal ratios; how many are left."""
     kept = 1
@@ -92,7 +91,7 @@ def merge_ratios(counts, cols, bins):
     return kept
 
 
-@njit(**INNER)
+@inner_function
 def coarsen(cols, bins, most):
     """Keep boundaries at equal steps, so that no more than ``most`` bins are left; how many are."""
     if bins <= most:
@@ -103,7 +102,7 @@ def coarsen(cols, bins, most):
     return most
 
 
-@njit(**INNER)
+@inner_function
 def _best_cut(data, rules, counts, cols, low, high):
     """The boundary between two others that leaves the least impurity, -1 if none lessens it with enough rows beside."""
     first, last = counts[cols[low]], counts[cols[high]]
@@ -121,7 +120,7 @@ def _best_cut(data, rules, counts, cols, low, high):
     return chosen
 
 
-@njit(**INNER)
+@inner_function
 def _open_leaf(data, rules, counts, cols, leaf, low, high, depth):
     """A leaf between two boundaries, its best cut and what that lessens the impurity by."""
     cut, gain = -1, np.int64(0)
@@ -134,7 +133,7 @@ def _open_leaf(data, rules, counts, cols, leaf, low, high, depth):
     leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, depth, cut, gain
 
 
-@njit(**INNER)
+@inner_function
 def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
     """Keep the boundaries of a CART on this feature alone; bins left.
 
@@ -170,7 +169,7 @@ def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
     return kept
 
 
-@njit(**INNER)
+@inner_function
 def fill_program(data, rules, counts, cols, bins, ways, held, support, best, source, last):
     """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end).
 
@@ -193,7 +192,7 @@ def fill_program(data, rules, counts, cols, bins, ways, held, support, best, sou
                     best[w, j], source[w, j] = best[w - 1, i] + cost, i
 
 
-@njit(**INNER)
+@inner_function
 def trace_program(cols, source, w, i, out):
     """Write to ``out`` the columns of the partition into w intervals whose last begins at bin i."""
     while w > 1:
@@ -202,7 +201,7 @@ def trace_program(cols, source, w, i, out):
         i = source[w, i]
 
 
-@njit(**INNER)
+@inner_function
 def next_choice(choice, chosen, bins):
     """The next set of ``chosen`` boundaries among 1 .. bins - 1 in lexicographic order; False after the last."""
     at = chosen - 1

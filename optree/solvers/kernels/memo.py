@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function, kernel
 
 LOW = np.int64(2**32 - 1)
 
@@ -42,19 +41,19 @@ class Memo(NamedTuple):
 LEVELS = 20  # bits for levels
 
 
-@njit(**INNER)
+@inner_function
 def key_of(left, spare):
     """Levels of splits left and splits left, each -1 for no limit, as one number: ``left`` itself if spare is -1."""
     return left + ((spare + 1) << LEVELS)
 
 
-@njit(**INNER)
+@inner_function
 def spare_of(key):
     """The splits left in a `key_of`."""
     return ((key + 1) >> LEVELS) - 1
 
 
-@njit(**INNER)
+@inner_function
 def same_rows(memo, rows, at, key):
     """Whether the entry ``at`` is the set of rows ``key`` (uint64[words])."""
     found = memo.chain
@@ -71,7 +70,7 @@ def same_rows(memo, rows, at, key):
     return different == 0
 
 
-@njit(**INNER)
+@inner_function
 def find(memo, rows, key, hashed, left):
     """The entry of a set of rows with what is ``left`` (`key_of`), or ``-1 - slot`` with the free slot of the memo."""
     mask = len(memo.slot) - 1
@@ -87,7 +86,7 @@ def find(memo, rows, key, hashed, left):
         slot = (slot + 1) & mask
 
 
-@njit(**INNER)
+@inner_function
 def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     """Add an entry at the free ``slot`` that `find` gave; its number."""
     number = memo.used[0]
@@ -105,7 +104,7 @@ def insert(memo, slot, hashed, left, parent, clause, lower, upper):
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild(memo):
     """Fill empty slots with all entries, after they have grown."""
     mask = len(memo.slot) - 1

@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import hash_words, pack
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.pair_counts import count_bits
 from optree.solvers.kernels.simd import LANES, load, popcount, splat, store
 
@@ -140,7 +139,7 @@ def logs_of(problem: Problem) -> np.ndarray:
     return np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit_of(problem))).astype(np.int64)
 
 
-@njit(**INNER)
+@inner_function
 def count_wrong(data, rows):
     """The weight, among some rows, of those that every tree misclassifies, or that a reference does."""
     total = np.int64(0)
@@ -151,7 +150,7 @@ def count_wrong(data, rows):
     return total
 
 
-@njit(**INNER)
+@inner_function
 def count_lines(data, rows, lines):
     """Write to ``lines[k * stride + c]`` the weight of class k in column c, among some rows.
 
@@ -184,14 +183,14 @@ def count_lines(data, rows, lines):
             block += 3 * LANES if wide else LANES
 
 
-@njit(**INNER)
+@inner_function
 def rest_of(lines, out):
     """Replace the counts in ``out`` of one of two parts of some rows by those of the other; ``lines`` are of all."""
     for at in range(0, len(lines), LANES):
         store(out, at, load(lines, at) - load(out, at))
 
 
-@njit(**INNER)
+@inner_function
 def spread(data, lines, out):
     """Write to ``out[c, k]`` what `count_lines` counted."""
     apart()
@@ -201,7 +200,7 @@ def spread(data, lines, out):
             out[c, k] = lines[k * stride + c]
 
 
-@njit(**INNER)
+@inner_function
 def take_part(data, rows, low, high, out):
     """Write to ``out`` the rows above the cut ``low`` and not above ``high``."""
     above, beyond = data.rows[low], data.rows[high]
@@ -209,7 +208,7 @@ def take_part(data, rows, low, high, out):
         out[w] = rows[w] & above[w] & ~beyond[w]
 
 
-@njit(**INNER)
+@inner_function
 def digest(data, rules, rows, used, frame):
     """Give a frame the two hashes of a set of rows, and of the features that may not be split again."""
     apart()

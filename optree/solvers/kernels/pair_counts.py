@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 
 TILE = 4  # columns counted at once against a vector of others
 _WORD = ir.IntType(64)
@@ -318,22 +318,22 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
 else:
 
-    @njit(**INNER)
+    @inner_function
     def count_bits(word):
         """The number of bits set in a uint64."""
         return _ctpop(word)
 
-    @njit(**INNER)
+    @inner_function
     def pair_counts(bits, width, columns, runs, digits, step, k, out):
         """See the twin above."""
         _pair_counts(out[0], bits.ctypes.data, width, columns, runs.ctypes.data, digits, step, k, out.ctypes.data)
 
-    @njit(**INNER)
+    @inner_function
     def single_counts(bits, width, runs, digits, step, k, out):
         """See the twin above."""
         _single_counts(out[0], bits.ctypes.data, width, 1, runs.ctypes.data, digits, step, k, out.ctypes.data)
 
-    @njit(**INNER)
+    @inner_function
     def move_word(bits, source, width, moves, out, target, filled, spill):
         """See the twin above."""
         size = 8 * bits.itemsize
@@ -342,7 +342,7 @@ else:
         down = (size - filled) & (size - 1)
         _move(out[0], np.uintp(here), width, moves.ctypes.data, np.uintp(there), filled, down, filled == 0, spill)
 
-    @njit(**INNER)
+    @inner_function
     def two_class(bits, width, columns, runs, digits, single, above, out):
         """See the twin above."""
         _two_class(
@@ -357,7 +357,7 @@ else:
             out.ctypes.data,
         )
 
-    @njit(**INNER)
+    @inner_function
     def many_class(bits, width, columns, runs, digits, classes, single, above, stride, out):
         """See the twin above."""
         _many_class(

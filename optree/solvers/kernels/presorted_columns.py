@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function, kernel
 
 
 class Sample(NamedTuple):
@@ -35,7 +34,7 @@ class Sample(NamedTuple):
     rank_shift: np.uint64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_rows(bits):
     """Words uint64[n] in the order of float32 numbers, given as their bits, with the number of the row below."""
     keys = np.empty(len(bits), np.uint64)
@@ -46,7 +45,7 @@ def number_rows(bits):
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack(values, keys, row_shift, rank_shift, classes, column, level):
     """Write the column of one feature and its distinct values; returns how many these are, -1 if it is not sorted.
 
@@ -69,17 +68,17 @@ def pack(values, keys, row_shift, rank_shift, classes, column, level):
     return rank + 1
 
 
-@njit(**INNER)
+@inner_function
 def row_of(sample, word):
     return np.int64((word & sample.row_mask) >> sample.row_shift)
 
 
-@njit(**INNER)
+@inner_function
 def rank_of(sample, word):
     return np.int64(word >> sample.rank_shift)
 
 
-@njit(**INNER)
+@inner_function
 def count(sample, column, counts):
     """Add the rows of a column to ``counts``: weight of each class; or weight, sum and sum of squares of the target."""
     class_mask = (np.uint64(1) << sample.row_shift) - np.uint64(1)
@@ -97,7 +96,7 @@ def count(sample, column, counts):
 
 
 # Written as loops: numba compiles each array expression, and each reduction, for seconds.
-@njit(**INNER)
+@inner_function
 def weight_of(sample, counts):
     """The weight of a node, from what `count` found."""
     if not sample.classes:
@@ -108,7 +107,7 @@ def weight_of(sample, counts):
     return weight
 
 
-@njit(**INNER)
+@inner_function
 def squares_of(counts):
     """The sum of squares."""
     total = 0.0
@@ -117,13 +116,13 @@ def squares_of(counts):
     return total
 
 
-@njit(**INNER)
+@inner_function
 def explained(counts):
     """What its mean takes away from a target's sum of squares; nothing where rounding has left no weight."""
     return counts[1] * counts[1] / counts[0] if counts[0] > 0.0 else 0.0
 
 
-@njit(**INNER)
+@inner_function
 def leaf_loss(sample, counts):
     """The loss of a leaf: the weight of all classes but the heaviest; or the squared error around the mean."""
     if not sample.classes:
@@ -135,13 +134,13 @@ def leaf_loss(sample, counts):
     return weight - most
 
 
-@njit(**INNER)
+@inner_function
 def fill(values, value):
     for k in range(len(values)):
         values[k] = value
 
 
-@njit(**INNER)
+@inner_function
 def places_up_to(sample, column, rank):
     """How many words of a sorted column have at most this rank."""
     low, high = 0, len(column)
@@ -154,7 +153,7 @@ def places_up_to(sample, column, rank):
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_rows(bits, classes):
     """A number for each row, uint64[n], equal for rows with equal values and class. bits : uint64[n, p]."""
     hashes = np.empty(len(bits), np.uint64)
@@ -167,7 +166,7 @@ def hash_rows(bits, classes):
     return hashes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def group_rows(bits, classes, hashes, order, group, first):
     """Number the distinct rows into int64[n] ``group``, and the first of each into ``first``; returns how many.
 

@@ -14,10 +14,9 @@ Then ``at`` is the entry, or -1 and ``place`` is the free slot that :func:`occup
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.driver import Room, enlarge
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function, kernel
 
 LOW = np.int64(2**32 - 1)
 
@@ -27,7 +26,7 @@ def new_slots(entries: int) -> np.ndarray:
     return np.full(1 << (2 * entries - 1).bit_length(), -1, np.int64)
 
 
-@njit(**INNER)
+@inner_function
 def probe(slots, hashed, place):
     """Return (entry, place) of the first slot from ``place`` on with an equal high half; entry is -1 if one is free."""
     mask = len(slots) - 1
@@ -41,19 +40,19 @@ def probe(slots, hashed, place):
         place += 1
 
 
-@njit(**INNER)
+@inner_function
 def occupy(slots, place, hashed, number):
     """Put an entry into a free slot."""
     slots[place] = (hashed & ~LOW) | number
 
 
-@njit(**INNER)
+@inner_function
 def has_room(slots, entry, used, more):
     """Return whether ``more`` entries beside the ``used`` ones fit into the entries and into half of the slots."""
     return used + more <= len(entry) and 2 * (used + more) <= len(slots)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_slots(slots, entry, used):
     """Enter the first ``used`` entries into free slots."""
     mask = len(slots) - 1

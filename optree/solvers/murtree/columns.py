@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest
+from optree.solvers.kernels.jit import kernel
 
 LANES = 32  # columns are padded to a multiple, which suits vectors of all types of counts
 
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
     fine: float
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_rows(codes, salt, out):
     """Write to ``out`` (int64[n]) a hash of each row of codes (int32[n, q]); ``salt`` is int64[q]."""
     for r in range(len(codes)):
@@ -43,7 +43,7 @@ def hash_rows(codes, salt, out):
         out[r] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merged_rightly(codes, first, group):
     """Whether each row equals the first of its group."""
     for r in range(len(codes)):
@@ -54,7 +54,7 @@ def merged_rightly(codes, first, group):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack_columns(codes, group, bits, width):
     """Fill ``bits`` (zeros) with columns of codes (int32[n, q]); bit b of word w is row ``group[w, b]``, if >= 0."""
     for w in range(len(group)):

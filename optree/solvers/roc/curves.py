@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.roc.envelopes import LANES, leaf_value, matters, set_limits
 from optree.solvers.roc.supports import COMPLETE, NO_ROOM, PAUSED
 
@@ -47,7 +46,7 @@ class Curves(NamedTuple):
     total: np.ndarray  # int64[LANES], scratch
 
 
-@njit(**INNER)
+@inner_function
 def merge(curves, left, right):
     """Merge the steps of two trees into ``curves.merged``, joining those of equal share; how many there are."""
     step, out = curves.step, curves.merged
@@ -70,7 +69,7 @@ def merge(curves, left, right):
     return size
 
 
-@njit(**INNER)
+@inner_function
 def covers(one, n_one, two, n_two):
     """Whether the curve of steps ``one`` is nowhere below that of ``two``."""
     i, x, y = 0, np.int64(0), np.int64(0)
@@ -89,7 +88,7 @@ def covers(one, n_one, two, n_two):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def not_above(one, two):
     """Whether ``one`` is at most ``two`` in every direction: what `covers` implies, and much faster to see."""
     above = False
@@ -98,7 +97,7 @@ def not_above(one, two):
     return not above
 
 
-@njit(**INNER)
+@inner_function
 def dominated(curves, begin, leaves, size):
     """Whether a tree from ``begin`` on is as good as the merged one; if none is, those that it beats are struck out."""
     for t in range(begin, curves.used[TREES]):
@@ -116,7 +115,7 @@ def dominated(curves, begin, leaves, size):
     return False
 
 
-@njit(**INNER)
+@inner_function
 def keep(curves, leaves, size, edge, left, right):
     """Store the merged tree."""
     number, first = curves.used[TREES], curves.used[STEPS]
@@ -130,7 +129,7 @@ def keep(curves, leaves, size, edge, left, right):
     curves.used[TREES], curves.used[STEPS] = number + 1, first + size
 
 
-@njit(**INNER)
+@inner_function
 def join(supports, lanes, around, curves, number, edge, bound, price, end):
     """All trees of one split of a set; PAUSED if it was told to stop, NO_ROOM if there is none."""
     left, right = supports.edge[edge, 1], supports.edge[edge, 2]
@@ -154,7 +153,7 @@ def join(supports, lanes, around, curves, number, edge, bound, price, end):
     return COMPLETE
 
 
-@njit(**INNER)
+@inner_function
 def all_trees(supports, lanes, around, curves, number, bound, price, end):
     """All trees of a set that may matter; what `join` returns."""
     curves.first[number] = curves.used[TREES]
@@ -176,7 +175,7 @@ def all_trees(supports, lanes, around, curves, number, bound, price, end):
     return COMPLETE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_curves(supports, lanes, around, curves, bound, price, end, steps):
     """The trees of up to ``steps`` more sets, from small sets to large; COMPLETE, PAUSED or NO_ROOM."""
     supports, lanes, around, curves = borrow(supports), borrow(lanes), borrow(around), borrow(curves)

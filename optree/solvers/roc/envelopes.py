@@ -18,9 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 LANES = 16
 FAR = np.int64(2**61)
@@ -50,14 +49,14 @@ class Around(NamedTuple):
     limit: np.ndarray  # int64[most + 1], scratch: see `set_limits`
 
 
-@njit(**INNER)
+@inner_function
 def leaf_value(weight, n, p):
     if weight[0] < 0:
         return np.int64(GINI * p * n / (p + n))
     return min(weight[0] * n, weight[1] * p)
 
 
-@njit(**INNER)
+@inner_function
 def add_pairs(supports, lanes, number, edge, most, out):
     """Lower ``out[h]``, for h up to ``most``, to the values of a split of a set: all ways to share out h leaves."""
     left, right = supports.edge[edge, 1], supports.edge[edge, 2]
@@ -69,7 +68,7 @@ def add_pairs(supports, lanes, number, edge, most, out):
                 out[i + j + 2, d] = min(out[i + j + 2, d], value)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_inside(supports, lanes, start, stop):
     """Fill ``lanes.inside`` for the sets ``lanes.order[start:stop]``, all smaller ones being filled."""
     supports, lanes = borrow(supports), borrow(lanes)
@@ -92,7 +91,7 @@ def fill_inside(supports, lanes, start, stop):
                 lanes.inside[row + h - 1, d] = value
 
 
-@njit(**INNER)
+@inner_function
 def area(lanes, one, two, end):
     """The least area under all lines of one plus two, for shares of FP up to ``end``.
 
@@ -120,7 +119,7 @@ def area(lanes, one, two, end):
     return total
 
 
-@njit(**INNER)
+@inner_function
 def matters(lanes, one, h, around, row, bound, price, end):
     """Whether values ``one`` of h leaves inside and some of those outside, from ``row`` on, can be within the bound."""
     for k in range(around.most + 1):
@@ -129,7 +128,7 @@ def matters(lanes, one, h, around, row, bound, price, end):
     return False
 
 
-@njit(**INNER)
+@inner_function
 def set_limits(supports, lanes, around, number, bound, price, end):
     """Fill ``around.limit`` for a set: with k leaves outside, how many inside can be within the bound at most."""
     row, cap = around.at[number], supports.cap[number]
@@ -144,7 +143,7 @@ def set_limits(supports, lanes, around, number, bound, price, end):
             around.limit[k] = cap if spare >= price * cap else np.int64(spare / price)
 
 
-@njit(**INNER)
+@inner_function
 def same(one, two):
     differ = False
     for d in range(LANES):
@@ -152,7 +151,7 @@ def same(one, two):
     return not differ
 
 
-@njit(**INNER)
+@inner_function
 def reach(around, number):
     """The row of a set's outside, made if it is the first time that the set is reached."""
     if around.at[number] < 0:
@@ -165,7 +164,7 @@ def reach(around, number):
     return around.at[number]
 
 
-@njit(**INNER)
+@inner_function
 def surround(supports, lanes, around, row, child, other):
     """Lower the outside of one part of a split by the outside of the set together with the other part."""
     target, first = reach(around, child), lanes.first[other]
@@ -178,7 +177,7 @@ def surround(supports, lanes, around, row, child, other):
                 around.outside[target + k + h, d] = min(around.outside[target + k + h, d], value)
 
 
-@njit(**INNER)
+@inner_function
 def keeps(supports, lanes, around, number, edge, bound, price, end):
     """Whether a split matters."""
     most = min(supports.cap[number], around.most + 1)
@@ -193,7 +192,7 @@ def keeps(supports, lanes, around, number, edge, bound, price, end):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_outside(supports, lanes, around, bound, price, end, start, stop):
     """Go from large sets to small, ``lanes.order[start:stop]`` backwards, and reach what matters within the bound.
 
@@ -227,14 +226,14 @@ def fill_outside(supports, lanes, around, bound, price, end, start, stop):
     return start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least_area(lanes, row, end):
     """`area` of one row of ``lanes.inside`` alone."""
     nothing = np.zeros(LANES, np.int64)
     return area(lanes, lanes.inside[row], nothing, end)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_tree(supports, lanes, lane, leaves, out):
     """Write the edges of a tree that is best in a lane among those of so many leaves to ``out``, in preorder; -1: leaf.
 

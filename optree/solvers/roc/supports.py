@@ -29,10 +29,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import ONE, hash_words, lowest_bit
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 # What the kernels of this family return.
 COMPLETE, PAUSED, NO_ROOM = range(3)
@@ -79,7 +78,7 @@ class Supports(NamedTuple):
     part: np.ndarray  # uint64[2, words], scratch
 
 
-@njit(**INNER)
+@inner_function
 def tally(rows, words):
     """(negative weight, positive weight, number) of the distinct rows in a set."""
     n, p, size = np.int64(0), np.int64(0), np.int64(0)
@@ -94,7 +93,7 @@ def tally(rows, words):
     return n, p, size
 
 
-@njit(**INNER)
+@inner_function
 def gain_of_area(rows, words, n, p):
     """By how much the area can grow if a leaf of these rows is split; see the module's text."""
     inside, peak = 0.0, 0.0
@@ -113,7 +112,7 @@ def gain_of_area(rows, words, n, p):
     return (inside + peak * around) / (2.0 * rows.positive * rows.negative)
 
 
-@njit(**INNER)
+@inner_function
 def caps(rows, words, n, p, size, rules):
     """The most leaves of a useful subtree on a set of rows."""
     if n == 0 or p == 0 or size == 1:
@@ -127,7 +126,7 @@ def caps(rows, words, n, p, size, rules):
     return min(size, np.int64(min(gain / rules.price + SLACK, 1e9)) + 1)
 
 
-@njit(**INNER)
+@inner_function
 def droppable(rows, n, p, rules):
     """Whether no split with this part is useful."""
     if rules.area:
@@ -137,7 +136,7 @@ def droppable(rows, n, p, rules):
     return rules.fn * p / rules.least + rules.fp * n / (rules.least + rules.fp_below * n) <= rules.price - SLACK
 
 
-@njit(**INNER)
+@inner_function
 def find(supports, words, hashed):
     """The number of a set, or ``-1 - slot`` with the free slot."""
     mask = len(supports.slot) - 1
@@ -154,7 +153,7 @@ def find(supports, words, hashed):
         slot = (slot + 1) & mask
 
 
-@njit(**INNER)
+@inner_function
 def add(rows, supports, words, depth, rules):
     """The number of a set, which is made if it is not there.
 
@@ -175,7 +174,7 @@ def add(rows, supports, words, depth, rules):
     return number
 
 
-@njit(**INNER)
+@inner_function
 def split(rows, supports, number, f, rules):
     """Make both parts of a split of a set, and the edge, if it may be useful."""
     part, words = supports.part, supports.words[number]
@@ -196,7 +195,7 @@ def split(rows, supports, number, f, rules):
     supports.used[EDGES] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def build(rows, supports, rules, steps):
     """Split up to ``steps`` more sets on every feature; COMPLETE, PAUSED or NO_ROOM."""
     rows, supports, rules = borrow(rows), borrow(supports), borrow(rules)
@@ -220,7 +219,7 @@ def build(rows, supports, rules, steps):
     return PAUSED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rehash(rows, supports):
     """Fill empty slots with all sets, after they have grown."""
     mask = len(supports.slot) - 1

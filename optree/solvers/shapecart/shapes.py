@@ -31,10 +31,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.interval_partitions import cart_bins, fill_program, impurity
-from optree.solvers.kernels.jit.struct_view import INNER, apart, borrow
+from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 
 NONE = np.int64(2**62)  # no assignment has as much impurity
 
@@ -93,7 +92,7 @@ class Work(NamedTuple):
     found: np.ndarray  # int64[3], its feature, -1 for none; its children; its impurity
 
 
-@njit(**INNER)
+@inner_function
 def _count(data, work, rows):
     """Weight by class, and rows, in each part of each feature."""
     work.table[:] = 0
@@ -107,7 +106,7 @@ def _count(data, work, rows):
                 work.size[at] += 1
 
 
-@njit(**INNER)
+@inner_function
 def _list_parts(data, work, f):
     """The parts of a feature that hold rows, cumulated; how many. Parts without rows go with the next that has some."""
     first, end, parts = data.first[f], data.first[f + 1], 0
@@ -126,13 +125,13 @@ def _list_parts(data, work, f):
     return parts
 
 
-@njit(**INNER)
+@inner_function
 def _size(work, i):
     """The rows of a bin."""
     return work.held[work.cols[i + 1]] - work.held[work.cols[i]]
 
 
-@njit(**INNER)
+@inner_function
 def _sort(data, work, bins, k):
     """Put the bins in the order of the share of class ``k``, or for -1 in their own, and cumulate them."""
     above, cols, order, share = work.above, work.cols, work.order, work.share
@@ -154,7 +153,7 @@ def _sort(data, work, bins, k):
             work.sorted[at + 1, c] = work.sorted[at, c] - above[cols[i], c] + above[cols[i + 1], c]
 
 
-@njit(**INNER)
+@inner_function
 def _assign_in_order(data, work, rules, bins, k):
     """The best assignments to groups of neighbours in an order, where they are better than those in hand."""
     _sort(data, work, bins, k)
@@ -184,7 +183,7 @@ def _assign_in_order(data, work, rules, bins, k):
                 end, w = start, w - 1
 
 
-@njit(**INNER)
+@inner_function
 def _gain(data, work, rules, i, source, target):
     """What moving a bin from group to group lessens the impurity by."""
     low, high, without, joined = work.above[work.cols[i]], work.above[work.cols[i + 1]], work.moved[0], work.moved[1]
@@ -198,7 +197,7 @@ def _gain(data, work, rules, i, source, target):
     return total - impurity(data, rules, without, work.nothing) - impurity(data, rules, joined, work.nothing)
 
 
-@njit(**INNER)
+@inner_function
 def _descend(data, work, rules, bins, number):
     """Coordinate descent from the assignment in hand: it ends, for the impurity is a whole number that falls."""
     apart()
@@ -231,7 +230,7 @@ def _descend(data, work, rules, bins, number):
             break
 
 
-@njit(**INNER)
+@inner_function
 def _keep(work, f, bins, number):
     """Note an assignment that lessens the impurity more than all before; its groups by their first parts."""
     if work.value[number] >= work.found[2]:
@@ -247,7 +246,7 @@ def _keep(work, f, bins, number):
     work.found[0], work.found[1], work.found[2] = f, number, work.value[number]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_shape(data, work, rules, rows):
     """Find the shape of least impurity of some rows: ``work.found``, ``work.place``. The first of equals wins."""
     data, work, rules = borrow(data), borrow(work), borrow(rules)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.ordered_thresholds import count_lines, rest_of, take_part
 from optree.solvers.kernels.simd import LANES, least, least_lane, load, most, splat, store, where_more
 from optree.solvers.split.interval_splits import INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def best_single(data, rules, lines, kept, used):
     """The weight that the leaves of the best stump classify correctly, -1 if no cut parts the rows; and that of all.
 
@@ -49,7 +48,7 @@ def best_single(data, rules, lines, kept, used):
     return best, all_rows
 
 
-@njit(**INNER)
+@inner_function
 def column_of(kept, best):
     """The first column whose stump is the best."""
     c = 1
@@ -58,7 +57,7 @@ def column_of(kept, best):
     return c
 
 
-@njit(**INNER)
+@inner_function
 def entropy_of(data, lines, stride, total, c):
     """The weighted entropy of the two parts of a split, half of it, in units of impurity."""
     rows = entropy = np.int64(0)
@@ -69,13 +68,13 @@ def entropy_of(data, lines, stride, total, c):
     return entropy + log_of(data, rows) + log_of(data, total - rows)
 
 
-@njit(**INNER)
+@inner_function
 def log_of(data, number):
     """An entry of `data.logs`; unsigned, so that no time goes into the question whether it is counted from the end."""
     return data.logs[np.uint64(number)]
 
 
-@njit(**INNER)
+@inner_function
 def right_enough(data, rules, total, least):
     """What the leaves of a split must classify correctly, at the least, for its entropy to be as small as ``least``.
 
@@ -84,7 +83,7 @@ def right_enough(data, rules, total, least):
     return max(0, np.int64(math.ceil(total - (least + 2 * data.classes + 4) / rules.fine)))
 
 
-@njit(**INNER)
+@inner_function
 def least_entropy(data, rules, lines, kept, total, best):
     """The column of the split of least weighted entropy, the first of equals; 0 if there is none.
 
@@ -111,7 +110,7 @@ def least_entropy(data, rules, lines, kept, total, best):
     return column
 
 
-@njit(**INNER)
+@inner_function
 def best_below(data, rules, lines, kept, used):
     """The cost of a leaf, or of the best stump, whichever is less."""
     best, rows = best_single(data, rules, lines, kept, used)
@@ -122,7 +121,7 @@ def best_below(data, rules, lines, kept, used):
     return leaf if best < 0 else min(leaf, rules.error * (rows - best) + 2 * rules.penalty)
 
 
-@njit(**INNER)
+@inner_function
 def best_single_pair(data, work, rules, v, limit):
     """The best tree of two levels with a split at its root: its cost and the root's column, or ``limit`` and 0."""
     apart()
@@ -144,7 +143,7 @@ def best_single_pair(data, work, rules, v, limit):
     return limit, column
 
 
-@njit(**INNER)
+@inner_function
 def least_parts(data, rules, lines, stride, c):
     """What no trees of the two parts of a split cost less than: leaves, or two leaves without an error.
 

@@ -33,9 +33,7 @@ beside what searches are.
 
 from __future__ import annotations
 
-from numba import njit
-
-from optree.solvers.kernels.jit.struct_view import INNER, apart, borrow
+from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 from optree.solvers.kernels.ordered_thresholds import digest
 from optree.solvers.split.interval_splits import INFINITE
 from optree.solvers.split.search import COMPLETE, NO_ROOM, ask
@@ -73,7 +71,7 @@ from optree.solvers.split.subtree_values import (
 CLOSE = -1  # in place of so many iterations
 
 
-@njit(**INNER)
+@inner_function
 def emit(work, trees, v):
     """Add the best split of a turn to the tree; its parts come next."""
     turn, split = trees.turn[v], trees.split[v, BEST]
@@ -82,7 +80,7 @@ def emit(work, trees, v):
     turn["phase"], turn["part"] = PARTS, 0
 
 
-@njit(**INNER)
+@inner_function
 def join(data, work, rules, trees, v):
     """Let the next part of a turn's split have its turn."""
     turn = trees.turn[v]
@@ -96,7 +94,7 @@ def join(data, work, rules, trees, v):
         push(data, work, rules, trees, v, BEST, turn["part"] - 1, READ, max(0, turn["chosen"] - 1))
 
 
-@njit(**INNER)
+@inner_function
 def read_again(data, work, memo, rules, trees, v):
     """A step of the reading of LicketySPLIT's tree: the best split as it was valued."""
     turn = trees.turn[v]
@@ -111,7 +109,7 @@ def read_again(data, work, memo, rules, trees, v):
     emit(work, trees, v)
 
 
-@njit(**INNER)
+@inner_function
 def read(data, work, memo, rules, trees, v, closing):
     """A step of the reading of a tree, each node as its search valued it."""
     apart()
@@ -148,7 +146,7 @@ def read(data, work, memo, rules, trees, v, closing):
         join(data, work, rules, trees, v)
 
 
-@njit(**INNER)
+@inner_function
 def begin_next(work, rules, trees):
     """Begin with SPLIT's own tree of all rows, if it is to be looked for: one that costs less than the one found."""
     turn = trees.turn[0]
@@ -160,7 +158,7 @@ def begin_next(work, rules, trees):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(data, work, program, pairs, memo, rules, trees, iterations):
     """Search on for so many iterations, nodes counted; COMPLETE, or what stopped it.
 

@@ -7,7 +7,6 @@ the penalty of its leaves.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.interval_partitions import (
     ALL,
@@ -22,20 +21,20 @@ from optree.solvers.kernels.interval_partitions import (
     next_choice,
     trace_program,
 )
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.ordered_thresholds import spread
 from optree.solvers.split.binary_splits import least_entropy
 from optree.solvers.split.interval_splits import leaf_of
 
 
-@njit(**INNER)
+@inner_function
 def part_ends(data, cuts, number, part):
     """The columns between which a part of a split lies."""
     low = 0 if part == 0 else cuts[part - 1]
     return low, len(data.rows) - 1 if part == number - 1 else cuts[part]
 
 
-@njit(**INNER)
+@inner_function
 def add_candidate(data, work, rules, v, cuts, number):
     """Add a candidate to level ``v``, with its bound; its place."""
     counts, at, bound = work.counts[v], work.frame[v]["candidates"], np.int64(0)
@@ -49,7 +48,7 @@ def add_candidate(data, work, rules, v, cuts, number):
     return at
 
 
-@njit(**INNER)
+@inner_function
 def propose(data, work, rules, v, cuts, number):
     """Add a candidate to level ``v``: its bound and its score."""
     counts, total = work.counts[v], np.int64(0)
@@ -60,7 +59,7 @@ def propose(data, work, rules, v, cuts, number):
     work.offer[v, at]["score"] = total / rules.fine * rules.error + number * rules.penalty
 
 
-@njit(**INNER)
+@inner_function
 def propose_all(data, work, program, rules, v, bins, ways):
     """All partitions of a feature into 2 .. ways intervals of its bins."""
     for number in range(2, min(ways, bins) + 1):
@@ -74,7 +73,7 @@ def propose_all(data, work, program, rules, v, bins, ways):
                 break
 
 
-@njit(**INNER)
+@inner_function
 def propose_beam(data, work, program, rules, v, f, bins, ways):
     """Partitions of low impurity, a beam of them for each number of intervals."""
     apart()
@@ -98,13 +97,13 @@ def propose_beam(data, work, program, rules, v, f, bins, ways):
             propose(data, work, rules, v, work.found, number)
 
 
-@njit(**INNER)
+@inner_function
 def ways_of(rules, depth):
     """The most intervals of a split with so many levels left."""
     return 2 if rules.depth - depth >= rules.two_way_from else rules.ways
 
 
-@njit(**INNER)
+@inner_function
 def sort_offers(offer, n):
     """Write the order of n candidates by score."""
     for c in range(n):
@@ -122,7 +121,7 @@ def sort_offers(offer, n):
             offer[j]["order"] = held
 
 
-@njit(**INNER)
+@inner_function
 def list_candidates(data, work, program, rules, v, best):
     """Find the candidates of level ``v``, in order of score; greedy: the best, and the best two-way one.
 

@@ -19,7 +19,7 @@ from optree.budget import Clock, Pace
 from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
-from optree.solvers.kernels.jit.direct_call import direct
+from optree.solvers.kernels.jit import direct
 from optree.solvers.kernels.ordered_thresholds import Cuts, unavoidable
 from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as cut_offers

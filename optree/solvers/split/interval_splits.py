@@ -11,17 +11,16 @@ f's bins, and each part is a leaf or has one best stump, which its counts determ
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import lowest_bit
 from optree.solvers.kernels.interval_partitions import coarsen, find_bins
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import LANES, least, load, splat, store
 
 INFINITE = np.int64(2**62)
 
 
-@njit(**INNER)
+@inner_function
 def leaf_of(rules, above, beyond):
     """What a leaf costs with the rows counted in ``above`` without those in ``beyond``."""
     n = most = np.int64(0)
@@ -31,7 +30,7 @@ def leaf_of(rules, above, beyond):
     return rules.error * (n - most) + rules.penalty
 
 
-@njit(**INNER)
+@inner_function
 def best_stump(rules, counts, cols, bins, ways, run, back, out):
     """The best split of a feature into 2 .. ways intervals: (cost, intervals); its columns in ``out``.
 
@@ -76,7 +75,7 @@ def best_stump(rules, counts, cols, bins, ways, run, back, out):
     return best, used
 
 
-@njit(**INNER)
+@inner_function
 def list_rows(data, rows, items):
     """Write the positions of the rows of a set to ``items``; how many."""
     n = 0
@@ -89,7 +88,7 @@ def list_rows(data, rows, items):
     return n
 
 
-@njit(**INNER)
+@inner_function
 def place_rows(data, pairs, n):
     """Write to ``pairs.place[f, i]`` the bin of row ``pairs.items[i]``, by the bins of this node."""
     apart()
@@ -103,7 +102,7 @@ def place_rows(data, pairs, n):
             pairs.place[f, i] = pairs.of_part[data.bins[pairs.items[i], f]]
 
 
-@njit(**INNER)
+@inner_function
 def joint_counts(data, pairs, rules, f, g, n):
     """Joint counts of bins, times the cost of an error: class k in bin x of g and a bin of f below a.
 
@@ -123,7 +122,7 @@ def joint_counts(data, pairs, rules, f, g, n):
             table[a] = total
 
 
-@njit(**INNER)
+@inner_function
 def lower_values(rules, pairs, f, g, ways, classes):
     """Lower ``value[b * stride + a]`` to the best stump over g of the rows in bins a to b - 1 of f, for all a < b."""
     apart()
@@ -153,7 +152,7 @@ def lower_values(rules, pairs, f, g, ways, classes):
             store(value, b * stride + first, best)
 
 
-@njit(**INNER)
+@inner_function
 def join_values(pairs, f, ways, out):
     """The best partition of f into 2 .. ways intervals by their values: (cost, intervals); its columns in ``out``."""
     best, source, bins = pairs.best, pairs.source, pairs.bins[f]
@@ -176,7 +175,7 @@ def join_values(pairs, f, ways, out):
     return cost, used
 
 
-@njit(**INNER)
+@inner_function
 def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
     """The best tree of two levels with a split at its root: (cost, intervals of the root), or ``limit`` and 1.
 

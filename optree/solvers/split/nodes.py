@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.interval_partitions import find_bins
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.ordered_thresholds import count_lines, count_wrong, rest_of, spread, take_part
 from optree.solvers.split.binary_splits import best_single, best_single_pair, column_of
 from optree.solvers.split.candidates import list_candidates, part_ends, ways_of
@@ -14,7 +13,7 @@ from optree.solvers.split.interval_splits import INFINITE, best_pair, best_stump
 from optree.solvers.split.state import CHOOSING, FOLLOWING, ITERATIONS
 
 
-@njit(**INNER)
+@inner_function
 def keep(work, v, cost, cuts, number):
     """Note a tree of level ``v`` if it is better than the best in hand."""
     frame = work.frame[v]
@@ -24,13 +23,13 @@ def keep(work, v, cost, cuts, number):
             work.split[v, i] = cuts[i]
 
 
-@njit(**INNER)
+@inner_function
 def target_of(frame):
     """What a tree of a node has to cost less than; of splits that are to be found, those as good as the best count."""
     return min(frame["upper"] + frame["split"], frame["budget"])
 
 
-@njit(**INNER)
+@inner_function
 def take_rows(data, work, v, part):
     """Write the rows of a part of the current candidate to the level below, unless they are there."""
     if work.frame[v]["taken"] == part:
@@ -40,7 +39,7 @@ def take_rows(data, work, v, part):
     take_part(data, work.rows[v], low, high, work.rows[v + 1])
 
 
-@njit(**INNER)
+@inner_function
 def count_part(data, work, v, part):
     """Count a part of the current candidate of level ``v``, in the lines of the level below, where its rows are."""
     frame, lines = work.frame[v], work.lines[v + 1]
@@ -51,7 +50,7 @@ def count_part(data, work, v, part):
     frame["counted"] = part
 
 
-@njit(**INNER)
+@inner_function
 def value_stump(data, work, rules, v, part):
     """Value a part of the current candidate that has one level left."""
     apart()
@@ -66,7 +65,7 @@ def value_stump(data, work, rules, v, part):
     work.state[ITERATIONS] += 1
 
 
-@njit(**INNER)
+@inner_function
 def count_node(data, work, rules, v):
     """Count level ``v``, and value it as a leaf."""
     frame, lines, counts = work.frame[v], work.lines[v], work.counts[v]
@@ -85,7 +84,7 @@ def count_node(data, work, rules, v):
     frame["low"], frame["high"], frame["stage"] = 0, INFINITE, 0
 
 
-@njit(**INNER)
+@inner_function
 def try_stumps(data, work, program, rules, v, ways, takes):
     """The least cost of a stump of level ``v``, INFINITE if nothing parts its rows; with ``takes`` it is kept.
 
@@ -111,14 +110,14 @@ def try_stumps(data, work, program, rules, v, ways, takes):
     return least, np.int64(-1)
 
 
-@njit(**INNER)
+@inner_function
 def choose(frame):
     """Begin to look for the split of least value, as it is to be gone on with whatever that comes to."""
     frame["stage"], frame["held"], frame["budget"], frame["split"] = CHOOSING, frame["budget"], INFINITE, 1
     frame["upper"], frame["ways"], frame["low"] = INFINITE, 1, INFINITE
 
 
-@njit(**INNER)
+@inner_function
 def follow(work, v):
     """Let the first of the best splits of level ``v`` be its only candidate, with as much lookahead for its parts."""
     frame, offer = work.frame[v], work.offer[v]
@@ -135,13 +134,13 @@ def follow(work, v):
         frame["candidates"], offer[0]["order"], offer[chosen]["bound"] = 1, chosen, frame["lower"]
 
 
-@njit(**INNER)
+@inner_function
 def solves_two(rules, depth, look):
     """Whether a node is solved exactly because two levels are left."""
     return depth == 2 and (rules.solved == 2 or (rules.pairs and look >= 2))
 
 
-@njit(**INNER)
+@inner_function
 def open_node(data, work, program, pairs, rules, v):
     """Count level ``v``; solve it if one level is left, or two that are to be solved; else find its candidates."""
     apart()

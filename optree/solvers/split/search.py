@@ -33,9 +33,8 @@ M^2 / 2^127: for a million, 1e-26.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.ordered_thresholds import digest
 from optree.solvers.split.candidates import part_ends
 from optree.solvers.split.interval_splits import INFINITE, leaf_of
@@ -46,7 +45,7 @@ COMPLETE, PAUSED, NO_ROOM = range(3)  # what a search returns
 NOTHING, BELOW, LATER = range(3)  # what there is to go on with: nothing, the level below, nothing in this slice
 
 
-@njit(**INNER)
+@inner_function
 def pick(data, work, rules, v):
     """Make the next candidate of level ``v`` that can win the current one; False if none can."""
     frame, counts = work.frame[v], work.counts[v]
@@ -72,7 +71,7 @@ def pick(data, work, rules, v):
     return False
 
 
-@njit(**INNER)
+@inner_function
 def valued_twice(data, rules, frame):
     """Whether a node is valued for both of `split`'s trees: for LicketySPLIT's, but what it is in its own is kept, too.
 
@@ -84,7 +83,7 @@ def valued_twice(data, rules, frame):
     return not frame["look"] or (not len(data.bins) and frame["look"] < frame["depth"] - 1)
 
 
-@njit(**INNER)
+@inner_function
 def bound_other(work, v):
     """Note of level ``v`` what its current candidate, one of two parts, is worth in SPLIT's own tree."""
     frame, first, second = work.frame[v], work.bounds[v, 0], work.bounds[v, 1]
@@ -96,7 +95,7 @@ def bound_other(work, v):
         frame["high"], frame["other"] = high, work.candidate[v, frame["current"], 0]
 
 
-@njit(**INNER)
+@inner_function
 def prepare(data, work, rules, v, part):
     """Make a part of the current candidate the node of level ``v + 1``."""
     apart()
@@ -113,7 +112,7 @@ def prepare(data, work, rules, v, part):
     below["fresh"], below["plain"] = 1, frame["plain"]
 
 
-@njit(**INNER)
+@inner_function
 def look_up(data, work, memo, rules, v, part):
     """Take what the memo knows of a part of the current candidate, which is the node of level ``v + 1``."""
     below, bounds = work.frame[v + 1], work.bounds[v, part]
@@ -128,7 +127,7 @@ def look_up(data, work, memo, rules, v, part):
         find_other(work, memo, rules, v, part)
 
 
-@njit(**INNER)
+@inner_function
 def choose_part(work, v, number):
     """The bounds of the current candidate, and the part to search next: one not asked for, the dearest first; or -1."""
     lower = upper = np.int64(0)
@@ -146,7 +145,7 @@ def choose_part(work, v, number):
     return lower, upper, chosen
 
 
-@njit(**INNER)
+@inner_function
 def advance(data, work, memo, rules, v):
     """Go on with level ``v`` until a part of a candidate has to be searched, which is then level ``v + 1``."""
     frame, stumps = work.frame[v], work.frame[v]["depth"] == 2 and not len(data.bins)
@@ -190,7 +189,7 @@ def advance(data, work, memo, rules, v):
         return BELOW
 
 
-@njit(**INNER)
+@inner_function
 def write(work, memo, rules, v, lower):
     """Write to the memo what is known of level ``v``; the entry."""
     frame = work.frame[v]
@@ -207,7 +206,7 @@ def write(work, memo, rules, v, lower):
     return at
 
 
-@njit(**INNER)
+@inner_function
 def find_other(work, memo, rules, v, part):
     """Take what the memo knows of a part of the current candidate as a node of SPLIT's own tree."""
     below, bounds = work.frame[v + 1], work.bounds[v, part]
@@ -217,7 +216,7 @@ def find_other(work, memo, rules, v, part):
         bounds["high"] = min(bounds["high"], memo.entry[at]["upper"])
 
 
-@njit(**INNER)
+@inner_function
 def leave_other(work, memo, rules, v):
     """Write to the memo what a plain node is worth if it, and each greedy one below, may be its best stump, too.
 
@@ -238,7 +237,7 @@ def leave_other(work, memo, rules, v):
     bounds["low"], bounds["high"] = memo.entry[at]["lower"], memo.entry[at]["upper"]
 
 
-@njit(**INNER)
+@inner_function
 def leave(data, work, memo, rules, v):
     """Write to the memo what level ``v`` found, and tell the level above."""
     apart()
@@ -255,7 +254,7 @@ def leave(data, work, memo, rules, v):
         leave_other(work, memo, rules, v)
 
 
-@njit(**INNER)
+@inner_function
 def close(work, v):
     """End level ``v`` early: its bound counts what was not tried."""
     frame = work.frame[v]
@@ -271,7 +270,7 @@ def close(work, v):
         frame["floor"] = min(frame["floor"], work.offer[v, work.offer[v, i]["order"]]["bound"])
 
 
-@njit(**INNER)
+@inner_function
 def begin(data, work, memo, rules):
     """Begin to search the node in ``work.frame[0]``; False if its value is known, which ``state[FOUND]`` tells."""
     frame, state = work.frame[0], work.state
@@ -284,7 +283,7 @@ def begin(data, work, memo, rules):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def ask(data, work, program, pairs, memo, rules, closing):
     """Search on, up to ``state[LAST]`` iterations, nodes counted; COMPLETE, or what stopped it.
 

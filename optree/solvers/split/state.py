@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function, kernel
 
 LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
 TIES = 2  # splits of equal value that are gone on with: there may be hundreds, and each costs as much as the first
@@ -134,7 +133,7 @@ class Trees(NamedTuple):
     plan: np.ndarray  # int32[nodes, most ways]: intervals, 1 for a leaf, and columns; the root first, then its parts
 
 
-@njit(**INNER)
+@inner_function
 def find(memo, hash0, hash1, key):
     """The entry of a node, or ``-1 - slot`` with the free slot."""
     mask = len(memo.slot) - 1
@@ -148,7 +147,7 @@ def find(memo, hash0, hash1, key):
     return -1 - slot
 
 
-@njit(**INNER)
+@inner_function
 def enter(memo, hash0, hash1, key):
     """The entry of a node, and whether it is new."""
     at = find(memo, hash0, hash1, key)
@@ -161,7 +160,7 @@ def enter(memo, hash0, hash1, key):
     return at, True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild(memo):
     """Fill empty slots with all entries, after they have grown."""
     mask = len(memo.slot) - 1
@@ -172,7 +171,7 @@ def rebuild(memo):
         memo.slot[slot] = number
 
 
-@njit(**INNER)
+@inner_function
 def key_of(rules, depth, look, plain, split):
     """What a value is of, as one number: where levels are solved exactly there is enough lookahead."""
     return ((split * 2 + plain) * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))

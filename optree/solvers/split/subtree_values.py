@@ -5,9 +5,7 @@ See ``build_tree.py``.
 
 from __future__ import annotations
 
-from numba import njit
-
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.ordered_thresholds import digest, take_part
 from optree.solvers.split.candidates import part_ends
 from optree.solvers.split.interval_splits import INFINITE
@@ -18,14 +16,14 @@ BEGUN, TRIED, SOLVED, CHOSEN, GREEDY, PARTS = range(6)  # phases
 VALUED = 2  # in keys, in place of ``split``
 
 
-@njit(**INNER)
+@inner_function
 def copy(source, target):
     """Overwrite an array with another of its length."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@njit(**INNER)
+@inner_function
 def ask_for(work, trees, v, look, budget, split):
     """Let the next search be for the node of a turn."""
     frame, turn = work.frame[0], trees.turn[v]
@@ -36,7 +34,7 @@ def ask_for(work, trees, v, look, budget, split):
     work.state[LEVEL], work.state[ASKED], turn["asked"] = -1, 1, look
 
 
-@njit(**INNER)
+@inner_function
 def found(work, memo, trees, v, place):
     """The cost that was found for a turn; its split is written to a place."""
     at = work.state[FOUND]
@@ -46,7 +44,7 @@ def found(work, memo, trees, v, place):
     return copy_split(memo, trees, v, place, at)
 
 
-@njit(**INNER)
+@inner_function
 def copy_split(memo, trees, v, place, at):
     """The cost of an entry; its split is written to a place of a turn: one part if no split parts the rows."""
     split = trees.split[v, place]
@@ -56,7 +54,7 @@ def copy_split(memo, trees, v, place, at):
     return memo.entry[at]["upper"]
 
 
-@njit(**INNER)
+@inner_function
 def push(data, work, rules, trees, v, place, part, mode, look):
     """Let a part of a split have a turn; all rows of the turn with a place of -1."""
     apart()
@@ -77,7 +75,7 @@ def push(data, work, rules, trees, v, place, part, mode, look):
     work.state[TURN] = v + 1
 
 
-@njit(**INNER)
+@inner_function
 def list_ties(work, trees, v):
     """Note the splits of the node that was searched last that are as good as the one found."""
     turn, frame = trees.turn[v], work.frame[0]
@@ -96,7 +94,7 @@ def list_ties(work, trees, v):
         turn["ties"] = 1
 
 
-@njit(**INNER)
+@inner_function
 def settle(work, memo, rules, trees, v):
     """Keep the value of a turn, and tell the turn above."""
     turn = trees.turn[v]
@@ -109,7 +107,7 @@ def settle(work, memo, rules, trees, v):
     end_value(work, trees, v)
 
 
-@njit(**INNER)
+@inner_function
 def end_value(work, trees, v):
     """Add the value of a turn to that of the split above, if it is part of one."""
     work.state[TURN] = v - 1
@@ -119,7 +117,7 @@ def end_value(work, trees, v):
         above["part"] += 1
 
 
-@njit(**INNER)
+@inner_function
 def take_best(trees, v, cost, place, again):
     """Let a split be the best of a turn, if its tree costs less."""
     turn = trees.turn[v]
@@ -128,7 +126,7 @@ def take_best(trees, v, cost, place, again):
         copy(trees.split[v, place], trees.split[v, BEST])
 
 
-@njit(**INNER)
+@inner_function
 def value(data, work, memo, rules, trees, v, closing):
     """A step of LicketySPLIT: a leaf, or the best tree below one of the splits of least value."""
     apart()

@@ -9,10 +9,9 @@ other's being the node's less these. Bounds: `frames.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.murtree.fast.frames import bound, enter, evaluate, learn, leave, pick, probe
 from optree.solvers.murtree.fast.memo import find, has_room, insert
 from optree.solvers.murtree.fast.nodes import FOUND, FRESH, INFINITE, ITERATIONS, LEVEL, build, select
@@ -30,10 +29,10 @@ def splits_left(depth, share):
     return -1 if share == 0 else share if share < full else 0
 
 
-_splits_left = njit(**INNER)(splits_left)
+_splits_left = inner_function(splits_left)
 
 
-@njit(**INNER)
+@inner_function
 def nodes_of(work, d, side):
     """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
     frame = work.frame[d]
@@ -43,7 +42,7 @@ def nodes_of(work, d, side):
     return _splits_left(frame["depth"] - 1, frame["nodes"] - 1 - share if side else share)
 
 
-@njit(**INNER)
+@inner_function
 def begin(data, work, table, rules, d, general):
     """Look up both parts of a new candidate of level ``d``."""
     frame = work.frame[d]
@@ -59,7 +58,7 @@ def begin(data, work, table, rules, d, general):
                 learn(data, work, table, rules, d, side, general)
 
 
-@njit(**INNER)
+@inner_function
 def choose(work, rules, d):
     """The part of the candidate of level ``d`` to search next, -1 if it is settled.
 
@@ -77,7 +76,7 @@ def choose(work, rules, d):
     return 1 if open1 else 0 if open0 else -1
 
 
-@njit(**INNER)
+@inner_function
 def descend(data, work, table, rules, d, side):
     """Prepare level ``d - 1`` for one part of the candidate of level ``d``."""
     frame, below = work.frame[d], work.frame[d - 1]
@@ -98,7 +97,7 @@ def descend(data, work, table, rules, d, side):
     select(work, d, j, side)
 
 
-@njit(**INNER)
+@inner_function
 def start(data, work, table, rules):
     """Prepare the top level: the problem, which is a part (all rows) of the level above."""
     d = rules.depth
@@ -113,7 +112,7 @@ def start(data, work, table, rules):
     select(work, d + 1, 0, 1)
 
 
-@njit(**INNER)
+@inner_function
 def advance(data, work, table, rules, d, general):
     """One step of the search at level ``d``; False if that has nothing more to try."""
     frame, state = work.frame[d], work.state
@@ -137,7 +136,7 @@ def advance(data, work, table, rules, d, general):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(data, work, table, rules, general, iterations):
     """Search on for so many iterations; COMPLETE, or what stopped it.
 

@@ -15,10 +15,9 @@ Bounds, for costs T(A) of the best tree for rows A within given levels and split
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.fast.memo import find, insert
 from optree.solvers.murtree.fast.nodes import (
     INFINITE,
@@ -31,7 +30,7 @@ from optree.solvers.murtree.fast.nodes import (
 )
 
 
-@njit(**INNER)
+@inner_function
 def curve(loss, columns, rules, out):
     """The least cost of a tree of at most two levels, with at most 0, 1, 2 and 3 splits: ``out[:4]``."""
     apart()
@@ -49,7 +48,7 @@ def curve(loss, columns, rules, out):
     out[3] = min(out[2], three + penalty)
 
 
-@njit(**INNER)
+@inner_function
 def spread(work, d, data, rules, f, side, a, value, general):
     """Bound all parts of level ``d`` by a bound of one part of column ``f`` with share ``a``; see the module's text."""
     apart()
@@ -78,7 +77,7 @@ def spread(work, d, data, rules, f, side, a, value, general):
                 outside[j] = max(outside[j], value - error * shared)
 
 
-@njit(**INNER)
+@inner_function
 def arrange(work, d):
     """Order the columns of level ``d`` by ``guess`` (Shell sort: short, and fast on short lists)."""
     apart()
@@ -97,7 +96,7 @@ def arrange(work, d):
             order[j] = held
 
 
-@njit(**INNER)
+@inner_function
 def enter(data, work, rules, d, general):
     """Count the node that `build` made at level ``d``; False if it is solved with that."""
     apart()
@@ -136,13 +135,13 @@ def enter(data, work, rules, d, general):
     return columns > 1 and frame["upper"] > frame["lower"]
 
 
-@njit(**INNER)
+@inner_function
 def bound(work, d, j, a):
     """A bound of the trees of level ``d`` with column ``j`` at the root, without its penalty."""
     return work.lower[d, 0, a, j] + work.lower[d, 1, work.frame[d]["shares"] - 1 - a, j]
 
 
-@njit(**INNER)
+@inner_function
 def leave(work, table, rules, d):
     """Write to the table what level ``d`` found."""
     apart()
@@ -158,7 +157,7 @@ def leave(work, table, rules, d):
     entry["lower"] = min(max(entry["lower"], max(frame["lower"], least)), entry["upper"])
 
 
-@njit(**INNER)
+@inner_function
 def probe(data, work, table, d, column, side, depth, nodes):
     """Write the rows of a part to ``work.part``; its entry with these limits or -1, and its hash."""
     apart()
@@ -173,7 +172,7 @@ def probe(data, work, table, d, column, side, depth, nodes):
     return find(table, data.rows, work.part, hashed, depth, nodes), hashed
 
 
-@njit(**INNER)
+@inner_function
 def solved(data, work, rules, j, side, general):
     """Bound all parts of level 3 by the costs of one, ``work.curve[side]``."""
     frame = work.frame[3]
@@ -183,7 +182,7 @@ def solved(data, work, rules, j, side, general):
         work.lower[3, side, a, j] = value
 
 
-@njit(**INNER)
+@inner_function
 def evaluate(data, work, table, rules, j, general):
     """Solve both parts of column ``j`` of level 3, unless what is known of one settles the split."""
     frame = work.frame[3]
@@ -225,14 +224,14 @@ def evaluate(data, work, table, rules, j, general):
         improve(frame, bound(work, 3, j, a) + rules.penalty, j, frame["least"] + a)
 
 
-@njit(**INNER)
+@inner_function
 def improve(frame, cost, column, share):
     """Note a tree if it is better than the best in hand."""
     if cost < frame["upper"]:
         frame["upper"], frame["best"], frame["share"] = cost, column, share
 
 
-@njit(**INNER)
+@inner_function
 def pick(work, rules, d):
     """The next column and share of level ``d`` that can win; False if none can."""
     frame, order = work.frame[d], work.order[d]
@@ -249,7 +248,7 @@ def pick(work, rules, d):
     return False
 
 
-@njit(**INNER)
+@inner_function
 def learn(data, work, table, rules, d, side, general):
     """Take over from the table what is known of a part of the candidate of level ``d``."""
     apart()

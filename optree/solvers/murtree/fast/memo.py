@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function, kernel
 
 LOW = np.int64(2**32 - 1)
 
@@ -51,14 +50,14 @@ def new_table(words: int, entries: int = 1 << 10) -> Table:
     )
 
 
-@njit(**INNER)
+@inner_function
 def has_room(table, entries):
     """Whether so many more entries fit."""
     used = table.used[0] + entries
     return used <= len(table.entry) and 2 * used <= len(table.slot)
 
 
-@njit(**INNER)
+@inner_function
 def _same_rows(table, rows, at, key):
     """Whether the entry ``at`` is the set of rows ``key`` (uint64[words])."""
     found = table.chain
@@ -80,7 +79,7 @@ def _same_rows(table, rows, at, key):
     return different == 0
 
 
-@njit(**INNER)
+@inner_function
 def find(table, rows, key, hashed, depth, nodes):
     """The entry of a set of rows with these limits, -1 if there is none."""
     apart()
@@ -98,7 +97,7 @@ def find(table, rows, key, hashed, depth, nodes):
         slot = (slot + 1) & mask
 
 
-@njit(**INNER)
+@inner_function
 def _place(table, hashed, number):
     mask = len(table.slot) - 1
     slot = hashed & mask
@@ -107,7 +106,7 @@ def _place(table, hashed, number):
     table.slot[slot] = (hashed & ~LOW) | number
 
 
-@njit(**INNER)
+@inner_function
 def insert(table, hashed, depth, nodes, parent, clause, lower, upper):
     """Add an entry that is not there; its number."""
     apart()
@@ -128,7 +127,7 @@ def insert(table, hashed, depth, nodes, parent, clause, lower, upper):
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild(table):
     """Fill empty slots with all entries, after they have grown."""
     for number in range(table.used[0]):

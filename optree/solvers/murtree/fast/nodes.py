@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import ONE
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.pair_counts import (
     TILE,
     count_bits,
@@ -101,7 +100,7 @@ class Work(NamedTuple):
     stride: int  # width * width
 
 
-@njit(**INNER)
+@inner_function
 def squeeze(bits, width, runs, mask, moves, out, out_runs):
     """Pack the rows of ``mask`` (one word for each of ``bits``) from all columns into ``out``, within their runs.
 
@@ -131,7 +130,7 @@ def squeeze(bits, width, runs, mask, moves, out, out_runs):
     return place
 
 
-@njit(**INNER)
+@inner_function
 def find_moves(m, size, moves):
     """Which bits of a word move by 1, 2, 4, ... so that those of ``m`` come to stand together: ``moves[1:]``."""
     moves[0] = m
@@ -151,7 +150,7 @@ def find_moves(m, size, moves):
         n += 1
 
 
-@njit(**INNER)
+@inner_function
 def distinct(work, bits, width, columns, words):
     """Write to ``work.kept`` the columns that differ, column 0 first; how many.
 
@@ -190,7 +189,7 @@ def distinct(work, bits, width, columns, words):
     return kept
 
 
-@njit(**INNER)
+@inner_function
 def _alike(bits, width, words, i, j):
     """Whether two columns are equal or complementary."""
     flipped = np.uint64(bits[i] ^ bits[j]) & ONE
@@ -201,7 +200,7 @@ def _alike(bits, width, words, i, j):
     return different == 0
 
 
-@njit(**INNER)
+@inner_function
 def build(work, d, bits, width, columns, runs, names):
     """Make level ``d`` of the rows ``work.mask`` of these columns, which the problem knows by ``names``."""
     frame, out = work.frame[d], work.bits[d]
@@ -218,7 +217,7 @@ def build(work, d, bits, width, columns, runs, names):
     frame["columns"], frame["width"] = kept, size
 
 
-@njit(**INNER)
+@inner_function
 def select(work, d, column, side):
     """Write to ``work.mask`` the rows of one part of a column of level ``d``, in that level's order."""
     bits, width, runs = work.bits[d], work.frame[d]["width"], work.runs[d]
@@ -227,7 +226,7 @@ def select(work, d, column, side):
         work.mask[w] = inside if side else bits[w * width] & ~inside
 
 
-@njit(**INNER)
+@inner_function
 def count_node(work, d, data, general):
     """Count the pairs of level ``d``."""
     apart()
@@ -243,13 +242,13 @@ def count_node(work, d, data, general):
     frame["rows"] = total_weight(work, d, data, general)[0]
 
 
-@njit(**INNER)
+@inner_function
 def tiled(columns):
     """Columns, rounded up to whole tiles."""
     return (columns + TILE - 1) // TILE * TILE
 
 
-@njit(**INNER)
+@inner_function
 def add_up(counts, stride, size, classes, general):
     """To counts of each class, ``counts[k * stride + i]``, add their sums; of two classes keep difference and sum."""
     if general is None:
@@ -265,14 +264,14 @@ def add_up(counts, stride, size, classes, general):
                 counts[classes * stride + i] += counts[k * stride + i]
 
 
-@njit(**INNER)
+@inner_function
 def total_weight(work, d, data, general):
     """The weights of the pairs of level ``d``."""
     k = 1 if general is None else 0 if len(data.square) else data.classes
     return work.pairs[d, k * work.stride : (k + 1) * work.stride]
 
 
-@njit(**INNER)
+@inner_function
 def count_sides(work, d, data, bits, runs, empty, part, general):
     """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest.
 
@@ -298,7 +297,7 @@ def count_sides(work, d, data, bits, runs, empty, part, general):
             _many_class_losses(work.loss[c], c, columns, width, stride, classes, single, pairs, work.best)
 
 
-@njit(**INNER)
+@inner_function
 def _two_class_losses(loss, c, columns, width, stride, single, pairs, best):
     """Errors from differences, in a part (``c`` = 0) or in the rest.
 
@@ -324,7 +323,7 @@ def _two_class_losses(loss, c, columns, width, stride, single, pairs, best):
         loss[0, 1, j] = (m - max(more - e, e - less)) >> 1
 
 
-@njit(**INNER)
+@inner_function
 def _many_class_losses(loss, c, columns, width, stride, classes, single, pairs, best):
     for j in range(columns):
         here, there, n, m = np.int64(0), np.int64(0), np.int64(0), np.int64(0)

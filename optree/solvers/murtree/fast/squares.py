@@ -15,9 +15,8 @@ S^2 / W is computed with a relative error of less than 2^-51. So the search is e
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, apart
+from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.pair_counts import pair_counts
 
 _LESS = 1 - 2.0**-51
@@ -29,10 +28,10 @@ def explained(total, weight, fine):
     return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _LESS))
 
 
-gain = njit(**INNER)(explained)
+gain = inner_function(explained)
 
 
-@njit(**INNER)
+@inner_function
 def sum_squares(work, d, data):
     """Write to ``work.square[d]`` Q of the rows in each column of level ``d``."""
     apart()
@@ -49,7 +48,7 @@ def sum_squares(work, d, data):
         out[c] = total
 
 
-@njit(**INNER)
+@inner_function
 def square_node(work, d, data, tiles):
     """Count weights and sums of the pairs of level ``d``."""
     apart()
@@ -59,7 +58,7 @@ def square_node(work, d, data, tiles):
     sum_squares(work, d, data)
 
 
-@njit(**INNER)
+@inner_function
 def square_sides(work, d, data, bits, runs, empty, part, tiles):
     """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest.
 
@@ -81,7 +80,7 @@ def square_sides(work, d, data, bits, runs, empty, part, tiles):
             work.loss[1, 1, split, j] += inside
 
 
-@njit(**INNER)
+@inner_function
 def _losses(loss, pairs, part, sign, stride, width, columns, data, gains):
     """Less what the sides of each column explain, as leaves and with the best split; of ``pairs - sign * part``."""
     apart()

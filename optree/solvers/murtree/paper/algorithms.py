@@ -11,9 +11,8 @@ Bounds: `calls.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER, borrow
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.pair_counts import count_bits
 from optree.solvers.murtree.paper.calls import (
     BOUND,
@@ -33,7 +32,7 @@ from optree.solvers.murtree.paper.store import FREE, NONE, lower_bound, remember
 COMPLETE, PAUSED, NO_ROOM = range(3)
 
 
-@njit(**INNER)
+@inner_function
 def next_candidate(data, stack, d, options):
     """Go to the next column and share of level ``d`` (Algorithm 2); False after the last."""
     call = stack.call[d]
@@ -60,7 +59,7 @@ def next_candidate(data, stack, d, options):
             return True
 
 
-@njit(**INNER)
+@inner_function
 def bound_of(data, cache, stack, d, part, nodes, options):
     """What the cache knows of a part of the candidate of level ``d``, whose rows are in ``stack.part``."""
     call = stack.call[d]
@@ -73,7 +72,7 @@ def bound_of(data, cache, stack, d, part, nodes, options):
     return lower_bound(cache, at, min(call["depth"] - 1, nodes), nodes)
 
 
-@njit(**INNER)
+@inner_function
 def ask(data, stack, d, part, nodes, upper):
     """Make a call one level below for a part of the candidate, whose rows are in ``stack.part``."""
     call, below = stack.call[d], stack.call[d + 1]
@@ -86,7 +85,7 @@ def ask(data, stack, d, part, nodes, upper):
     stack.state[LEVEL] += 1
 
 
-@njit(**INNER)
+@inner_function
 def advance(data, cache, stack, d, options):
     """One step of a call: its next candidate, or the next part of it (Algorithm 3). False at the end of the call."""
     call, state = stack.call[d], stack.state
@@ -123,7 +122,7 @@ def advance(data, cache, stack, d, options):
     return True
 
 
-@njit(**INNER)
+@inner_function
 def close(data, cache, archive, stack, d, options):
     """End a call that has tried everything: store its optimum, or its bound."""
     call = stack.call[d]
@@ -143,7 +142,7 @@ def close(data, cache, archive, stack, d, options):
     finish(stack, errors if solved else FREE, lower, call["feature"], call["best_share"])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(data, cache, archive, counters, stack, options, calls):
     """Go on with so many calls; COMPLETE when that of level 0 is answered, or what stopped the search."""
     data, cache, archive = borrow(data), borrow(cache), borrow(archive)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.pair_counts import count_bits
 from optree.solvers.murtree.paper.frequency import loss_of, solve_two, weight_of
 from optree.solvers.murtree.paper.store import BRANCH, FREE, NONE, STORED, locate, lower_bound, remember, solution
@@ -69,7 +68,7 @@ class Options(NamedTuple):
     least: int  # rows of a leaf
 
 
-@njit(**INNER)
+@inner_function
 def address(data, cache, rows, literals, path, options, create):
     """The number of a subproblem in the cache, -1 if it is not there."""
     if options.cache == NONE:
@@ -79,7 +78,7 @@ def address(data, cache, rows, literals, path, options, create):
     return locate(cache, rows, len(rows), hash_words(rows, data.salt), create)
 
 
-@njit(**INNER)
+@inner_function
 def split(data, stack, d, column):
     """Write the two parts of a column in the rows of level ``d`` to ``stack.part``."""
     for w in range(stack.part.shape[1]):
@@ -87,7 +86,7 @@ def split(data, stack, d, column):
         stack.part[0, w] = stack.rows[d, w] & ~data.rows[column, w]
 
 
-@njit(**INNER)
+@inner_function
 def extend(stack, d, column, part, out):
     """The literals of level ``d`` and one more, in order; their number."""
     literal, n = np.uint64(2 * column + part), stack.path[d]
@@ -101,20 +100,20 @@ def extend(stack, d, column, part, out):
     return n + 1
 
 
-@njit(**INNER)
+@inner_function
 def finish(stack, errors, bound, feature, share):
     state = stack.state
     state[ERRORS], state[BOUND], state[FEATURE], state[SHARE] = errors, bound, feature, share
     state[LEVEL] -= 1
 
 
-@njit(**INNER)
+@inner_function
 def answer(stack, d, errors, feature, share):
     """End a call whose optimum is known."""
     finish(stack, errors if errors <= stack.call[d]["upper"] else FREE, errors, feature, share)
 
 
-@njit(**INNER)
+@inner_function
 def similar(data, archive, stack, d):
     """The similarity bound of level ``d``."""
     call = stack.call[d]
@@ -126,7 +125,7 @@ def similar(data, archive, stack, d):
     return best
 
 
-@njit(**INNER)
+@inner_function
 def archive_call(data, archive, stack, d, lower):
     """Keep the rows of level ``d`` in place of the most similar dataset of its depth."""
     call, chosen, nearest = stack.call[d], 0, np.int64(FREE)
@@ -146,7 +145,7 @@ def archive_call(data, archive, stack, d, lower):
     archive.nodes[depth, chosen], archive.lower[depth, chosen] = call["nodes"], lower
 
 
-@njit(**INNER)
+@inner_function
 def arrange(data, stack, d, options):
     """Order the features of level ``d``."""
     order, n = stack.order[d], len(data.rows) - 1
@@ -176,7 +175,7 @@ def arrange(data, stack, d, options):
         order[j] = held
 
 
-@njit(**INNER)
+@inner_function
 def solve_small(data, cache, counters, stack, d, options):
     """Solve a call of at most two levels from counts of pairs, and store what came out for all numbers of splits."""
     call, found = stack.call[d], counters.found
@@ -190,7 +189,7 @@ def solve_small(data, cache, counters, stack, d, options):
     answer(stack, d, found[n, 0], found[n, 1], found[n, 2])
 
 
-@njit(**INNER)
+@inner_function
 def enter(data, cache, archive, counters, stack, d, options):
     """Begin a call (Algorithm 1): end it at once if what is known settles it."""
     call = stack.call[d]

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from optree.solvers.kernels.bitset import lowest_bit
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.pair_counts import count_bits
 from optree.solvers.murtree.paper.store import FREE
 
@@ -45,7 +44,7 @@ class Counters(NamedTuple):
     found: np.ndarray  # int64[4, 3], for at most 0..3 splits: errors, column of the root, splits of part 0
 
 
-@njit(**INNER)
+@inner_function
 def weight_of(data, rows, without):
     """The weight of the rows of one set that are not in another."""
     total = np.int64(0)
@@ -54,7 +53,7 @@ def weight_of(data, rows, without):
     return total
 
 
-@njit(**INNER)
+@inner_function
 def loss_of(data, rows):
     """The errors of a leaf with these rows."""
     total = most = np.int64(0)
@@ -69,7 +68,7 @@ def loss_of(data, rows):
     return total - most
 
 
-@njit(**INNER)
+@inner_function
 def _add(data, pairs, w, word, sign):
     """Count the rows ``word`` of word ``w``, with ``sign`` 1 or -1."""
     k, weight = data.label[w], sign * data.weight[w]
@@ -81,7 +80,7 @@ def _add(data, pairs, w, word, sign):
                 pairs[k, data.item[a], data.item[b]] += weight
 
 
-@njit(**INNER)
+@inner_function
 def count(data, counters, rows, incremental):
     """Make one of the counters count these rows; its number."""
     chosen, fewest = 0, np.int64(FREE)
@@ -107,7 +106,7 @@ def count(data, counters, rows, incremental):
     return chosen
 
 
-@njit(**INNER)
+@inner_function
 def _errors(pairs, classes, j, i, part):
     """Errors of one part of column ``j`` when column ``i`` splits it; of a leaf for i = 0."""
     total = here = there = np.int64(0)
@@ -121,7 +120,7 @@ def _errors(pairs, classes, j, i, part):
     return total - here - there
 
 
-@njit(**INNER)
+@inner_function
 def solve_two(data, counters, rows, incremental):
     """Find the best trees of two levels with at most 0..3 splits: ``counters.found``."""
     pairs, found, side = counters.pairs[count(data, counters, rows, incremental)], counters.found, counters.side

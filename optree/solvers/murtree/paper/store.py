@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optree.solvers.kernels.jit.struct_view import INNER
+from optree.solvers.kernels.jit import inner_function, kernel
 
 NONE, BRANCH, DATASET = range(3)  # what subproblems are stored by
 FREE, STORED = 1 << 40, 2  # a bound that is never reached; datasets kept for each depth
@@ -71,7 +70,7 @@ def grow(cache: Cache) -> Cache:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rehash(cache):
     """Fill empty slots."""
     mask = len(cache.slot) - 1
@@ -82,7 +81,7 @@ def rehash(cache):
         cache.slot[slot] = at
 
 
-@njit(**INNER)
+@inner_function
 def locate(cache, key, size, hashed, create):
     """The number of a subproblem, -1 if it is not there (and not to be created)."""
     mask = len(cache.slot) - 1
@@ -109,7 +108,7 @@ def locate(cache, key, size, hashed, create):
     return at
 
 
-@njit(**INNER)
+@inner_function
 def solution(cache, at, depth, nodes):
     """The entry that solves subproblem ``at`` within these limits, -1 if there is none."""
     entry = cache.subproblem[at]["first"] if at >= 0 else np.int64(-1)
@@ -121,7 +120,7 @@ def solution(cache, at, depth, nodes):
     return np.int64(-1)
 
 
-@njit(**INNER)
+@inner_function
 def lower_bound(cache, at, depth, nodes):
     """The greatest bound stored: one of deeper and larger trees bounds shallower and smaller ones (Proposition 11)."""
     entry = cache.subproblem[at]["first"] if at >= 0 else np.int64(-1)
@@ -134,7 +133,7 @@ def lower_bound(cache, at, depth, nodes):
     return best
 
 
-@njit(**INNER)
+@inner_function
 def remember(cache, at, depth, least, nodes, feature, share, solved, lower):
     """Store a solution or a bound, in place of a bound for the same limits."""
     entry = cache.subproblem[at]["first"]
