@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from optree.solvers.kernels.jit import kernel
+from optree.solvers.kernels.jit import inner_function, kernel
 from optree.solvers.kernels.shared_counts import count_shared
 from optree.solvers.kernels.simd import fill, lanes, load, store
 
@@ -51,6 +53,31 @@ else:
             mixed = (words[w] ^ (words[w] >> np.uint64(32))) * salt[w]
             total += mixed ^ (mixed >> np.uint64(29))
         return np.int64((total ^ (total >> np.uint64(32))) & np.uint64(2**63 - 1))
+
+
+def salts(count: int, seed: int = 0) -> np.ndarray:
+    """Return odd random numbers for :func:`hash_words`, uint64[count]; those of a lower count are the first of them."""
+    return _salts(max(0, count - 1).bit_length(), seed)[:count]
+
+
+@lru_cache(8)
+def _salts(digits: int, seed: int) -> np.ndarray:
+    """Return 2^digits salts. Drawing them takes longer than a small search."""
+    numbers = np.random.RandomState(seed).randint(0, 2**63 - 1, 1 << digits, np.int64)
+    return numbers.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+@inner_function
+def list_rows(words, rows):
+    """Write the row numbers of a set to ``rows`` in increasing order; return their count."""
+    count = 0
+    for w in range(len(words)):
+        word = words[w]
+        while word != 0:
+            rows[count] = 64 * w + lowest_bit(word)
+            word &= word - ONE
+            count += 1
+    return count
 
 
 @kernel
