@@ -96,19 +96,19 @@ def test_a_store_that_grows_many_times_holds_the_same_search(monkeypatch):
         for name in ("branch", "split", "bound", "child"):  # as small as an expansion allows
             getattr(store, name).resize(2 * len(data.salt), refcheck=False)
         store.clauses.resize(2 * len(data.salt) * len(data.offset), refcheck=False)
-        memo = np.full(4 << len(data.salt).bit_length(), -1, np.int64)
-        memo[0] = 0
-        return store._replace(memo=memo)
+        slots = np.full(4 << len(data.salt).bit_length(), -1, np.int64)
+        slots[0] = 0
+        return store._replace(slots=slots)
 
-    def count(store, *rest):
-        grown.append(len(store.branch))
-        return grow(store, *rest)
+    def count(search, code):
+        grown.append(len(search.store.branch))
+        return room(search, code)
 
-    roomy, grow = branches._new_store, branches._grow
+    roomy, room = branches._new_store, branches.Search.room
     problem, objective = embedded("tic-tac-toe", "ordinal"), Objective.of("0.005")
     expected = SOLVER.solve(problem, objective)
     monkeypatch.setattr(branches, "_new_store", small)
-    monkeypatch.setattr(branches, "_grow", count)
+    monkeypatch.setattr(branches.Search, "room", count)
     result = SOLVER.solve(problem, objective)
     assert len(grown) > 5
     assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())

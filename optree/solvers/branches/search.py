@@ -1,7 +1,7 @@
-"""The search of BRANCHES (Algorithm 1) in numba: SELECT, EXPAND, BACKPROPAGATE over the memo of ``branch_store``.
+"""The kernel of BRANCHES (Algorithm 1): SELECT, EXPAND and BACKPROPAGATE over the graph of ``store.py``.
 
-A child that is complete at birth (a leaf is best: Proposition 4.2) is never stored, its cost is added to the split at
-once.
+A child that is complete at birth (Proposition 4.2: a leaf is optimal) is never stored. Its cost is added to the split
+at once.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import numpy as np
 
 from optree.solvers.branches.store import CHILDREN, ITERATIONS, SPLITS, add_branch, find
 from optree.solvers.kernels.bitset import ONE, lowest_bit
+from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import kernel
-
-# What `search` returns.
-COMPLETE, PAUSED, NO_ROOM = range(3)
+from optree.solvers.kernels.row_set_table import LOW
 
 
 @kernel
 def count_rows(store, data, branch):
-    """Fill ``store.counts`` from the rows of a branch: those that meet all its clauses.
+    """Count the classes of the rows of a branch into ``store.counts``, for each clause.
 
-    The usual clause of a feature is not counted but is what is left: a one-hot row then costs a third as much.
+    The counts of a feature's usual clause are the total minus the other clauses. One-hot rows then take a third of the
+    time.
     """
     counts, support = store.counts, store.support
     flat = counts.reshape(-1)
@@ -51,12 +51,12 @@ def count_rows(store, data, branch):
 
 
 @kernel
-def price_splits(store, data, branch, error, penalty):
-    """Fill ``store.leaf`` with the leaf cost of every child of a branch, and price its splits with it.
+def bound_splits(store, data, branch, error, penalty):
+    """Compute the leaf cost of every child of a branch, and from it two bounds of every split.
 
-    ``store.ceiling`` becomes the cost of each split with leaves below it, ``store.floor`` its bound while nothing is
-    known of its children. A split that leaves all rows in one child would cost the penalty and change nothing: its
-    floor is the branch's own cost, which rules it out.
+    ``store.ceiling`` receives the cost of each split with leaves below, ``store.floor`` the lower bound of each split
+    with unknown children. A split that leaves all rows in one child pays the penalty and gains nothing. Its floor is
+    the branch's own cost, so that the split is pruned.
     """
     counts, costs, offset = store.counts, store.leaf, data.offset
     mass, own = store.branch[branch]["mass"], store.branch[branch]["upper"]
@@ -80,31 +80,31 @@ def price_splits(store, data, branch, error, penalty):
 
 
 @kernel
-def look_ahead(store, data, branch, penalty):
-    """Read the memo for all children that `add_splits` may look up, so that it finds them in the cache.
+def prefetch(store, data, branch, penalty):
+    """Read the memo's entries of all children that `add_splits` may look up, so that they are in the processor's cache.
 
-    One by one each look-up would wait for memory three times; here the reads do not wait for each other. What is read
-    is kept in ``store.seen``, or the compiler would leave the reads out.
+    A single look-up waits for memory three times. Here the reads do not wait for each other. Their values go into
+    ``store.seen``, since the compiler would drop reads without a use.
     """
-    seen, mask, key = store.seen, len(store.memo) - 1, store.branch[branch]["hash"]
+    seen, mask, key = store.seen, len(store.slots) - 1, store.branch[branch]["hash"]
     wanted, upper = 0, store.branch[branch]["upper"]
     for f in range(len(data.usual)):
         if store.floor[f] < upper:
             for clause in range(data.offset[f], data.offset[f + 1]):
                 if store.leaf[clause] > penalty:
-                    seen[wanted] = store.memo[(key ^ data.salt[clause]) & mask]
+                    seen[wanted] = store.slots[(key ^ data.salt[clause]) & mask]
                     wanted += 1
     for at in range(wanted):
-        seen[at] = store.branch[max(seen[at], 0)]["first_clause"]
+        seen[at] = store.branch[max(seen[at], 0) & LOW]["first_clause"]
     for at in range(wanted):
         seen[at] = store.clauses[seen[at]]
 
 
 @kernel
 def add_splits(store, data, branch, error, penalty):
-    """SPLIT on every feature that could beat the best tree in hand, with the children not complete at birth.
+    """Store the splits that could beat the incumbent (SPLIT), each with its children that are not complete at birth.
 
-    The others need no place: bounds only rise and upper bounds only fall, so SELECT would never follow them.
+    Other splits are not stored: lower bounds only rise and upper bounds only fall, so SELECT would never follow them.
     """
     branches, used, node = store.branch, store.used, store.branch[branch]
     node["first_split"] = used[SPLITS]
@@ -115,15 +115,15 @@ def add_splits(store, data, branch, error, penalty):
         done, bound, upper = penalty, penalty, penalty
         for clause in range(data.offset[f], data.offset[f + 1]):
             leaf = store.leaf[clause]
-            if leaf <= penalty:  # Proposition 4.2: splitting costs at least the penalty, so a leaf is best
+            if leaf <= penalty:  # Proposition 4.2: a split costs at least the penalty, so a leaf is optimal
                 done += leaf
                 bound += leaf
                 upper += leaf
                 continue
-            at = find(branches, store.clauses, store.memo, branch, clause, data.salt[clause])
+            at, place = find(branches, store.clauses, store.slots, branch, clause, data.salt[clause])
             if at < 0:
                 mass = store.counts[clause].sum() * error
-                at = add_branch(store, data, branch, clause, -1 - at, mass, penalty, leaf)
+                at = add_branch(store, data, branch, clause, place, mass, penalty, leaf)
             child = branches[at]
             bound += child["lower"]
             upper += child["upper"]
@@ -148,7 +148,7 @@ def add_splits(store, data, branch, error, penalty):
 
 @kernel
 def least_bound(bound, first, count, upper):
-    """The least of the splits' bounds and which split has it; the upper bound and -1 if no split can beat that."""
+    """Return the least bound of the splits and its split; the upper bound and -1 if no split can beat that bound."""
     least, top = upper, -1
     for s in range(count):
         if bound[first + s] < least:
@@ -158,25 +158,25 @@ def least_bound(bound, first, count, upper):
 
 @kernel
 def expand(store, data, branch, error, penalty, max_depth):
-    """EXPAND: count the rows of a branch once, and split it on every feature that is worth it."""
+    """Expand a branch (EXPAND): count its rows once, and split it on every feature that could beat the incumbent."""
     count_rows(store, data, branch)
-    price_splits(store, data, branch, error, penalty)
+    bound_splits(store, data, branch, error, penalty)
     node = store.branch[branch]
     for f in range(len(data.usual)):
         if store.ceiling[f] < node["upper"]:
             node["upper"] = store.ceiling[f]
             node["best"] = f
     if node["depth"] + 1 == max_depth:
-        store.floor[:] = node["upper"]  # the children are leaves: nothing is left to find
+        store.floor[:] = node["upper"]  # the children are leaves, so `ceiling` is exact
     else:
-        look_ahead(store, data, branch, penalty)
+        prefetch(store, data, branch, penalty)
     add_splits(store, data, branch, error, penalty)
     node["lower"], node["top"] = least_bound(store.bound, node["first_split"], node["n_splits"], node["upper"])
 
 
 @kernel
 def backpropagate(store, length):
-    """BACKPROPAGATE: from the end of the path to the root, recompute the top split of each branch, then the branch."""
+    """Update the top split and the bounds of each branch from the end of the path to the root (BACKPROPAGATE)."""
     for t in range(length - 1, -1, -1):
         node = store.branch[store.path[t]]
         number = node["first_split"] + node["top"]
@@ -202,10 +202,10 @@ def backpropagate(store, length):
 
 @kernel
 def select(store):
-    """SELECT: follow the top splits from the root to a branch that is complete or not expanded; its depth.
+    """Follow the top splits from the root to a branch that is complete or not expanded (SELECT); return its depth.
 
-    Among the incomplete children of a split the one of least value is followed: the least weight classified
-    correctly, net of penalties, by the best tree seen for it (section 4.2; the first among equals).
+    Among the incomplete children of a split the child of least value is followed. The value is the weight that the
+    child's incumbent classifies correctly, minus its penalties (section 4.2). Ties: the first child.
     """
     branches, children = store.branch, store.child
     number, length = 0, 0
@@ -227,9 +227,9 @@ def select(store):
 
 @kernel
 def search(store, data, room, error, penalty, max_depth, iterations):
-    """Up to ``iterations`` passes of the main loop; COMPLETE, PAUSED or NO_ROOM.
+    """Run up to ``iterations`` passes of the main loop; return COMPLETE, PAUSED or NO_ROOM.
 
-    ``room`` int64[4] says how much of each table may be used before an expansion, indexed as ``store.used``.
+    room : int64[4], the rows of each table that may be used before an expansion, in the order of ``store.used``.
     """
     root = store.branch[0]
     for _ in range(iterations):

@@ -1,8 +1,8 @@
-"""The memo of BRANCHES: every branch met, its splits, and how to find them.
+"""The graph of BRANCHES: every branch met, its splits, and the memo that finds them.
 
-A *clause* is a pair (feature, part), numbered ``offset[feature] + part``; a *branch* is a set of clauses, kept as
-its sorted clause numbers. Costs are integers to be minimised: for a branch, ``lower <= optimum <= upper``, and the
-branch is complete when both are equal.
+A *clause* is a pair (feature, category), numbered ``offset[feature] + category``. A *branch* is a set of clauses, kept
+as its sorted clause numbers. Costs are integers to be minimised. For a branch ``lower <= optimum <= upper`` holds, and
+the branch is complete when both are equal.
 """
 
 from __future__ import annotations
@@ -12,29 +12,30 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.solvers.kernels.jit import kernel
+from optree.solvers.kernels.row_set_table import occupy, probe
 
 # Indices of `Store.used`.
 BRANCHES, SPLITS, CHILDREN, CLAUSES, ITERATIONS = range(5)
 
-# 64 bytes, so that a look-up in the memo costs one cache line.
+# 64 bytes, so that a look-up in the memo reads one cache line.
 BRANCH = np.dtype(
     [
         ("hash", np.int64),  # xor of its clauses' salts
-        ("lower", np.int64),
-        ("upper", np.int64),
+        ("lower", np.int64),  # lower bound on its optimal cost
+        ("upper", np.int64),  # cost of its incumbent
         ("mass", np.int64),  # weight of its rows times the cost of an error
-        ("first_clause", np.int64),  # where its sorted clauses start in `clauses`
-        ("first_split", np.int64),  # where its splits start, -1 if not expanded
+        ("first_clause", np.int64),  # start of its sorted clauses in `clauses`
+        ("first_split", np.int64),  # start of its splits, -1 before its expansion
         ("n_splits", np.int32),
-        ("top", np.int32),  # the split with the least bound, counted from first_split; -1 if none
+        ("top", np.int32),  # the split of least bound, counted from first_split; -1 for none
         ("best", np.int32),  # the feature that attains `upper`, -1 for a leaf
         ("depth", np.int32),
     ]
 )
 SPLIT = np.dtype(
     [
-        ("done", np.int64),  # penalty + cost of the children that are complete
-        ("first_child", np.int64),  # where the incomplete children start in `child`
+        ("done", np.int64),  # penalty + cost of the complete children
+        ("first_child", np.int64),  # start of the incomplete children in `child`
         ("n_children", np.int32),
         ("feature", np.int32),
     ]
@@ -42,10 +43,10 @@ SPLIT = np.dtype(
 
 
 class Data(NamedTuple):
-    """The problem, as the kernels read it. ``m`` distinct (row, class) pairs, ``c`` clauses."""
+    """The problem in arrays: ``m`` distinct (row, class) pairs, ``c`` clauses, ``q`` features."""
 
-    cell: np.ndarray  # int32[...], where a row is counted, `clause * K + class`, for each clause it meets but `usual`
-    first_cell: np.ndarray  # int64[m + 1], where each row starts in `cell`
+    cell: np.ndarray  # int32[...], `clause * K + class` for each clause that a row meets, except the `usual` ones
+    first_cell: np.ndarray  # int64[m + 1], start of each row in `cell`
     label: np.ndarray  # int32[m], class
     weight: np.ndarray  # int64[m]
     offset: np.ndarray  # int32[q + 1], first clause of each feature
@@ -56,27 +57,27 @@ class Data(NamedTuple):
 
 
 class Store(NamedTuple):
-    """All branches and their splits, in order of creation, and the memo."""
+    """All branches and their splits in order of creation, and the memo."""
 
     branch: np.ndarray  # BRANCH[...]
     clauses: np.ndarray  # int32[...]
     split: np.ndarray  # SPLIT[...]
-    bound: np.ndarray  # int64[...], for each split: lower bound on the cost of its branch if it is split so
+    bound: np.ndarray  # int64[...], per split: lower bound on the cost of its branch with this split
     child: np.ndarray  # int64[...], branch numbers
-    memo: np.ndarray  # int64[a power of two], branch number or -1, by hash with linear probing
+    slots: np.ndarray  # int64[a power of two], the memo: see `row_set_table`
     used: np.ndarray  # int64[5], rows used of each table, and iterations
     path: np.ndarray  # int64[q + 1], the branches selected in this iteration
-    counts: np.ndarray  # int64[c + 1, K], scratch of `expand`: weight of each class for each clause, and for all rows
+    counts: np.ndarray  # int64[c + 1, K], scratch of `expand`: weight of each class per clause, and of all rows
     leaf: np.ndarray  # int64[c], scratch of `expand`: leaf cost of each child
-    floor: np.ndarray  # int64[q], scratch of `expand`: bound of each split if nothing is known of its children
-    ceiling: np.ndarray  # int64[q], scratch of `expand`: cost of each split with leaves below it
-    seen: np.ndarray  # int64[c], scratch of `look_ahead`
+    floor: np.ndarray  # int64[q], scratch of `expand`: bound of each split with unknown children
+    ceiling: np.ndarray  # int64[q], scratch of `expand`: cost of each split with leaves below
+    seen: np.ndarray  # int64[c], scratch of `prefetch`
     support: np.ndarray  # uint64[words], scratch of `expand`: the rows of the branch
 
 
 @kernel
 def same_branch(clauses, start, depth, parent, new):
-    """Whether the branch stored at ``clauses[start:]`` is the one at ``clauses[parent:]`` plus the clause ``new``."""
+    """Return whether the branch at ``clauses[start:]`` is the one at ``clauses[parent:]`` plus the clause ``new``."""
     shift = 0
     for t in range(depth):
         stored = clauses[start + t]
@@ -90,19 +91,15 @@ def same_branch(clauses, start, depth, parent, new):
 
 
 @kernel
-def find(branches, clauses, memo, parent, new, salt):
-    """The number of the branch ``parent`` plus clause ``new``, or ``-1 - slot`` with the free slot of the memo.
+def find(branches, clauses, slots, parent, new, salt):
+    """Return (branch ``parent`` plus clause ``new``, its slot); the branch is -1 if it is not stored.
 
-    Takes the three tables it reads, not the store: numba counts references to every array that a call passes.
+    The arguments are three tables and not the store: numba counts references to every array of a call.
     """
     origin = branches[parent]
     key = origin["hash"] ^ salt
-    mask = len(memo) - 1
-    slot = key & mask
-    while True:
-        at = memo[slot]
-        if at < 0:
-            return -1 - slot
+    at, place = probe(slots, key, key)
+    while at >= 0:
         node = branches[at]
         depth = node["depth"]
         if (
@@ -110,13 +107,14 @@ def find(branches, clauses, memo, parent, new, salt):
             and depth == origin["depth"] + 1
             and same_branch(clauses, node["first_clause"], depth, origin["first_clause"], new)
         ):
-            return at
-        slot = (slot + 1) & mask
+            break
+        at, place = probe(slots, key, place + 1)
+    return at, place
 
 
 @kernel
-def add_branch(store, data, parent, new, slot, mass, lower, upper):
-    """Store the branch ``parent`` plus clause ``new`` with its bounds (INITIALISE); returns its number."""
+def add_branch(store, data, parent, new, place, mass, lower, upper):
+    """Store the branch ``parent`` plus clause ``new`` with its bounds (INITIALISE); return its number."""
     number, start = store.used[BRANCHES], store.used[CLAUSES]
     origin, node = store.branch[parent], store.branch[number]
     source, depth = origin["first_clause"], origin["depth"]
@@ -137,18 +135,7 @@ def add_branch(store, data, parent, new, slot, mass, lower, upper):
     node["top"] = -1
     node["best"] = -1
     node["depth"] = depth + 1
-    store.memo[slot] = number
+    occupy(store.slots, place, node["hash"], number)
     store.used[BRANCHES] = number + 1
     store.used[CLAUSES] = start + depth + 1
     return number
-
-
-@kernel
-def rebuild_memo(store):
-    """Fill an empty memo with all branches, after it has grown."""
-    mask = len(store.memo) - 1
-    for number in range(store.used[BRANCHES]):
-        slot = store.branch[number]["hash"] & mask
-        while store.memo[slot] >= 0:
-            slot = (slot + 1) & mask
-        store.memo[slot] = number

@@ -1,8 +1,8 @@
-"""CART: scikit-learn's greedy tree, then the best pruned subtree for the objective. The baseline.
+"""CART: scikit-learn's greedy tree, then its best pruned subtree for the objective. The baseline.
 
-Source: L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984, chapters 2-3;
-the tree is grown by ``sklearn.tree.DecisionTreeClassifier`` (gini) and pruned bottom up at the objective's own
-lambda, which is minimal cost-complexity pruning with misclassification as the cost.
+Source: L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984, chapters 2-3.
+``sklearn.tree.DecisionTreeClassifier`` grows the tree. Minimal cost-complexity pruning cuts it back bottom up, at the
+objective's lambda and with misclassified rows as the cost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from optree.tree import LEAF, Tree
 
 
 def run(task: Task, seed: int, criterion: str) -> Outcome:
-    """Grow and prune. scikit-learn has no limits: the tree is always finished."""
+    """Grow a tree and prune it. scikit-learn has no limits, so the tree is always finished."""
     from sklearn.tree import DecisionTreeClassifier
 
     problem, objective = task.problem, task.objective

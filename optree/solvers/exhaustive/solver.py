@@ -1,10 +1,10 @@
-"""The oracle: dynamic programming over all supports, nothing pruned; of measures that do not add up, all trees.
+"""The oracle: dynamic programming over all supports without any bound.
 
-Two branches that hold the same rows lead to the same subproblem, so the memo is keyed by the set of rows (and by the
-levels and splits left, under such limits). No bound, no ordering, no cleverness: slow, and obviously right; every
-exact solver is tested against it. Complexity: up to the number of distinct supports times q, and under a limit on
-splits times the ways of sharing them out. For a measure that is no sum over rows all trees are made and judged one by
-one, those with the same counts in their leaves once.
+Two paths with the same rows lead to the same subproblem, so the key of the memo is the support, with the levels and the
+splits left under such limits. The search has no bound and no ordering: it is slow and obviously right, and every exact
+solver is tested against it. Complexity: O(number of supports * q), times the number of divisions of the splits left
+between the children under a limit on splits. For a measure that is no sum over rows, every tree is built and measured;
+trees with equal counts in their leaves are measured once.
 """
 
 from __future__ import annotations
@@ -14,71 +14,75 @@ import numpy as np
 from optree.measure import ADDITIVE, LABELLED, RANKED
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
+from optree.solvers.kernels.codes import NO_LIMIT
 from optree.tree import LEAF, Tree
 
 INFEASIBLE = 2**63
 
 
 class _Stopped(Exception):
-    """A limit was reached; the argument is the status."""
+    """The signal that a limit was reached; its argument is the status."""
 
 
 class _Oracle:
-    """Optimal costs by support. Rows are bits of a Python integer; -1 levels or splits left mean no limit."""
+    """Optimal costs by support. A support is a Python integer with a bit per row; -1 is no limit."""
 
     def __init__(self, task: Task):
         self.problem, self.scale, self.clock = task.problem, task.scale, task.clock
         self.per_leaf = task.objective.penalty == "leaf"
-        self.least = task.objective.min_samples_leaf
+        self.min_rows = task.objective.min_samples_leaf
         problem = task.problem
-        self.parts = [
-            [_bits(problem.codes[:, j] == part) for part in range(size)] for j, size in enumerate(problem.n_parts)
+        self.categories = [
+            [_bits(problem.codes[:, j] == code) for code in range(size)] for j, size in enumerate(problem.n_parts)
         ]
         self.heavy = _bits(problem.weights > 0)
         self.loss = problem.losses(slice(None))
         self.memo: dict[tuple[int, int, int], tuple[int, int, list[int]]] = {}
 
     def leaf(self, support: int) -> int:
+        """Return the cost of a leaf."""
         loss = int(self.loss[_rows(support)].sum(axis=0).min())
         return loss * self.scale.error + (self.scale.penalty if self.per_leaf and support & self.heavy else 0)
 
     def solve(self, support: int, depth: int, splits: int) -> tuple[int, int, list[int]]:
-        """(optimal cost, feature or LEAF, splits left to each part)."""
+        """Return (optimal cost, feature or LEAF, splits left of each child)."""
         key = (support, depth, splits)
         if key not in self.memo:
             if status := self.clock.limit(len(self.memo)):
                 raise _Stopped(status)
             best = (self.leaf(support), LEAF, [])
-            for j in range(len(self.parts)) if depth and splits else ():
-                parts = [support & part for part in self.parts[j]]
-                held = [(part & self.heavy).bit_count() for part in parts]
-                if support in parts or any(0 < rows < self.least for rows in held):
+            for j in range(len(self.categories)) if depth and splits else ():
+                children = [support & category for category in self.categories[j]]
+                sizes = [(child & self.heavy).bit_count() for child in children]
+                if support in children or any(0 < rows < self.min_rows for rows in sizes):
                     continue
-                cost, shares = self.share(parts, depth - 1 if depth > 0 else -1, splits - 1 if splits > 0 else -1)
+                limits = depth - 1 if depth > 0 else NO_LIMIT, splits - 1 if splits > 0 else NO_LIMIT
+                cost, divided = self.divide(children, *limits)
                 cost += 0 if self.per_leaf else self.scale.penalty
                 if cost < best[0]:
-                    best = (cost, j, shares)
+                    best = (cost, j, divided)
             self.memo[key] = best
         return self.memo[key]
 
-    def share(self, parts: list[int], depth: int, splits: int) -> tuple[int, list[int]]:
-        """The least cost of trees for all parts that have ``splits`` between them, and how many each then has."""
+    def divide(self, children: list[int], depth: int, splits: int) -> tuple[int, list[int]]:
+        """Return the least cost of trees for all children that share ``splits``, and the splits left of each child."""
         if splits < 0:
-            return sum(self.solve(part, depth, -1)[0] for part in parts if part), [-1] * len(parts)
-        best = {splits: (0, [])}  # by splits that remain
-        for part in parts:
+            costs = [self.solve(child, depth, NO_LIMIT)[0] for child in children if child]
+            return sum(costs), [NO_LIMIT] * len(children)
+        best = {splits: (0, [])}  # by the splits that remain for later children
+        for child in children:
             after: dict[int, tuple[int, list[int]]] = {}
-            for left, (cost, shares) in best.items():
-                for share in range(left + 1 if part else 1):
-                    total = cost + (self.solve(part, depth, share)[0] if part else 0)
-                    if total < after.get(left - share, (INFEASIBLE,))[0]:
-                        after[left - share] = (total, [*shares, share])
+            for remaining, (cost, divided) in best.items():
+                for own in range(remaining + 1 if child else 1):
+                    total = cost + (self.solve(child, depth, own)[0] if child else 0)
+                    if total < after.get(remaining - own, (INFEASIBLE,))[0]:
+                        after[remaining - own] = (total, [*divided, own])
             best = after
         return min(best.values())
 
 
 class _Trees:
-    """All trees of each support, nested (feature, parts), by the counts in their leaves and number of splits."""
+    """All trees of each support, nested (feature, children), by the counts of their leaves and their splits."""
 
     def __init__(self, oracle: _Oracle):
         self.oracle, self.made = oracle, 0
@@ -87,34 +91,35 @@ class _Trees:
         self.memo: dict[int, dict[tuple, tuple | None]] = {}
 
     def of(self, support: int) -> dict[tuple, tuple | None]:
+        """Return the trees of a support: {(counts of the leaves, splits): tree}; a leaf is None."""
         if support in self.memo:
             return self.memo[support]
         rows = _rows(support)
         leaf = tuple(int(weight[rows].sum()) for weight in self.weight)
         found = {((leaf,) if any(leaf) else (), 0): None}
-        for j, parts in enumerate(self.oracle.parts):
-            parts = [support & part for part in parts]
-            if support in parts:
+        for feature, categories in enumerate(self.oracle.categories):
+            children = [support & category for category in categories]
+            if support in children:
                 continue
-            ways = {((), 1): ()}
-            for part in parts:
-                below = self.of(part) if part else {((), 0): None}
-                ways = {
+            combined = {((), 1): ()}
+            for child in children:
+                below = self.of(child) if child else {((), 0): None}
+                combined = {
                     (tuple(sorted(a + b)), i + j): (*trees, tree)
-                    for (a, i), trees in ways.items()
+                    for (a, i), trees in combined.items()
                     for (b, j), tree in below.items()
                 }
-                self.made += len(ways)
+                self.made += len(combined)
                 if status := self.oracle.clock.limit(self.made):
                     raise _Stopped(status)
-            for key, trees in ways.items():
-                found.setdefault(key, (j, trees))
+            for key, trees in combined.items():
+                found.setdefault(key, (feature, trees))
         self.memo[support] = found
         return found
 
 
-def _judge_all(task: Task) -> Outcome:
-    """Make all trees and judge each. At a limit the incumbent is a leaf, and the bound is zero."""
+def _measure_all(task: Task) -> Outcome:
+    """Build and measure every tree. At a limit the incumbent is a leaf, and the lower bound is zero."""
     problem, objective = task.problem, task.objective
     measure, trees, nested = objective.measure, _Trees(_Oracle(task)), None
     lower, status = 0, "optimal"
@@ -133,34 +138,36 @@ def _judge_all(task: Task) -> Outcome:
 
 
 def _bits(mask: np.ndarray) -> int:
+    """Return a support from its mask."""
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
 def _rows(support: int) -> np.ndarray:
+    """Return the row numbers of a support."""
     packed = np.frombuffer(support.to_bytes((support.bit_length() + 7) // 8 or 1, "little"), np.uint8)
     return np.flatnonzero(np.unpackbits(packed, bitorder="little"))
 
 
 def run(task: Task, seed: int) -> Outcome:
-    """Solve by brute force. At a limit the incumbent is a leaf, and the bound is zero."""
+    """Solve by brute force. At a limit the incumbent is a leaf, and the lower bound is zero."""
     problem, objective = task.problem, task.objective
     if not objective.measure.additive:
-        return _judge_all(task)
+        return _measure_all(task)
     oracle = _Oracle(task)
-    depth, splits = (-1 if limit is None else limit for limit in (objective.max_depth, objective.max_splits))
+    depth, splits = (NO_LIMIT if limit is None else limit for limit in (objective.max_depth, objective.max_splits))
     try:
         lower = oracle.solve(_bits(np.ones(len(problem.y), bool)), depth, splits)[0]
         status = "optimal"
     except (_Stopped, KeyboardInterrupt) as stop:
         lower, status = 0, stop.args[0] if isinstance(stop, _Stopped) else "interrupted"
 
-    def choose(rows: np.ndarray, left: tuple[int, int]) -> tuple[int, list[tuple[int, int]]]:
+    def choose(rows: np.ndarray, limits: tuple[int, int]) -> tuple[int, list[tuple[int, int]]]:
         mask = np.zeros(len(problem.y), bool)
         mask[rows] = True
-        _, feature, shares = oracle.memo.get((_bits(mask), *left), (0, LEAF, []))
-        return feature, [(left[0] - 1 if left[0] > 0 else -1, share) for share in shares]
+        _, feature, divided = oracle.memo.get((_bits(mask), *limits), (0, LEAF, []))
+        return feature, [(limits[0] - 1 if limits[0] > 0 else NO_LIMIT, own) for own in divided]
 
-    tree = Tree.grow(problem, choose if status == "optimal" else lambda rows, left: (LEAF, []), (depth, splits))
+    tree = Tree.grow(problem, choose if status == "optimal" else lambda rows, limits: (LEAF, []), (depth, splits))
     return Outcome(tree, lower, status, {"iterations": len(oracle.memo)})
 
 

@@ -1,8 +1,8 @@
 """The table from a set of rows to what is known of it: open addressing with linear probing over numbered entries.
 
 Entries are the rows of a structured array with a field ``hash`` (int64, not negative), in order of creation; the other
-fields are the family's payload. ``slots`` is int64[a power of two]: -1 for a free slot, else the high half of a hash and
-the number of its entry. A look-up compares the halves here and leaves the exact comparison of keys to its family:
+fields are the family's payload. ``slots`` is int64[a power of two]: -1 for a free slot, else the high half of a hash
+and the number of its entry. A look-up compares the halves here and leaves the exact comparison of keys to its family:
 
     at, place = probe(slots, hashed, hashed)
     while at >= 0 and not same_rows(..., at, key):
@@ -67,8 +67,8 @@ def fill_slots(slots, entry, used):
 def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep) -> Room:
     """Return room for ``more`` entries beside the ``used`` ones.
 
-    ``entry`` grows in place by a half, with room for ``more``; ``slots`` are replaced, at least doubled, where they would
-    be more than half full: ``keep(slots)`` receives the new ones.
+    ``entry`` grows in place by a half, with room for ``more``; ``slots`` are replaced, at least doubled, where they
+    would be more than half full: ``keep(slots)`` receives the new ones.
     """
     size = len(entry)
     entries = enlarge([entry], max(size // 2, more)) if used + more > size else Room(0, lambda: None)
