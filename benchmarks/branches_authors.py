@@ -26,7 +26,7 @@ from drivers import AUTHORS, OPTREE, call
 
 from optree.bench.system.cli import reporting
 from optree.datasets import fetch, read_table
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.problem import Problem
 

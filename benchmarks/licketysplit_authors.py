@@ -27,7 +27,7 @@ from branches_authors import number, output
 from drivers import call
 
 from optree.bench.system.cli import reporting
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
 
 # Both are asked for all trees in one process, and tell of each (errors, leaves, seconds of the call, of the search).

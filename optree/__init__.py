@@ -1,6 +1,6 @@
 """optree: provably optimal decision trees, and a benchmark that anyone can reproduce.
 
-``from optree import OptimalTreeClassifier`` is all that most users need; ``optree.solvers.get(name)`` is the registry.
+Most users need only ``from optree import OptimalTreeClassifier``. ``optree.solvers.get(name)`` is the solver registry.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [*_ESTIMATORS, "__version__", "solvers"]
 
 
 def __getattr__(name: str):
-    # Estimators import scikit-learn, and solvers numpy: both load at their first use.
+    # Estimators import scikit-learn, and solvers numpy: both are imported on first access.
     if name in _ESTIMATORS:
         return getattr(import_module("optree.estimators"), name)
     if name == "solvers":

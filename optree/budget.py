@@ -1,7 +1,7 @@
-"""Limits on a search and the one clock that all solvers obey.
+"""Limits on a search, and the one clock that all solvers obey.
 
-A solver works in slices, asks :meth:`Clock.limit` between them, and ends with its incumbent and bound when a limit
-is reached: a limit is a result, not an exception.
+A solver works in slices and calls :meth:`Clock.limit` between them. When a limit is reached, the solver ends with its
+incumbent and lower bound: a limit is a result, not an exception.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dataclasses import dataclass
 from optree.errors import OptreeError
 
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
-_LOOK_SECONDS = 1e-3  # between two looks at the memory held: each takes as long as a small search
-_MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes there, in KiB elsewhere
+_MEASURE_SECONDS = 1e-3  # between two measurements of memory: one takes as long as a small search
+_MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in KiB elsewhere
 
 
 def rss_mib() -> float:
-    """Memory this process holds now, in MiB (its peak where the system does not tell the present value)."""
+    """Return the resident memory of this process in MiB, or its peak where the system reports only that."""
     try:
-        with open("/proc/self/statm", "rb", buffering=0) as file:  # a third of what it takes as text
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # three times as fast as reading text
             return int(file.read().split()[1]) * _PAGE_MIB
     except OSError:
         return peak_rss_mib()
 
 
 def peak_rss_mib() -> float:
-    """The most memory this process has held, in MiB."""
+    """Return the peak resident memory of this process in MiB."""
     try:
         with open("/proc/self/status") as file:  # ru_maxrss would include the parent's memory before the exec
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
@@ -43,16 +43,21 @@ def peak_rss_mib() -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits, each optional.
+    """Limits on a search, each optional.
 
     Parameters
     ----------
     seconds : float, optional
-        Wall-clock seconds of search.
+        Wall-clock seconds, of the layout of the data and the search together.
     iterations : int, optional
         Iterations, as the solver's registry entry defines them.
     memory_mib : float, optional
         Memory of the whole process, in MiB.
+
+    Raises
+    ------
+    OptreeError
+        If a limit is not a number >= 0.
     """
 
     seconds: float | None = None
@@ -66,36 +71,47 @@ class Budget:
                 raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None")
 
     def start(self) -> Clock:
+        """Return a clock that starts now."""
         return Clock(self)
 
 
 class Clock:
-    """A running budget."""
+    """A budget and the time since its start.
+
+    Attributes
+    ----------
+    budget : Budget
+    prepare_seconds : float
+        Seconds of the layout of the data; 0 until :meth:`prepared` is called.
+    search_seconds : float or None
+        Seconds of the search; None until :meth:`searched` is called.
+    """
 
     def __init__(self, budget: Budget):
         self.budget = budget
         self._start = time.perf_counter()
         self.prepare_seconds, self.search_seconds = 0.0, None
-        self._looked, self._held = -math.inf, 0.0
+        self._measured_at, self._rss_mib = -math.inf, 0.0
 
     def prepared(self) -> None:
-        """The data are laid out: what comes now is the search. Limits are for both."""
-        self._look()
+        """Mark the end of the layout of the data and the start of the search."""
+        self._measure_memory()
         self.prepare_seconds = self.seconds()
 
     def searched(self) -> None:
-        """The search is over: what comes now is the reading of the tree."""
+        """Mark the end of the search; the tree is read out afterwards."""
         self.search_seconds = self.seconds() - self.prepare_seconds
 
     def seconds(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self._start
 
     @contextmanager
     def alarm(self, ring: Callable[[], None]) -> Iterator[None]:
-        """Call ``ring`` from another thread when the seconds are over, for work that is long between two looks."""
-        left = None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds())
-        timer = None if left is None or left > threading.TIMEOUT_MAX else threading.Timer(left, ring)
+        """Call ``ring`` from another thread at the time limit, for slices that may outlast the limit."""
+        remaining = None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds())
+        too_long = remaining is None or remaining > threading.TIMEOUT_MAX
+        timer = None if too_long else threading.Timer(remaining, ring)
         try:
             if timer:
                 timer.daemon = True
@@ -106,14 +122,18 @@ class Clock:
                 timer.cancel()
 
     def limit(self, iterations: int, more_mib: float = 0.0) -> str | None:
-        """The limit that is reached, as a status, or None.
+        """Return the status of a limit that is reached, or None.
 
         Parameters
         ----------
         iterations : int
             Iterations done so far.
-        more_mib : float
-            Memory that the solver is about to ask for, in MiB.
+        more_mib : float, default 0
+            Memory that the solver is about to allocate, in MiB.
+
+        Returns
+        -------
+        {"time_limit", "iteration_limit", "memory_limit"} or None
         """
         budget, now = self.budget, self.seconds()
         if budget.seconds is not None and now >= budget.seconds:
@@ -121,28 +141,30 @@ class Clock:
         if budget.iterations is not None and iterations >= budget.iterations:
             return "iteration_limit"
         if budget.memory_mib is not None:
-            if more_mib or now - self._looked >= _LOOK_SECONDS:
-                self._look()
-            if self._held + more_mib >= budget.memory_mib:
+            if more_mib or now - self._measured_at >= _MEASURE_SECONDS:
+                self._measure_memory()
+            if self._rss_mib + more_mib >= budget.memory_mib:
                 return "memory_limit"
         return None
 
-    def _look(self) -> None:
-        """See how much memory is held, if there is a limit on it."""
+    def _measure_memory(self) -> None:
+        """Measure the resident memory, if the budget limits memory."""
         if self.budget.memory_mib is not None:
-            self._looked, self._held = self.seconds(), rss_mib()
+            self._measured_at, self._rss_mib = self.seconds(), rss_mib()
 
 
 class Pace:
-    """How many iterations the next slice of work may have, so that a slice lasts about ``target`` seconds.
+    """The number of iterations of the next slice, chosen so that a slice lasts about ``target`` seconds.
 
     Parameters
     ----------
     clock : Clock
-    done : int
+    done : int, default 0
         Iterations done before.
-    first : int
-        The size of the first slice.
+    first : int, default 16
+        Iterations of the first slice.
+    target : float, default 0.02
+        Seconds of a slice.
     """
 
     def __init__(self, clock: Clock, done: int = 0, first: int = 16, target: float = 0.02):
@@ -150,11 +172,11 @@ class Pace:
         self._size, self._done, self._since = first, done, clock.seconds()
 
     def next(self, iterations: int) -> int:
-        """The size of the next slice, given the iterations done so far. Never beyond the iteration limit."""
+        """Return the iterations of the next slice, given the iterations done; never beyond the iteration limit."""
         now = self._clock.seconds()
-        done, lasted = iterations - self._done, now - self._since
+        done, seconds = iterations - self._done, now - self._since
         self._done, self._since = iterations, now
         if done:
-            self._size = max(1, int(min(2 * self._size, done / max(lasted, 1e-9) * self._target)))
+            self._size = max(1, int(min(2 * self._size, done / max(seconds, 1e-9) * self._target)))
         limit = self._clock.budget.iterations
         return self._size if limit is None else max(1, min(self._size, int(limit) - iterations))

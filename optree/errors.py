@@ -1,10 +1,10 @@
-"""The one exception a user sees for bad input: a single line that names what is wrong and what is accepted."""
+"""The one exception for bad input."""
 
 
 class OptreeError(ValueError):
-    """Bad input. The message is one line: where, what, and what would be accepted."""
+    """Bad input; the message is one line with the file or argument, the value, and the accepted values."""
 
 
 def choice(where: str, value, accepted) -> OptreeError:
-    """The error for ``value`` found at ``where`` when it should be one of ``accepted``."""
+    """Return the error for a ``value`` at ``where`` that is not one of ``accepted``."""
     return OptreeError(f"{where}: {value!r} is not known; accepted: {', '.join(map(str, accepted))}")

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and locks that a killed process does not keep."""
+"""Files that are written whole or not at all, and locks that end with their process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from optree.errors import OptreeError
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file so that it appears complete, and on the disk, or not at all.
+    """Write a file whole and synchronised to disk, or not at all.
 
     Raises
     ------
     OptreeError
-        If it cannot be written, because a disk is full, say. What was there before still is.
+        If the file cannot be written, for example because the disk is full. An older file of that name is kept.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -38,7 +38,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make a renaming last through a power failure, where the file system can do that."""
+    """Make a renaming survive a power failure, where the file system supports this."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -48,16 +48,17 @@ def _sync(folder: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of a file left beside it. For who holds its lock."""
+    """Remove the temporary files that killed writers of a file left; the caller holds the file's lock."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         leftover.unlink(missing_ok=True)
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until nobody else, thread or process, holds the lock of this name, and hold it.
+    """Wait for the lock of this name, and hold it against other threads and processes.
 
-    The system gives it back when its holder ends, however that happens. The file stays: to remove it would let two in.
+    The system releases the lock when its holder ends, even if it is killed. The lock file stays, since two processes
+    could hold the lock if one removed the file.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +80,7 @@ def _cannot_lock(path: Path, error: OSError) -> OptreeError:
 
 
 def quarantine(folder: Path | None, name: str, content: bytes) -> str:
-    """Keep what is wrong where nothing reads it, one file of a name; returns words on where that is."""
+    """Keep wrong content in a folder that nothing reads, one file of a name, and return a text that says where."""
     if folder is None:
         return "nothing was kept"
     try:

@@ -1,22 +1,21 @@
-"""What a tree is judged by, beside its size: accuracy, its weighted forms, F-score, Jaccard index, area under the ROC.
+"""Measures of a tree's predictions: accuracy, its weighted forms, F-score, Jaccard index, area under the ROC curve.
 
-Every measure is a loss, a share between 0 (perfect) and 1. Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer,
-"Generalized and Scalable Optimal Sparse Decision Trees", ICML 2020, section 2. Of two classes the second is the
-positive one; P and N are the weights of both, FP and FN those of the wrong predictions.
+Every measure is a loss between 0 (perfect) and 1. Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized
+and Scalable Optimal Sparse Decision Trees", ICML 2020, section 2. Of two classes the second is the positive one. P and
+N are the weights of the positive and negative rows, FP and FN the weights of false positives and false negatives.
 
-- ``accuracy``: misclassified weight, or what a problem's own costs say.
-- ``balanced-accuracy``: the mean over classes of the misclassified share of the class; those without rows do not count.
+- ``accuracy``: the misclassified weight, or the loss that a problem's own costs define.
+- ``balanced-accuracy``: the mean over classes of the misclassified share of the class, without empty classes.
 - ``weighted-accuracy:OMEGA``: (FP + OMEGA FN) / (OMEGA P + N).
 - ``f-beta:BETA``: 1 - F = (FP + BETA^2 FN) / ((1 + BETA^2) P + FP - FN); ``f1`` is ``f-beta:1``.
 - ``jaccard``: (FP + FN) / (P + FP).
-- ``auc``: one minus the area under the convex hull of the ROC points, which is that of leaves ranked by their share of
-  positive rows: equation (2).
-- ``partial-auc:THETA``: THETA minus that area left of the false positive rate THETA.
+- ``auc``: one minus the area under the ROC curve of the leaves, ranked by their share of positive rows: equation (2).
+- ``partial-auc:THETA``: THETA minus the area left of the false positive rate THETA.
 
-A loss whose denominator is zero (a class is not there) is zero: there is nothing to get wrong. The first three add up
-over rows, so they are costs of a problem (:meth:`Measure.price`). Of the others the loss is a fraction whose
-denominator depends on the tree; it is **rounded up** to a fixed unit of about 2^-40 of all rows. Rounding up is
-monotone, so proofs compare whole numbers here, too: the least rounded loss is the rounded least loss.
+A loss with a zero denominator (a class without rows) is zero. The first three measures are additive: they are sums over
+rows, so they become costs of a problem (:meth:`Measure.with_costs`). The loss of any other measure is a fraction whose
+denominator depends on the tree. This loss is **rounded up** to a fixed unit of about 2^-40 of all rows. Rounding up is
+monotone, so the minimum of the rounded losses is the rounded minimum, and proofs compare integers here, too.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ from optree.problem import Problem
 from optree.tree import LEAF, Tree
 
 ADDITIVE = ("accuracy", "balanced-accuracy", "weighted-accuracy")
-LABELLED = ("f-beta", "jaccard")  # of the predictions, as a ratio
-RANKED = ("auc", "partial-auc")  # of the order of the leaves
+LABELLED = ("f-beta", "jaccard")  # ratios that depend on the leaves' predictions
+RANKED = ("auc", "partial-auc")  # areas that depend on the order of the leaves
 _PARAMETERS = {"weighted-accuracy": "OMEGA", "f-beta": "BETA", "partial-auc": "THETA"}
 _FORMS = [f"{name}:{_PARAMETERS[name]}" if name in _PARAMETERS else name for name in (*ADDITIVE, *LABELLED, *RANKED)]
-_UNITS = 2**40  # of a loss that is rounded
+_UNITS = 2**40  # units of a rounded loss, over all rows
 
 
 class Ratio(NamedTuple):
-    """A loss (fp FP + fn FN) / (whole + fp_below FP - fn_below FN), in whole numbers."""
+    """The integer coefficients of a loss (fp FP + fn FN) / (whole + fp_below FP - fn_below FN)."""
 
     fp: int
     fn: int
@@ -51,18 +50,19 @@ class Ratio(NamedTuple):
     fn_below: int
 
     def of(self, fp: int, fn: int) -> Fraction:
-        below = self.whole + self.fp_below * fp - self.fn_below * fn
-        return Fraction(self.fp * fp + self.fn * fn, below) if below else Fraction(0)
+        """Return the loss of ``fp`` false positives and ``fn`` false negatives."""
+        denominator = self.whole + self.fp_below * fp - self.fn_below * fn
+        return Fraction(self.fp * fp + self.fn * fn, denominator) if denominator else Fraction(0)
 
 
 class Measure(NamedTuple):
-    """One of the measures of this module.
+    """A measure, with its parameter if it has one.
 
     Attributes
     ----------
     name : str
     parameter : Fraction or None
-        OMEGA >= 0, BETA > 0, or THETA in [0, 1].
+        OMEGA >= 0, BETA > 0, or THETA in [0, 1]; None for the other measures.
     """
 
     name: str = "accuracy"
@@ -70,12 +70,12 @@ class Measure(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Measure:
-        """The measure of a text such as ``"auc"`` or ``"partial-auc:0.1"``; a decimal is read exactly.
+        """Parse a measure such as ``"auc"`` or ``"partial-auc:0.1"``; a decimal is read exactly.
 
         Raises
         ------
         OptreeError
-            If there is no such measure, or its parameter is missing or out of range.
+            If the measure is unknown, or its parameter is missing or out of range.
         """
         name, colon, written = str(text).partition(":")
         if str(text) == "f1":
@@ -95,11 +95,17 @@ class Measure(NamedTuple):
 
     @property
     def additive(self) -> bool:
-        """Whether the loss is a sum over rows."""
+        """Return whether the loss is a sum over rows."""
         return self.name in ADDITIVE
 
-    def price(self, problem: Problem) -> Problem:
-        """The problem with the costs that an additive measure puts on mistakes; the problem itself for others."""
+    def with_costs(self, problem: Problem) -> Problem:
+        """Return the problem with the costs of an additive measure; for other measures, the problem itself.
+
+        Raises
+        ------
+        OptreeError
+            If the problem has costs of its own, or more than two classes where the measure is for two.
+        """
         if self.name == "accuracy":
             return problem
         if problem.costs is not None:
@@ -109,49 +115,49 @@ class Measure(NamedTuple):
             raise OptreeError(f"measure: {self.name} is for two classes; the problem has {count}")
         if not self.additive:
             return problem
-        held = _weights(problem)
+        class_weights = _class_weights(problem)
         if self.name == "balanced-accuracy":
-            present = sum(weight > 0 for weight in held)
-            shares = [Fraction(1, present * weight) if weight else Fraction(0) for weight in held]
+            present = sum(weight > 0 for weight in class_weights)
+            row_losses = [Fraction(1, present * weight) if weight else Fraction(0) for weight in class_weights]
         else:
-            total = held[0] + self.parameter * held[1]
-            shares = [1 / total, self.parameter / total] if total else [Fraction(0)] * 2
-        costs = [share * problem.total_weight for share in shares]
+            total = class_weights[0] + self.parameter * class_weights[1]
+            row_losses = [1 / total, self.parameter / total] if total else [Fraction(0)] * 2
+        costs = [loss * problem.total_weight for loss in row_losses]
         unit = lcm(*(cost.denominator for cost in costs))
         table = np.outer([int(cost * unit) for cost in costs], np.ones(count, np.int64)) * (1 - np.eye(count))
         return replace(problem, costs=table.astype(np.int64), unit=unit)
 
     def unit(self, problem: Problem) -> int:
-        """How many units of loss stand for one row, of a problem that was priced."""
+        """Return the units of loss of one misclassified row; ``problem`` has the costs of :meth:`with_costs`."""
         return problem.unit if self.additive else max(1, _UNITS // problem.total_weight)
 
     def greatest_loss(self, problem: Problem) -> int:
-        """No tree has more, in units."""
+        """Return an upper bound on the loss of any tree, in units."""
         return problem.greatest_loss if self.additive else problem.total_weight * self.unit(problem)
 
     def loss(self, tree: Tree, problem: Problem) -> int:
-        """The loss of a tree on rows, from its predictions or the order of its leaves, in units.
+        """Return the loss of a tree on the rows of a problem, in units.
 
-        It is computed from the rows, not from what the tree says about itself.
+        The loss is computed from the rows, not from the tree's training counts.
         """
-        problem = self.price(problem)
+        problem = self.with_costs(problem)
         if self.additive:
             return tree.loss(problem)
         return self.rounded(self.share(tree, problem), problem)
 
     def share(self, tree: Tree, problem: Problem) -> Fraction:
-        """The loss of a tree on rows as a share, exactly."""
-        problem = self.price(problem)
+        """Return the loss of a tree on the rows of a problem as an exact fraction between 0 and 1."""
+        problem = self.with_costs(problem)
         if self.additive:
             return Fraction(tree.loss(problem), problem.total_weight * problem.unit)
         if self.name in RANKED:
             return self._misranked(tree, problem)
-        guess = tree.predict(problem.codes)
-        fp, fn = (int(problem.weights[(guess == k) & (problem.y != k)].sum()) for k in (1, 0))
-        return self.ratio(_weights(problem)[1]).of(fp, fn)
+        predicted = tree.predict(problem.codes)
+        fp, fn = (int(problem.weights[(predicted == k) & (problem.y != k)].sum()) for k in (1, 0))
+        return self.ratio(_class_weights(problem)[1]).of(fp, fn)
 
     def ratio(self, positive: int) -> Ratio:
-        """The loss of predictions where ``positive`` rows are of the second class."""
+        """Return the loss as a ratio, where the positive rows weigh ``positive``."""
         if self.name == "jaccard":
             return Ratio(1, 1, positive, 1, 0)
         square = self.parameter**2
@@ -159,24 +165,24 @@ class Measure(NamedTuple):
         return Ratio(v, u, (u + v) * positive, v, v)
 
     def _misranked(self, tree: Tree, problem: Problem) -> Fraction:
-        """The leaves of the tree in its own order: by the share of positive rows that it knows, not that of these."""
+        """Return the loss of a ranked measure; leaves are ordered by their training share of positive rows."""
         node = tree.apply(problem.codes)
-        table = np.zeros((tree.n_nodes, 2), np.int64)
-        np.add.at(table, (node, problem.y), problem.weights)
-        own = {int(v): tuple(tree.counts[v].tolist()) for v in np.flatnonzero(table.any(axis=1))}
-        score = {v: Fraction(p, n + p) if n + p else Fraction(int(tree.prediction[v])) for v, (n, p) in own.items()}
+        weights = np.zeros((tree.n_nodes, 2), np.int64)
+        np.add.at(weights, (node, problem.y), problem.weights)
+        train = {int(v): tuple(tree.counts[v].tolist()) for v in np.flatnonzero(weights.any(axis=1))}
+        score = {v: Fraction(p, n + p) if n + p else Fraction(int(tree.prediction[v])) for v, (n, p) in train.items()}
         steps = {}
-        for v, value in score.items():  # equal scores are one step
+        for v, value in score.items():  # leaves of equal score are one step of the curve
             n, p = steps.get(value, (0, 0))
-            steps[value] = (n + int(table[v, 0]), p + int(table[v, 1]))
-        return self.misranked([steps[value] for value in sorted(steps, reverse=True)], _weights(problem))
+            steps[value] = (n + int(weights[v, 0]), p + int(weights[v, 1]))
+        return self.misranked([steps[value] for value in sorted(steps, reverse=True)], _class_weights(problem))
 
-    def misranked(self, steps: list[tuple[int, int]], held: list[int]) -> Fraction:
-        """The loss of steps (negative, positive) of a ROC curve, in their order, of ``held`` such rows in all."""
+    def misranked(self, steps: list[tuple[int, int]], class_weights: list[int]) -> Fraction:
+        """Return the loss of a ROC curve, whose ``steps`` are the (negative, positive) weights of leaves in order."""
         theta = Fraction(1) if self.name == "auc" else self.parameter
-        if 0 in held:
+        if 0 in class_weights:
             return Fraction(0)
-        end, x, y, area = theta * held[0], 0, 0, Fraction(0)
+        end, x, y, area = theta * class_weights[0], 0, 0, Fraction(0)
         for n, p in steps:
             if x >= end:
                 break
@@ -184,44 +190,47 @@ class Measure(NamedTuple):
             if n:
                 area += width * (y + Fraction(p) * width / n / 2)
             x, y = x + n, y + p
-        return theta - area / (held[0] * held[1])
+        return theta - area / (class_weights[0] * class_weights[1])
 
     def rounded(self, share: Fraction, problem: Problem) -> int:
-        """A share as a loss in units."""
+        """Round a loss up to units."""
         return ceil(share * problem.total_weight * self.unit(problem))
 
     def of_leaves(self, leaves: Iterable[tuple[int, int]]) -> Fraction:
-        """The share of a tree whose leaves hold such (negative, positive) rows, ranked or labelled as is best."""
+        """Return the loss of a tree with the (negative, positive) weights of its leaves, best ranked or labelled."""
         leaves = sorted(leaves, key=_positive_share, reverse=True)
-        held = [sum(count) for count in zip(*leaves, strict=True)]
         if self.name in RANKED:
-            return self.misranked(leaves, held)
-        return min(self._cuts(leaves))
+            return self.misranked(leaves, [sum(weights) for weights in zip(*leaves, strict=True)])
+        return min(self._losses_by_positive_leaves(leaves))
 
-    def _cuts(self, leaves: list[tuple[int, int]]) -> list[Fraction]:
-        """The shares if the first 0, 1, ... of some leaves (negative, positive) are labelled positive."""
+    def _losses_by_positive_leaves(self, leaves: list[tuple[int, int]]) -> list[Fraction]:
+        """Return the losses when the first 0, 1, ... of the leaves (negative, positive) are labelled positive."""
         fp, fn = 0, sum(p for _, p in leaves)
         ratio = self.ratio(fn)
-        shares = [ratio.of(fp, fn)]
+        losses = [ratio.of(fp, fn)]
         for n, p in leaves:
             fp, fn = fp + n, fn - p
-            shares.append(ratio.of(fp, fn))
-        return shares
+            losses.append(ratio.of(fp, fn))
+        return losses
 
     def label(self, tree: Tree) -> Tree:
-        """The tree with the predictions of its leaves that are best for its own counts; the tree itself for most.
+        """Return the tree with the best predictions of its leaves for its training counts.
 
-        For a ratio the leaves are labelled positive from the highest share of positive rows down to the best cut. That
-        is the best of all labellings: with t the least loss, the best one minimises ``fp FP + fn FN - t (whole ...)``,
-        where a leaf is positive if and only if its share of positive rows is at least a constant (Dinkelbach).
+        Only the labelled measures change predictions. Their leaves are labelled positive in falling order of their
+        share of positive rows, down to the best place in that order.
+
+        **Statement**: this labelling has the minimum loss of all labellings. **Proof** (Dinkelbach): let t be the
+        minimum loss. A best labelling minimises ``fp FP + fn FN - t (whole + fp_below FP - fn_below FN)``. This sum
+        over leaves is minimised leaf by leaf: a leaf is positive if and only if its share of positive rows is at least
+        a constant. **Used in**: this method and :meth:`of_leaves`. **Worth**: not measured.
         """
         if self.name not in LABELLED:
             return tree
         leaves = [v for v in np.flatnonzero(tree.feature == LEAF) if tree.counts[v].any()]
         leaves.sort(key=lambda v: _positive_share(tree.counts[v].tolist()), reverse=True)
-        shares = self._cuts([tuple(tree.counts[v].tolist()) for v in leaves])
+        losses = self._losses_by_positive_leaves([tuple(tree.counts[v].tolist()) for v in leaves])
         prediction = tree.prediction.copy()
-        prediction[leaves] = np.arange(len(leaves)) < shares.index(min(shares))
+        prediction[leaves] = np.arange(len(leaves)) < losses.index(min(losses))
         return replace(tree, prediction=prediction)
 
     def __str__(self) -> str:
@@ -232,8 +241,8 @@ def _positive_share(counts) -> Fraction:
     return Fraction(counts[1], counts[0] + counts[1])
 
 
-def _weights(problem: Problem) -> list[int]:
-    """The weight of each class."""
+def _class_weights(problem: Problem) -> list[int]:
+    """Return the total weight of the rows of each class."""
     return [int(problem.weights[problem.y == k].sum()) for k in range(len(problem.classes))]
 
 

@@ -1,8 +1,8 @@
-"""What is minimised: loss plus a penalty, in exact integers.
+"""The objective: loss plus penalty, in exact integers.
 
-lambda is a decimal such as "0.005" and becomes a fraction. With W the total weight (the number of rows when all
-weights are one) the cost of a tree, in rows, is ``loss + lambda * W * splits``. Multiplied by the common denominator
-it is a whole number, ``loss * scale.error + splits * scale.penalty``: proofs compare integers.
+Lambda is a decimal such as "0.005", read as a fraction. Let W be the total weight, which is the number of rows when all
+weights are one. The cost of a tree, in rows, is ``loss + lambda * W * splits``. Multiplied by the common denominator
+it is the integer ``loss * scale.error + splits * scale.penalty``, so proofs compare integers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from optree.measure import ACCURACY, Measure
 from optree.problem import Problem
 
 PENALTIES = ("split", "leaf")
-_ROOM = 2**61  # a cost and a penalty added up must fit into int64
+_MAX_COST = 2**61  # the sum of a cost and a penalty must fit into int64
 
 
 class Scale(NamedTuple):
-    """Units of cost: one unit of loss costs ``error``, one split (or leaf) ``penalty``, one misclassified row ``row``.
+    """The integer units of cost.
 
-    ``row`` is ``error`` unless a problem has costs of its own, in fractions of a row.
+    Attributes
+    ----------
+    error : int
+        Cost of one unit of loss.
+    penalty : int
+        Cost of one split (or leaf).
+    row : int
+        Cost of one misclassified row; ``error``, unless the problem's costs are in fractions of a row.
     """
 
     error: int
@@ -33,29 +40,28 @@ class Scale(NamedTuple):
     row: int
 
     def in_rows(self, cost: int) -> Fraction:
-        """A cost in misclassified rows, exactly."""
+        """Return a cost in misclassified rows, exactly."""
         return Fraction(cost, self.row)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Misclassification (or what a problem's costs, or another measure, say) + penalty, under constraints.
+    """Loss plus penalty, under constraints; the loss is the misclassified weight, or that of the costs or the measure.
 
     Parameters
     ----------
     regularization : Fraction
-        lambda, between 0 and 1, the price of one split or leaf as a share of all rows. See :meth:`of`.
-    penalty : {"split", "leaf"}
-        What is counted: splits (BRANCHES) or non-empty leaves (GOSDT). Equivalent for binary splits only.
+        Lambda in [0, 1]: the penalty of one split or leaf, as a share of all rows. See :meth:`of`.
+    penalty : {"split", "leaf"}, default "split"
+        The counted nodes: splits (BRANCHES) or non-empty leaves (GOSDT). Equivalent for binary splits only.
     max_depth : int, optional
         The greatest number of splits on a path; no limit by default.
     max_splits : int, optional
         The greatest number of splits of the tree; no limit by default.
     min_samples_leaf : int, default 1
-        The least number of rows (of any positive weight, each counted once) in a leaf that holds rows, of a tree with
-        splits.
+        The minimum number of rows in a non-empty leaf of a tree with splits. Each row of positive weight counts once.
     measure : Measure, default accuracy
-        The loss; see :mod:`optree.measure`.
+        The measure that defines the loss.
     """
 
     regularization: Fraction
@@ -75,13 +81,13 @@ class Objective:
         min_samples_leaf: int = 1,
         measure: str = "accuracy",
     ) -> Objective:
-        """The objective of a user's values; a float is read as the decimal it prints as, a string as written.
+        """Make the objective of a user's values; a float is read as its shortest decimal, a string as written.
 
         Raises
         ------
         OptreeError
-            If lambda is not a number in [0, 1], the penalty is unknown, or a constraint is not a whole number >= 0
-            (``min_samples_leaf``: >= 1), or there is no such measure.
+            If lambda is not a number in [0, 1], if the penalty or the measure is unknown, or if a constraint is not a
+            whole number >= 0 (``min_samples_leaf``: >= 1).
         """
         try:
             exact = Fraction(str(regularization))
@@ -93,22 +99,28 @@ class Objective:
             raise choice("penalty", penalty, PENALTIES)
         depth = None if max_depth is None else _whole("max_depth", max_depth, 0, " or None")
         splits = None if max_splits is None else _whole("max_splits", max_splits, 0, " or None")
-        least = _whole("min_samples_leaf", min_samples_leaf, 1)
-        return cls(exact, penalty, depth, splits, least, Measure.of(measure))
+        leaf_rows = _whole("min_samples_leaf", min_samples_leaf, 1)
+        return cls(exact, penalty, depth, splits, leaf_rows, Measure.of(measure))
 
     @property
     def constraints(self) -> dict[str, int]:
-        """The constraints that are set, by name."""
+        """Return the constraints that are set, by name."""
         unset = {"max_depth": None, "max_splits": None, "min_samples_leaf": 1}
         return {name: getattr(self, name) for name, value in unset.items() if getattr(self, name) != value}
 
     def scale(self, problem: Problem) -> Scale:
-        """The integer units of cost for a problem."""
-        problem = self.measure.price(problem)
+        """Return the integer units of cost for a problem.
+
+        Raises
+        ------
+        OptreeError
+            If the costs do not fit into 64 bits.
+        """
+        problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
-        price = self.regularization * problem.total_weight * unit
-        scale = Scale(price.denominator, price.numerator, price.denominator * unit)
-        if max(scale.error * self.measure.greatest_loss(problem), scale.penalty) > _ROOM:
+        penalty = self.regularization * problem.total_weight * unit
+        scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator * unit)
+        if max(scale.error * self.measure.greatest_loss(problem), scale.penalty) > _MAX_COST:
             raise OptreeError(
                 f"regularization: {self.regularization} times {problem.total_weight} rows does not fit into 64-bit "
                 "costs; give fewer decimals"
@@ -116,12 +128,12 @@ class Objective:
         return scale
 
     def cost(self, tree, scale: Scale, loss: int) -> int:
-        """The cost of a tree with this loss: :meth:`Measure.loss <optree.measure.Measure.loss>`."""
-        paid = tree.n_splits if self.penalty == "split" else tree.n_leaves
-        return loss * scale.error + paid * scale.penalty
+        """Return the cost of a tree, given its :meth:`loss <optree.measure.Measure.loss>` in units."""
+        penalised = tree.n_splits if self.penalty == "split" else tree.n_leaves
+        return loss * scale.error + penalised * scale.penalty
 
     def broken(self, tree, problem: Problem) -> dict[str, int]:
-        """The constraints that a tree breaks, with the values it has. A tree without splits breaks none."""
+        """Return the constraints that a tree breaks, with the tree's values; a tree without splits breaks none."""
         if not tree.n_splits:
             return {}
         leaf = tree.apply(problem.codes)[problem.weights > 0]
@@ -136,7 +148,7 @@ class Objective:
         }
 
 
-def _whole(name: str, value, least: int, otherwise: str = "") -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}{otherwise}")
+def _whole(name: str, value, minimum: int, otherwise: str = "") -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {minimum}{otherwise}")
     return int(value)

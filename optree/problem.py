@@ -1,7 +1,7 @@
-"""What a solver is given: rows, classes, and features that are partitions of the rows.
+"""The problem that a solver is given: coded rows, classes and features.
 
-A feature is a partition of the rows into two or more parts. A 0/1 column has two, an ordinal or categorical
-column one part per category, a threshold ``x <= 2.45`` two again: so binary and multiway splits are one thing.
+A coded feature assigns each row one of two or more categories. A binary column and a threshold ``x <= 2.45`` have two,
+a categorical feature has one for each of its values. Binary and multiway splits are therefore handled alike.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from optree.files import write_whole
 
 @dataclass(frozen=True)
 class Feature:
-    """A partition of the rows.
+    """A coded feature.
 
     Attributes
     ----------
     name : str
-        What is tested, e.g. ``"a5"`` or ``"petal length <= 2.45"``.
+        The tested column or condition, e.g. ``"a5"`` or ``"petal length <= 2.45"``.
     labels : tuple of str
-        One condition per part, as read on the edge of a tree, e.g. ``"a5 = 1"``.
+        One condition per category, as written on the edge of a tree, e.g. ``"a5 = 1"``.
     """
 
     name: str
@@ -37,32 +37,38 @@ class Feature:
 
 
 class Groups(NamedTuple):
-    """The distinct rows of a problem."""
+    """The groups of equal rows of a problem, without rows of zero weight."""
 
-    codes: np.ndarray  # int32[g, q]
-    weights: np.ndarray  # int64[g, K], the weight of each class
-    rows: np.ndarray  # int64[g], how many there are
+    codes: np.ndarray  # int32[g, q], the codes of each group
+    weights: np.ndarray  # int64[g, K], the weight of each class in each group
+    rows: np.ndarray  # int64[g], the number of rows of each group
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows to be classified, in codes.
+    """A classification problem over coded rows.
 
     Parameters
     ----------
     codes : int32[n, q]
-        The part each row falls in, ``0 <= codes[:, j] < len(features[j].labels)``; -1 marks a category that was
-        not seen when the encoder was fitted.
+        The category of each row and feature, ``0 <= codes[:, j] < len(features[j].labels)``. The code -1 marks a
+        category that was not seen when the encoder was fitted.
     y : int32[n]
-        Class of each row, an index into ``classes``.
+        The class of each row, an index into ``classes``.
     features : tuple of Feature
     classes : tuple of str
     weights : int64[n], optional
-        Non-negative whole weights, one by default. Costs are counted in units of weight ("rows").
+        Whole weights >= 0, one by default. Costs are counted in units of weight ("rows").
     costs : int64[K, K], optional
-        ``costs[k, c] >= 0``: what it costs, for a row of class k and weight 1, to predict class c, in 1/``unit`` rows.
-        By default misclassification: one for each wrong class.
+        ``costs[k, c] >= 0``: the cost, in 1/``unit`` rows, of predicting class c for a row of class k and weight 1.
+        By default 1 for each wrong class.
     unit : int, default 1
+        The cost of one misclassified row.
+
+    Raises
+    ------
+    OptreeError
+        If the arrays disagree in shape, or a code, class, weight or cost is out of range.
     """
 
     codes: np.ndarray
@@ -112,40 +118,41 @@ class Problem:
 
     @cached_property
     def n_parts(self) -> np.ndarray:
-        """int32[q]: the number of parts of each feature."""
+        """Return the number of categories of each feature, int32[q]."""
         return np.array([len(f.labels) for f in self.features], np.int32)
 
     @property
     def total_weight(self) -> int:
+        """Return the total weight of the rows."""
         return int(self.weights.sum())
 
     def losses(self, rows) -> np.ndarray:
-        """What predicting each class costs each of some rows: int64[m, K]."""
+        """Return the loss of each of some rows for each predicted class, int64[m, K]."""
         costs = 1 - np.eye(len(self.classes), dtype=np.int64) if self.costs is None else self.costs
         return self.weights[rows, None] * costs[self.y[rows]]
 
     @property
     def greatest_loss(self) -> int:
-        """No tree has more."""
+        """Return an upper bound on the loss of any tree, in 1/``unit`` rows."""
         return self.total_weight * (1 if self.costs is None else int(self.costs.max()))
 
     @cached_property
     def groups(self) -> Groups:
-        """Rows of positive weight with equal codes merged, in lexicographic order of their codes."""
-        held = slice(None) if self.weights.all() else self.weights > 0
-        codes, y, weights = np.ascontiguousarray(self.codes[held].T), self.y[held], self.weights[held]
+        """Return the groups of equal rows, in lexicographic order of their codes; rows of zero weight are dropped."""
+        weighted = slice(None) if self.weights.all() else self.weights > 0
+        codes, y, weights = np.ascontiguousarray(self.codes[weighted].T), self.y[weighted], self.weights[weighted]
         _, first, group, rows = np.unique(self._keys(codes), return_index=True, return_inverse=True, return_counts=True)
         by_class = np.zeros((len(self.classes), len(first)), np.int64)
         for k in range(len(by_class)):
-            mine = y == k
-            by_class[k] = np.bincount(group[mine], weights[mine], len(first))  # float64: exact up to 2^53
+            of_class = y == k
+            by_class[k] = np.bincount(group[of_class], weights[of_class], len(first))  # float64: exact up to 2^53
         return Groups(codes[:, first].T, by_class.T, rows)
 
     def _keys(self, codes: np.ndarray) -> np.ndarray:
-        """A whole number per row, int64[n], in the lexicographic order of codes[q, n], equal for equal rows."""
+        """Return an integer per row, int64[n], in the lexicographic order of codes[q, n], equal for equal rows."""
         keys, size = np.zeros(codes.shape[1], np.int64), 1
         for column, base in zip(codes, (self.n_parts + 1).tolist(), strict=True):
-            if size > 2**62 // base:  # no room for another digit: number the keys so far
+            if size > 2**62 // base:  # another digit would overflow: renumber the keys so far
                 keys, size = np.unique(keys, return_inverse=True)[1], len(keys)
             keys *= base
             keys += column
@@ -154,20 +161,23 @@ class Problem:
         return keys
 
     def take(self, rows: np.ndarray) -> Problem:
-        """The problem of some of the rows, with the same features and classes."""
+        """Return the problem of some of the rows, with the same features and classes."""
         return replace(self, codes=self.codes[rows], y=self.y[rows], weights=self.weights[rows])
 
     def take_groups(self, some: np.ndarray) -> Problem:
-        """The problem of some :attr:`groups`: bool[g] or their numbers. It has one row for each of their classes."""
+        """Return the problem of some :attr:`groups`, with one row for each group and class.
+
+        some : bool[g], a mask of the groups, or int[m], their numbers.
+        """
         groups = Groups(*(table[some] for table in self.groups))
         group, y = np.nonzero(groups.weights)
         weights = groups.weights[group, y]
         taken = replace(self, codes=groups.codes[group], y=y.astype(np.int32), weights=weights)
-        taken.__dict__["groups"] = groups  # so they need not be found again
+        taken.__dict__["groups"] = groups  # fills the cached property
         return taken
 
     def save(self, path: str | Path, **notes) -> None:
-        """Write one ``.npz`` file, whole or not at all: arrays, names, and ``notes`` (anything JSON can hold)."""
+        """Write the problem to a ``.npz`` file, whole or not at all, with ``notes`` that JSON can hold."""
         names = {
             "features": [[f.name, f.labels] for f in self.features],
             "classes": self.classes,
@@ -181,7 +191,13 @@ class Problem:
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Problem, dict]:
-        """Read what :meth:`save` wrote: the problem and its notes."""
+        """Read a file that :meth:`save` wrote, and return the problem and its notes.
+
+        Raises
+        ------
+        OptreeError
+            If the file is not such a file.
+        """
         try:
             with np.load(path) as file:
                 names = json.loads(file["names"].tobytes())

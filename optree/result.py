@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""The result of a search: tree, cost, lower bound, status and counters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 from optree.objective import Scale
 from optree.tree import Tree
 
-# How a search can end. "heuristic" ends by itself without a proof; "interrupted" is Ctrl-C.
+# "heuristic": the search ended by itself, without a proof; "interrupted": Ctrl-C.
 STATUSES = ("optimal", "time_limit", "iteration_limit", "memory_limit", "interrupted", "heuristic")
 
 
 class Outcome(NamedTuple):
-    """What a solver's ``run`` returns; :meth:`Solver.solve <optree.solvers.spec.Solver.solve>` makes a Result of it.
+    """The outcome of a solver's ``run``, from which ``Solver.solve`` makes a :class:`Result`.
 
     Attributes
     ----------
@@ -34,16 +34,16 @@ class Outcome(NamedTuple):
 
 
 class TracePoint(NamedTuple):
-    """A moment of a search: seconds since its start, cost of the incumbent, lower bound (None: no bound)."""
+    """A moment at which the incumbent or the lower bound of a search improved."""
 
-    seconds: float
-    cost: int
-    lower_bound: int | None
+    seconds: float  # since the start of the call
+    cost: int  # of the incumbent, in the units of the scale
+    lower_bound: int | None  # in the units of the scale; None: no bound
 
 
 @dataclass(frozen=True)
 class Result:
-    """The best tree found, what it costs, and what is proved.
+    """The best tree found, with its cost and lower bound.
 
     Attributes
     ----------
@@ -51,20 +51,20 @@ class Result:
     cost : int
         Cost of the tree in the units of ``scale``.
     lower_bound : int or None
-        No tree costs less; equal to ``cost`` when the status is ``"optimal"``. None for heuristics.
+        Lower bound on the cost of all trees; equal to ``cost`` when the status is ``"optimal"``. None for heuristics.
     scale : Scale
         Units of ``cost``; ``scale.in_rows(cost)`` is the cost in misclassified rows.
     status : str
         One of :data:`STATUSES`.
     counters : dict of str to int
-        "iterations" first; the solver's registry entry says what one is.
+        "iterations" first; the solver's registry entry defines an iteration.
     search_seconds : float
-        From when the data were laid out to when the tree was proven the best or a limit was reached, as the clocks of
-        peers go. The tree is read out and its cost is checked afterwards; solvers that build it as they go count that.
+        Seconds from the end of the layout of the data to the proof or the limit. The clocks of peers cover the same
+        span. The tree is read out and its cost recomputed afterwards, unless the solver builds the tree as it searches.
     trace : tuple of TracePoint
-        The moments at which incumbent or bound moved, from the start of the call.
+        The moments at which the incumbent or the lower bound improved.
     prepare_seconds : float
-        Laying out the data; 0 for solvers that do not tell.
+        Seconds of the layout of the data; 0 for solvers that do not measure it.
     """
 
     tree: Tree
@@ -79,22 +79,23 @@ class Result:
 
     @property
     def cost_in_rows(self) -> Fraction:
-        """Errors + penalty, in rows, exactly."""
+        """Return the cost (loss + penalty) in rows, exactly."""
         return self.scale.in_rows(self.cost)
 
     @property
     def lower_bound_in_rows(self) -> Fraction | None:
+        """Return the lower bound in rows, exactly; None without a bound."""
         return None if self.lower_bound is None else self.scale.in_rows(self.lower_bound)
 
 
 class Trace:
-    """Records the moments at which the incumbent or the bound moves."""
+    """A recorder of the moments at which the incumbent or the lower bound improves."""
 
     def __init__(self, clock):
         self._clock, self._points = clock, []
 
     def add(self, cost: int, lower_bound: int | None) -> None:
-        """Note them if either is better than before."""
+        """Record the incumbent's cost and the lower bound, if either is better than before."""
         if self._points and lower_bound is not None and self._points[-1].lower_bound is not None:
             cost = min(cost, self._points[-1].cost)
             lower_bound = max(lower_bound, self._points[-1].lower_bound)
@@ -102,4 +103,5 @@ class Trace:
             self._points.append(TracePoint(self._clock.seconds(), cost, lower_bound))
 
     def points(self) -> tuple[TracePoint, ...]:
+        """Return the recorded moments in order."""
         return tuple(self._points)

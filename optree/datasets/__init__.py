@@ -1,8 +1,7 @@
-"""Datasets: a table of where each comes from, one way to fetch them, and checks that it is the right one.
+"""Datasets: a table of their sources, and functions to fetch, verify and store them.
 
-``read_table`` reads the table (``config/datasets.csv``), ``fetch`` gets one of its rows from a generator, a mirror
-directory, OpenML or an address and verifies it; ``save_table`` and ``load_table`` keep it in a file.
-``python -m optree.datasets mirror DIR`` fills a mirror.
+``read_table`` reads the table (``config/datasets.csv``), ``fetch`` gets a dataset from a generator, a mirror directory,
+OpenML or an address and verifies it, ``save_table`` and ``load_table`` store it.
 """
 
 from optree.datasets.content import Table, load_table, save_table

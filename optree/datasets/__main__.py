@@ -1,4 +1,4 @@
-"""``python -m optree.datasets mirror DIR``: fill a mirror from the network, or from another mirror."""
+"""The command ``python -m optree.datasets mirror DIR``: fill a mirror from the network, or from another mirror."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from optree.errors import OptreeError, choice
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code."""
-    asked = _parser().parse_args(arguments)
+    """Run the command, and return its exit code."""
+    options = _parser().parse_args(arguments)
     try:
-        datasets = _chosen(asked, read_table(asked.table))
-        policy = Policy(timeout_seconds=asked.timeout, attempts=asked.attempts)
-        if asked.source and not asked.source.is_dir():
-            raise OptreeError(f"--from {asked.source}: not a directory")
-        return _fill(Mirror(asked.directory, asked.source, policy, asked.table.with_name(LOCK)), datasets)
+        datasets = _chosen(options, read_table(options.table))
+        policy = Policy(timeout_seconds=options.timeout, attempts=options.attempts)
+        if options.source and not options.source.is_dir():
+            raise OptreeError(f"--from {options.source}: not a directory")
+        return _fill(Mirror(options.directory, options.source, policy, options.table.with_name(LOCK)), datasets)
     except OptreeError as error:
         print(f"error: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("error: interrupted; what is in the mirror is whole, and the next run goes on", file=sys.stderr)
+        print("error: interrupted; the files in the mirror are whole, and the next run continues", file=sys.stderr)
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m optree.datasets", description=__doc__.replace("``", ""))
     commands = parser.add_subparsers(dest="command", required=True)
-    mirror = commands.add_parser("mirror", help="fill a mirror; what is there and whole is not fetched again")
+    mirror = commands.add_parser("mirror", help="fill a mirror; datasets that it already has are not fetched again")
     mirror.add_argument("directory", type=Path, metavar="DIR")
-    mirror.add_argument("names", nargs="*", metavar="NAME", help="datasets; all of the table if none is named")
+    mirror.add_argument("names", nargs="*", metavar="NAME", help="datasets; default: all of the table")
     mirror.add_argument("--configfile", type=Path, help="the datasets of a configuration")
-    mirror.add_argument("--from", dest="source", type=Path, metavar="DIR", help="another mirror, looked into first")
+    mirror.add_argument("--from", dest="source", type=Path, metavar="DIR", help="another mirror, searched first")
     mirror.add_argument("--table", type=Path, default=Path("config/datasets.csv"), help="default: %(default)s")
     mirror.add_argument("--timeout", type=float, default=Policy.timeout_seconds, help="seconds, default: %(default)g")
     mirror.add_argument("--attempts", type=int, default=Policy.attempts, help="default: %(default)s")
     return parser
 
 
-def _chosen(asked: argparse.Namespace, table: dict[str, Dataset]) -> list[Dataset]:
-    names = [*asked.names, *(_configured(asked.configfile) if asked.configfile else [])] or list(table)
+def _chosen(options: argparse.Namespace, table: dict[str, Dataset]) -> list[Dataset]:
+    names = [*options.names, *(_configured(options.configfile) if options.configfile else [])] or list(table)
     for name in names:
         if name not in table:
-            raise choice(f"{asked.table}: dataset", name, table)
+            raise choice(f"{options.table}: dataset", name, table)
     return [table[name] for name in dict.fromkeys(names)]
 
 
 def _configured(path: Path) -> list[str]:
-    """The datasets that a configuration names."""
+    """Return the names of a configuration's datasets."""
     import yaml
 
     try:

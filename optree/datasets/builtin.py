@@ -1,6 +1,6 @@
-"""Datasets that need no download: rules that generate UCI's files exactly, and those that scikit-learn carries.
+"""Datasets that need no download: generated files of the UCI repository, and the datasets inside scikit-learn.
 
-The generated ones have the rows of UCI's files, in the same order. Sources (UCI Machine Learning Repository):
+The generated datasets have the rows of UCI's files, in the same order. Sources (UCI Machine Learning Repository):
 tic-tac-toe endgames, D. W. Aha, 1991; balance scale, T. Hume, 1994, after R. S. Siegler, "Three aspects of cognitive
 development", Cognitive Psychology, 1976; the MONK's problems, S. Thrun et al., "The MONK's Problems: A Performance
 Comparison of Different Learning Algorithms", Carnegie Mellon University, 1991.
@@ -29,7 +29,13 @@ _MONKS = {
 
 
 def read(dataset: Dataset) -> Raw:
-    """The columns of a built-in dataset."""
+    """Return the columns of a built-in dataset.
+
+    Raises
+    ------
+    OptreeError
+        If its identifier names no generator.
+    """
     if dataset.identifier not in _GENERATORS:
         raise choice(f"dataset {dataset.name}: identifier", dataset.identifier, _GENERATORS)
     columns = _GENERATORS[dataset.identifier]()
@@ -41,7 +47,7 @@ def _table(names: Sequence[str], rows: Iterable[tuple]) -> dict[str, Sequence]:
 
 
 def _tic_tac_toe() -> dict[str, Sequence]:
-    """All final boards when x moves first: x wins, then o wins, then draws."""
+    """Generate all final boards when x moves first: x wins, then o wins, then draws."""
     x_wins, o_wins, draws = [], [], []
     for board in product("xob", repeat=9):
         lines = {board[i] for i, j, k in _LINES if board[i] == board[j] == board[k]} - {"b"}
@@ -56,7 +62,7 @@ def _tic_tac_toe() -> dict[str, Sequence]:
 
 
 def _balance_scale(balanced: bool) -> dict[str, Sequence]:
-    """All settings of a scale, with class L, B or R for the side that goes down; B only if ``balanced``."""
+    """Generate all settings of a scale, with the lower side L, B or R as class; B only if ``balanced``."""
     rows = []
     for left_weight, left_distance, right_weight, right_distance in product(range(1, 6), repeat=4):
         left, right = left_weight * left_distance, right_weight * right_distance
@@ -67,19 +73,19 @@ def _balance_scale(balanced: bool) -> dict[str, Sequence]:
 
 
 def _monks(number: int) -> dict[str, Sequence]:
-    """All robots, with class 1 if the rule of the problem holds: the test file; the training files are drawn."""
+    """Generate the test file: all robots, with class 1 if the problem's rule holds."""
     robots = product(*(range(1, size + 1) for size in (3, 3, 2, 3, 4, 2)))
     return _table([f"a{i}" for i in range(1, 7)], [(*robot, int(_MONKS[number](robot))) for robot in robots])
 
 
 def _xor_board() -> dict[str, Sequence]:
-    """Ten thousand points of the unit square, and whether they are in one of two quarters that touch in a corner."""
+    """Draw ten thousand points of the unit square; the class is the XOR of the two halves of the axes."""
     points = np.random.RandomState(0).random_sample((10_000, 2))
     return _table(["x", "y"], [(x, y, int(2 * x) ^ int(2 * y)) for x, y in points.tolist()])
 
 
 def _diabetes() -> dict[str, Sequence]:
-    """Ten measures of patients, and a number for how a disease went on; inside scikit-learn."""
+    """Load scikit-learn's diabetes data: ten measures of patients, and the progression of the disease as target."""
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=False)
@@ -87,16 +93,16 @@ def _diabetes() -> dict[str, Sequence]:
 
 
 def points_of_bucketization() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """77 points of two classes in four quadrants, five of them astray: Theorem 3.1 of GOSDT (ICML 2020) rebuilt.
+    """Generate 77 points of two classes in four quadrants, five of them noise, for Theorem 3.1 of GOSDT (ICML 2020).
 
-    The points beside the border of the left and the right half are of one class, so bucketization has no cut point
-    there: of four leaves the best are right in 72 of 77 rows, and in 71 without that cut, which are the 93.5 % and
-    92.2 % of the paper.
+    The points on both sides of the border between the left and right half are of one class, so bucketization has no
+    threshold there. The best tree of four leaves classifies 72 of 77 rows correctly, and 71 without that threshold:
+    the paper's 93.5 % and 92.2 %.
 
     Returns
     -------
     (int64[77, 2], int64[77], int64[77, 2])
-        Coordinates, classes, and coordinates of which neighbours of one class have the same.
+        Coordinates, classes, and bucketized coordinates, which are equal for neighbours of one class.
     """
     x = np.arange(77)
     points = np.stack([x, 34 * x % 77], axis=1)
@@ -115,7 +121,7 @@ def _bucketization(bucketized: bool) -> dict[str, Sequence]:
 
 
 def _scikit_learn(name: str) -> dict[str, Sequence]:
-    """A dataset inside scikit-learn, with its names in words: ``petal length``, not ``petal length (cm)``."""
+    """Load a dataset inside scikit-learn, with columns named ``petal length``, not ``petal length (cm)``."""
     from sklearn import datasets
 
     data = getattr(datasets, f"load_{name}")()

@@ -1,10 +1,10 @@
-"""The content of a dataset, in a form that is the same from whichever source it comes.
+"""The canonical content of a dataset, which is the same for all of its sources.
 
 Canonical content is a CSV file: UTF-8, ``\\n`` line ends, a header with the target last, quotes only where CSV needs
 them, then the rows in the order of the source. Numbers are the shortest text that reads back as the same float,
-without ``.0`` for whole ones; truth values are ``true`` and ``false``; other categories are text without outer
-spaces; a missing category (an empty field, ``?``, or what a source calls missing) is ``?``. Its sha256 is the
-identity of a dataset, and it is also the file that the workflow keeps. :data:`RULES` says what becomes of what is odd.
+without ``.0`` for whole numbers; truth values are ``true`` and ``false``; other categories are text without outer
+spaces. A missing category (an empty field, ``?``, or a source's missing value) is ``?``. The sha256 of the content
+identifies a dataset, and the workflow stores the content as a file. :data:`RULES` has the rules for irregular tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = "?"
-# One rule for each oddity of real tables; every dataset's record states them, and what they met.
+# The rules for irregular tables, by the irregularity; every dataset's record states them.
 RULES = {
     "missing": "a missing category is a category of its own, '?'; a missing number or class is refused, unless the "
     "recipe 'complete' leaves its row out",
@@ -62,7 +62,7 @@ class Table:
     origin : str
         Where the rows come from, in words.
     verified : str
-        By what they were found to be the right ones, in words.
+        How the rows were verified, in words.
     """
 
     X: pd.DataFrame
@@ -72,11 +72,11 @@ class Table:
 
     @property
     def numeric(self) -> list[str]:
-        """The columns that hold numbers."""
+        """Return the columns of numbers."""
         return [name for name in self.X if self.X[name].dtype.kind == "f"]
 
     def content(self) -> bytes:
-        """The canonical content."""
+        """Return the canonical content."""
         columns = [self.X[name].map(number_text) if self.X[name].dtype.kind == "f" else self.X[name] for name in self.X]
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -85,7 +85,7 @@ class Table:
         return text.getvalue().encode()
 
     def sha256(self) -> str:
-        """The sha256 of the canonical content, in hexadecimal digits."""
+        """Return the sha256 of the canonical content, in hexadecimal digits."""
         return self._digest
 
     @cached_property
@@ -94,7 +94,13 @@ class Table:
 
 
 def make_table(dataset: Dataset, raw: Raw) -> Table:
-    """Bring raw columns into canonical form: recipe, class apart, ``drop`` left out, numbers and categories read."""
+    """Make the table of raw columns: apply recipes, drop columns, separate the target, read numbers and categories.
+
+    Raises
+    ------
+    OptreeError
+        If a column is absent or named twice, a class is missing, or a numeric column has other values than numbers.
+    """
     import pandas as pd
 
     columns = recipes.apply(dataset, _by_name(dataset, raw))
@@ -123,7 +129,13 @@ def _by_name(dataset: Dataset, raw: Raw) -> dict[str, Sequence]:
 
 
 def resolve(dataset: Dataset, raw: Raw) -> Dataset:
-    """The dataset with what its row leaves to the source: ``default`` target, ``declared`` kinds of columns."""
+    """Return the dataset with the source's target for ``default`` and its numeric columns for ``declared``.
+
+    Raises
+    ------
+    OptreeError
+        If the source has no target, or declares no kinds of columns.
+    """
     target, numeric = dataset.target, dataset.numeric
     if target == DEFAULT:
         if not raw.target:
@@ -162,12 +174,12 @@ def _numbers(dataset: Dataset, name: str, values: Sequence) -> list[float]:
 
 
 def verify(table: Table, dataset: Dataset) -> None:
-    """Compare a table with what its dataset must be.
+    """Compare a table with the shape, classes and checksum of its dataset.
 
     Raises
     ------
     OptreeError
-        Naming what differs, what was expected and what was found.
+        If they differ, with the expected and the found value.
     """
     counts = table.y.value_counts()
     if len(table.y) == 0 or len(counts) < 2:
@@ -193,19 +205,24 @@ def _words(value) -> str:
 
 
 def save_table(table: Table, path: str | Path) -> None:
-    """Write the canonical content to a file, which appears complete or not at all."""
+    """Write the canonical content to a file, whole or not at all."""
     write_whole(path, table.content())
 
 
 def load_table(path: str | Path, dataset: Dataset) -> Table:
-    """Read and verify what :func:`save_table` wrote.
+    """Read a file that :func:`save_table` wrote, and verify it.
 
-    What the dataset's row leaves to its source, and the checksum if the row has none, stand in the record beside the
-    table, a JSON file of the same name.
+    A row of the table of datasets may leave target, numeric columns or checksum to the source. They are then read from
+    the record beside the file, a JSON file of the same name.
+
+    Raises
+    ------
+    OptreeError
+        If the file or its record cannot be read, or the content is not that of the dataset.
     """
-    beside = Path(path).with_suffix(".json")
-    if dataset.open or (not dataset.sha256 and beside.exists()):
-        dataset = _recorded(dataset, beside)
+    record = Path(path).with_suffix(".json")
+    if dataset.open or (not dataset.sha256 and record.exists()):
+        dataset = _recorded(dataset, record)
     return read_content(path, dataset)
 
 
@@ -218,7 +235,13 @@ def _recorded(dataset: Dataset, path: Path) -> Dataset:
 
 
 def read_content(path: str | Path, dataset: Dataset) -> Table:
-    """The table in a file of canonical content, verified."""
+    """Read and verify a file of canonical content.
+
+    Raises
+    ------
+    OptreeError
+        If the file cannot be read, or the content is not that of the dataset.
+    """
     try:
         with open(path, encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)

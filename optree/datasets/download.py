@@ -1,4 +1,4 @@
-"""Raw files from the web: bounded in time and size, and read from archives without unpacking them."""
+"""Downloads of raw files, with limits on time and size; archives are read without unpacking them to disk."""
 
 from __future__ import annotations
 
@@ -24,9 +24,14 @@ _DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.Bad
 
 
 def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes, str]:
-    """The raw file of a dataset from the first of its addresses that has it, and that address.
+    """Download a dataset's raw file from the first of its addresses that has it, and return it with the address.
 
-    A file with another checksum than the table's goes to the quarantine ``kept``.
+    A file whose checksum is not the table's goes to the quarantine ``kept``.
+
+    Raises
+    ------
+    OptreeError
+        If no address has the file; :class:`~optree.datasets.policy.Transient` if another attempt may succeed.
     """
     failures = []
     for url in dataset.addresses:
@@ -46,57 +51,68 @@ def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes
 
 
 def download(dataset: Dataset, url: str, policy: Policy) -> bytes:
-    """What is at an address, within the policy's limits."""
+    """Return the content at an address, within the policy's limits.
+
+    Raises
+    ------
+    OptreeError
+        If the server refuses, or a limit is exceeded; ``Transient`` if another attempt may succeed.
+    """
     import requests
     from urllib3.exceptions import HTTPError
 
-    start, parts, size = time.monotonic(), [], 0
+    start, chunks, size = time.monotonic(), [], 0
     try:
         headers = {"Accept-Encoding": "identity"}
         with requests.get(url, stream=True, timeout=policy.stall_seconds, headers=headers) as response:
             if response.status_code != 200:
                 busy = response.status_code >= 500 or response.status_code in _BUSY
                 raise _error(dataset, url, f"status {response.status_code} {response.reason}", busy)
-            while part := response.raw.read1(_CHUNK):  # what is there: a server that drips does not hold us here
-                size += len(part)
+            while chunk := response.raw.read1(_CHUNK):  # returns at once with any bytes, so a slow server meets limits
+                size += len(chunk)
                 if size > policy.max_bytes:
                     raise _error(dataset, url, f"more than {policy.max_bytes} bytes", False)
                 if time.monotonic() - start > policy.timeout_seconds:
                     raise _error(dataset, url, f"not complete within {policy.timeout_seconds:g} seconds", True)
-                parts.append(part)
+                chunks.append(chunk)
     except (requests.RequestException, HTTPError) as error:
-        words = f"no answer within {policy.stall_seconds:g} seconds" if _silent(error) else _short(error)
+        words = f"no answer within {policy.stall_seconds:g} seconds" if _timed_out(error) else _short(error)
         raise _error(dataset, url, words, True) from error
-    return b"".join(parts)
+    return b"".join(chunks)
 
 
-def _silent(error) -> bool:
+def _timed_out(error) -> bool:
     return "timed out" in str(error).casefold()
 
 
 def _short(error) -> str:
-    """The kind of an error, and of its many words those that say what is wrong."""
+    """Return the class of an error, and the part of its text that gives the reason."""
     reason = next((words for words in _REASONS if words in str(error)), str(error)[:300])
     return f"{type(error).__name__}: {reason}"
 
 
-def _error(dataset: Dataset, url: str, text: str, again: bool):
+def _error(dataset: Dataset, url: str, text: str, transient: bool):
     error = dataset.error(f"{url}: {text}")
-    return Transient(str(error)) if again else error
+    return Transient(str(error)) if transient else error
 
 
-def unpack(dataset: Dataset, url: str, content: bytes, most: int) -> bytes:
-    """The raw file in what was downloaded: an archive that has it in any folder, or the file itself, perhaps gzipped.
+def unpack(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
+    """Return the raw file in a download: a member of an archive, in any folder, or the file itself, perhaps gzipped.
 
-    Nothing is written, so whatever paths an archive names, none is used.
+    Nothing is written to disk, so the paths in an archive are harmless.
+
+    Raises
+    ------
+    OptreeError
+        If the archive lacks the file, is damaged, or the file has more than ``max_bytes``.
     """
     try:
         if content.startswith(b"PK\3\4"):
-            content = _zipped(dataset, url, content, most)
+            content = _zipped(dataset, url, content, max_bytes)
         elif url.endswith((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")):
-            content = _tarred(dataset, url, content, most)
+            content = _tarred(dataset, url, content, max_bytes)
         if content.startswith(b"\x1f\x8b"):
-            content = read_at_most(dataset, url, gzip.GzipFile(fileobj=io.BytesIO(content)), most)
+            content = read_at_most(dataset, url, gzip.GzipFile(fileobj=io.BytesIO(content)), max_bytes)
     except OptreeError:
         raise
     except _DAMAGED as error:
@@ -104,11 +120,11 @@ def unpack(dataset: Dataset, url: str, content: bytes, most: int) -> bytes:
     return content
 
 
-def read_at_most(dataset: Dataset, where: str | Path, file: BinaryIO, most: int) -> bytes:
-    """All of a file that may be compressed, as long as that is not more than ``most`` bytes."""
-    content = file.read(most + 1)
-    if len(content) > most:
-        raise dataset.error(f"{where}: more than {most} bytes when unpacked")
+def read_at_most(dataset: Dataset, where: str | Path, file: BinaryIO, max_bytes: int) -> bytes:
+    """Read a file that may be compressed; raise OptreeError if it has more than ``max_bytes`` when unpacked."""
+    content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise dataset.error(f"{where}: more than {max_bytes} bytes when unpacked")
     return content
 
 
@@ -116,18 +132,18 @@ def _is_wanted(dataset: Dataset, name: str) -> bool:
     return PurePosixPath(name.replace("\\", "/")).name in (dataset.file, f"{dataset.file}.gz")
 
 
-def _zipped(dataset: Dataset, url: str, content: bytes, most: int) -> bytes:
+def _zipped(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for member in archive.infolist():
             if not member.is_dir() and _is_wanted(dataset, member.filename):
                 with archive.open(member) as file:
-                    return read_at_most(dataset, url, file, most)
+                    return read_at_most(dataset, url, file, max_bytes)
     raise dataset.error(f"{url}: the archive has no file {dataset.file}")
 
 
-def _tarred(dataset: Dataset, url: str, content: bytes, most: int) -> bytes:
+def _tarred(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         for member in archive:
             if member.isfile() and _is_wanted(dataset, member.name):
-                return read_at_most(dataset, url, archive.extractfile(member), most)
+                return read_at_most(dataset, url, archive.extractfile(member), max_bytes)
     raise dataset.error(f"{url}: the archive has no file {dataset.file}")

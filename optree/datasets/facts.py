@@ -1,4 +1,4 @@
-"""What a table is like: its columns by kind, its classes, and what is odd in it."""
+"""Facts about a table: its columns by kind, its classes, and its irregularities."""
 
 from __future__ import annotations
 
@@ -15,17 +15,30 @@ if TYPE_CHECKING:
 
 
 def facts(table: Table, dataset: Dataset) -> dict:
-    """The facts of a table, in plain types.
+    """Return the facts of a table, in plain types.
 
     Returns
     -------
     dict
-        ``rows``; ``columns`` by kind: numbers, categories with two or more values, constant; ``classes``, rows of each,
-        in their order (empty if the target is a number); ``missing`` cells by column; ``identifiers``, columns that
-        differ in every row; ``duplicates``, rows that are there already, class included; ``contradictory`` rows, that
-        have another class than a row with the same features; ``best_accuracy``, the share of rows that the best
-        possible classifier gets right on them: of each set of rows with the same features the largest class, None if
-        the target is a number.
+        rows, features : int
+        columns : dict of str to int
+            The number of numeric, binary, categorical and constant columns.
+        classes : dict of str to int
+            The rows of each class in order; empty if the target is a number.
+        missing : dict of str to int
+            The missing cells of each column that has some.
+        constant, identifiers : list of str
+            Columns with one value, and categorical columns that differ in every row.
+        duplicates : int
+            Rows that equal an earlier row, class included.
+        contradictory : int
+            Rows with the features of a row of another class.
+        contradictory_duplicates : int
+            Duplicates among the contradictory rows.
+        groups : int
+            Groups of rows with equal features.
+        best_accuracy : float or None
+            Accuracy of the largest class of each group, which no classifier exceeds; None if the target is a number.
     """
     X, y = table.X, table.y
     values = {name: X[name].nunique() for name in X}
@@ -55,10 +68,10 @@ def _arity(count: int) -> str:
 
 
 def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
-    """Duplicates, contradictions and what they cost.
+    """Return the facts about rows with equal features.
 
-    Rows with the same features get the same number, column by column: a number below n and a code below n are one
-    number below n**2, which is numbered anew. Nothing is hashed away, so equal numbers are equal rows.
+    Rows with equal features get equal numbers, column by column: a number below n and a code below n make a number
+    below n**2, which is renumbered. Nothing is hashed, so equal numbers mean equal rows.
     """
     import pandas as pd
 
@@ -81,7 +94,7 @@ def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
 
 
 def record(table: Table, dataset: Dataset) -> dict:
-    """All that is to be said of a dataset as it was fetched: where it is from, what is in it, rules for oddities."""
+    """Return the record of a fetched dataset: its source, facts, and the rules for irregular tables."""
     fields = ("source", "identifier", "version", "uci", "openml", "url", "file", "recipe", "drop")
     return {
         "dataset": dataset.name,

@@ -1,4 +1,4 @@
-"""Get a dataset from wherever it comes, and make sure that it is the right one."""
+"""Fetching: get a dataset from its generator, a mirror or the network, and verify it."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ def fetch(
     lock_path: str | Path | None = None,
     kept: str | Path | None = None,
 ) -> Table:
-    """Fetch a dataset and verify its shape, its classes and its checksum.
+    """Fetch a dataset, and verify its shape, classes and checksum.
 
-    A built-in dataset is generated. All others come from a mirror directory if that has them, without a look at the
-    network; if not, from their source, as often as the policy allows.
+    A built-in dataset is generated. Any other dataset is read from the mirror, without network access, if the mirror
+    has it; otherwise it is downloaded from its source, with the attempts of the policy.
 
     Parameters
     ----------
     dataset : Dataset
     mirror_dir : path, optional
-        Where raw files are searched by name and checksum, subfolders included, and what
-        ``python -m optree.datasets mirror`` has filled.
+        A directory that ``python -m optree.datasets mirror`` filled, or with raw files in any subfolder, which are
+        found by name and checksum.
     policy : Policy, optional
-        Limits of time and size.
+        Limits on time, size and attempts.
     lock_path : path, optional
         The lock file (:mod:`optree.datasets.lock`).
     kept : path, optional
-        The quarantine: a folder for what was downloaded and is wrong. None: it is not kept.
+        The quarantine, a folder for wrong downloads; None: they are not kept.
 
     Returns
     -------
     Table
-        With its ``origin``, and how it was ``verified``.
+        With ``origin`` and ``verified``.
 
     Raises
     ------
     OptreeError
-        One line: the dataset, what is wrong, what was expected and what was found.
+        If the dataset cannot be fetched or is not the expected one; the line has the expected and the found value.
     """
     policy, lock_path = policy or Policy(), Path(lock_path) if lock_path else None
     if dataset.source == "builtin":
@@ -68,29 +68,29 @@ def _verified(dataset: Dataset, raw: Raw) -> Table:
 
 
 def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | None:
-    """The table that a mirror has, canonical or as a raw file; None if it has neither."""
+    """Read a dataset from a mirror, as canonical content or a raw file; return None if the mirror has neither."""
     if not directory.is_dir():
         raise dataset.error(f"data_mirror = {str(directory)!r} is not a directory")
     if (path := mirror.table_path(directory, dataset)).exists():
-        return _of_tables(dataset, directory, path)
+        return _of_canonical_content(dataset, directory, path)
     if (found := mirror.find(dataset, directory, policy)) is None:
         return None
     table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
     return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
 
 
-def _of_tables(dataset: Dataset, directory: Path, path: Path) -> Table:
-    """The canonical table of a mirror, compared with the mirror's own lock file, too."""
-    known = lock.read(directory / mirror.LOCK).get(dataset.name)
-    if known is None:
+def _of_canonical_content(dataset: Dataset, directory: Path, path: Path) -> Table:
+    """Read canonical content of a mirror, and compare it with the mirror's own lock file."""
+    entry = lock.read(directory / mirror.LOCK).get(dataset.name)
+    if entry is None:
         raise dataset.error(f"{path} is not in {directory / mirror.LOCK}; delete it, and fill the mirror again")
-    table = read_content(path, dataset.resolved(known))
-    lock.compare(directory / mirror.LOCK, dataset, table, known)
-    return replace(table, origin=known["origin"])
+    table = read_content(path, dataset.resolved(entry))
+    lock.compare(directory / mirror.LOCK, dataset, table, entry)
+    return replace(table, origin=entry["origin"])
 
 
 def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir) -> Table:
-    """The table from its source: what may go better is tried again, later and later."""
+    """Download a dataset; transient failures are retried after rising waits."""
     if dataset.source == "mirror":
         absent = f"{mirror_dir} has no file {dataset.file} or {dataset.file}.gz" if mirror_dir else dataset.file
         raise dataset.error(f"{absent}: it is only read from a mirror: set data_mirror to the directory that has it")
@@ -106,7 +106,7 @@ def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir)
 
 
 def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> Table:
-    """One download. What is not what its row says goes to the quarantine, and is tried again, and elsewhere."""
+    """Download a dataset once; wrong content goes to the quarantine, and counts as transient if retries are left."""
     last = 0 < attempt == policy.attempts - 1
     raw, content, url = None, b"", ""
     if dataset.source == "openml" and not (dataset.url and last):
@@ -117,5 +117,5 @@ def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) 
         return _verified(dataset, raw or parse(dataset, url, content))
     except OptreeError as error:
         words = f"{error}; {quarantine(kept, f'{dataset.name}.raw', raw.text() if raw else content)}"
-        again = policy.attempts > 1 and (attempt == 0 or (raw and dataset.url))
-        raise (Transient if again else OptreeError)(words) from error
+        retry = policy.attempts > 1 and (attempt == 0 or (raw and dataset.url))
+        raise (Transient if retry else OptreeError)(words) from error

@@ -1,4 +1,4 @@
-"""Fill a mirror: a directory from which the workflow, on machines without a network, reads the same bytes."""
+"""Filling a mirror: a directory from which the workflow reads datasets on machines without a network."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _LOCKS, QUARANTINE = ".locks", "quarantine"
 
 @dataclass(frozen=True)
 class Mirror:
-    """What a mirror is filled with.
+    """A mirror to be filled.
 
     Attributes
     ----------
     directory : Path
     source : Path or None
-        Another mirror, in which each dataset is looked for before it is downloaded.
+        Another mirror, searched before a dataset is downloaded.
     policy : Policy
+        Limits on time, size and attempts.
     lock_path : Path or None
         The lock file beside the table of datasets.
     """
@@ -38,17 +39,22 @@ class Mirror:
     lock_path: Path | None = None
 
     def fill(self, dataset: Dataset) -> str:
-        """Have the dataset in the mirror, verified; what was done for that, in words.
+        """Add a dataset to the mirror, verified, and return a text that says how.
 
-        What is there and whole is kept. What is there and damaged goes to the quarantine and is fetched again. Others
-        who fill the same mirror wait meanwhile with this dataset, and then find it there.
+        A dataset that the mirror has is verified and kept; a damaged one goes to the quarantine and is fetched again.
+        Other processes that fill the same mirror wait for this dataset, and then find it.
+
+        Raises
+        ------
+        OptreeError
+            If the dataset cannot be fetched or written.
         """
         if dataset.source == "builtin":
             return "is generated and needs no mirror"
         path = table_path(self.directory, dataset)
         with locked(self.directory / _LOCKS / dataset.name):
             remove_leftovers(path)
-            if self._there(dataset, path):
+            if self._has(dataset, path):
                 return "was there"
             table = fetch(dataset, self.source, self.policy, self.lock_path, self.directory / QUARANTINE)
             content = table.content()
@@ -56,15 +62,16 @@ class Mirror:
             lock.add(self.directory / LOCK, dataset, table)
         return f"{len(content):,} bytes from {table.origin}; {table.verified}"
 
-    def _there(self, dataset: Dataset, path: Path) -> bool:
-        known = lock.read(self.directory / LOCK).get(dataset.name)
+    def _has(self, dataset: Dataset, path: Path) -> bool:
+        """Return whether the mirror has the dataset; wrong content is moved to the quarantine."""
+        entry = lock.read(self.directory / LOCK).get(dataset.name)
         if not path.exists():
             return False
         try:
-            if known is None:
+            if entry is None:
                 raise dataset.error(f"{path} is in no lock file")
-            table = read_content(path, dataset.resolved(known))
-            lock.compare(self.directory / LOCK, dataset, table, known)
+            table = read_content(path, dataset.resolved(entry))
+            lock.compare(self.directory / LOCK, dataset, table, entry)
             lock.check(self.lock_path, dataset, table)
         except OptreeError:
             quarantine(self.directory / QUARANTINE, f"{dataset.name}.csv", path.read_bytes())
@@ -74,7 +81,7 @@ class Mirror:
 
 
 def fill(mirror: Mirror, datasets: Iterable[Dataset], say: Callable[[str], None]) -> list[str]:
-    """Fill a mirror with datasets, one after the other; the errors, a line each."""
+    """Fill a mirror with datasets, one after the other, and return the errors, one line each."""
     failures = []
     for dataset in datasets:
         try:

@@ -1,8 +1,8 @@
-"""The lock file: what the first download of a dataset gave, where nobody had compared its row with the data before.
+"""The lock file: the content of the first download of each dataset whose row in the table has no checksum.
 
-A JSON file with an entry for each such dataset: the sha256 of its canonical content, and what its row left to the
-source. All later downloads are compared with it, so a user who commits it has the same data everywhere. A mirror has
-one for all of its tables.
+It is a JSON file with an entry per dataset: the sha256 of the canonical content, the target and the numeric columns.
+All later downloads are compared with it, so a user who commits it has the same data everywhere. A mirror has a lock
+file for all of its tables.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ from optree.datasets.table import Dataset
 from optree.errors import OptreeError
 from optree.files import locked, write_whole
 
-_KEYS = ("sha256", "target", "numeric")  # compared
+_KEYS = ("sha256", "target", "numeric")  # the keys that are compared
 
 
 def read(path: Path | None) -> dict[str, dict]:
-    """The entries by the datasets' names; none if there is no such file."""
+    """Return the entries by dataset; none if the file does not exist.
+
+    Raises
+    ------
+    OptreeError
+        If the file is not a lock file.
+    """
     if path is None or not path.exists():
         return {}
     try:
@@ -33,7 +39,7 @@ def read(path: Path | None) -> dict[str, dict]:
 
 
 def entry(table: Table) -> dict:
-    """What is recorded of a table."""
+    """Return the entry of a table."""
     return {
         "sha256": table.sha256(),
         "target": str(table.y.name),
@@ -44,16 +50,16 @@ def entry(table: Table) -> dict:
     }
 
 
-def compare(path: Path, dataset: Dataset, table: Table, known: dict) -> None:
-    """Raise OptreeError if a table is not the one of a lock file's entry."""
+def compare(path: Path, dataset: Dataset, table: Table, expected: dict) -> None:
+    """Raise OptreeError if a table differs from the ``expected`` entry of the lock file ``path``."""
     found = entry(table)
     for key in _KEYS:
-        if found[key] != known[key]:
-            raise dataset.error(f"{key}: expected {known[key]} as {path} has it, found {found[key]}")
+        if found[key] != expected[key]:
+            raise dataset.error(f"{key}: expected {expected[key]} as {path} has it, found {found[key]}")
 
 
 def add(path: Path, dataset: Dataset, table: Table) -> None:
-    """Record a table, beside whatever others record at the same time."""
+    """Add the entry of a table; other processes may add entries at the same time."""
     with locked(path.with_name(f".{path.name}")):
         entries = read(path) | {dataset.name: entry(table)}
         text = json.dumps(dict(sorted(entries.items())), indent=1, ensure_ascii=False)
@@ -61,17 +67,23 @@ def add(path: Path, dataset: Dataset, table: Table) -> None:
 
 
 def check(path: Path | None, dataset: Dataset, table: Table) -> str:
-    """Compare a table with the lock file, or record it there if it is the first; how it was verified, in words."""
+    """Compare a table with its entry, or add an entry, and return a text that says how the table was verified.
+
+    Raises
+    ------
+    OptreeError
+        If the table differs from its entry.
+    """
     if dataset.sha256 and not dataset.open:
         return "sha256 of the table of datasets"
     if path is None:
         return "shape alone: nobody has compared this row with the data before"
-    known = read(path).get(dataset.name)
-    if known:
-        compare(path, dataset, table, known)
+    expected = read(path).get(dataset.name)
+    if expected:
+        compare(path, dataset, table, expected)
         return f"sha256 of {path.name}"
     try:
         add(path, dataset, table)
     except OptreeError as error:
-        warnings.warn(f"dataset {dataset.name}: a first download, and not recorded: {error}", stacklevel=2)
+        warnings.warn(f"dataset {dataset.name}: the first download is not recorded: {error}", stacklevel=2)
     return f"first download, recorded in {path.name}"

@@ -1,8 +1,7 @@
-"""A directory of datasets, for machines that cannot or should not download.
+"""Mirrors: directories of datasets, for machines that cannot or should not download.
 
-It may hold raw files, in any folder, as people have them: found by name, identified by checksum. And it holds what
-``python -m optree.datasets mirror`` puts there: ``tables/NAME.csv``, canonical content, with a lock file that says what
-each of them is.
+A mirror may have raw files in any folder, which are found by name and identified by checksum. ``python -m
+optree.datasets mirror`` adds canonical content, ``tables/NAME.csv``, and a lock file with an entry for each.
 """
 
 from __future__ import annotations
@@ -21,17 +20,22 @@ LOCK = "datasets.lock.json"
 
 
 def table_path(directory: Path, dataset: Dataset) -> Path:
-    """Where a mirror has the canonical content of a dataset."""
+    """Return the path of a dataset's canonical content in a mirror."""
     return directory / TABLES / f"{dataset.name}.csv"
 
 
 def find(dataset: Dataset, directory: Path, policy: Policy) -> tuple[Path, bytes] | None:
-    """The raw file with the right name and checksum, and its uncompressed bytes; None if there is none of that name.
+    """Return the raw file with the dataset's file name and checksum, and its uncompressed bytes.
+
+    Returns
+    -------
+    (Path, bytes) or None
+        None if no file has that name.
 
     Raises
     ------
     OptreeError
-        If there are files of that name, and none has the checksum.
+        If files have that name and none has the checksum; or, without a checksum, if files of that name differ.
     """
     if not dataset.file:
         return None
@@ -40,16 +44,16 @@ def find(dataset: Dataset, directory: Path, policy: Policy) -> tuple[Path, bytes
         return None
     contents = {path: _bytes(dataset, path, policy.max_bytes) for path in paths}
     digests = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
-    right = [path for path in paths if digests[path] == (dataset.file_sha256 or digests[paths[0]])]
-    if not right or (not dataset.file_sha256 and len(right) < len(paths)):
+    matching = [path for path in paths if digests[path] == (dataset.file_sha256 or digests[paths[0]])]
+    if not matching or (not dataset.file_sha256 and len(matching) < len(paths)):
         found = ", ".join(f"{path} {digests[path]}" for path in paths)
         raise dataset.error(f"sha256 of {dataset.file}: expected {dataset.file_sha256 or 'one file'}, found {found}")
-    return right[0], contents[right[0]]
+    return matching[0], contents[matching[0]]
 
 
-def _bytes(dataset: Dataset, path: Path, most: int) -> bytes:
+def _bytes(dataset: Dataset, path: Path, max_bytes: int) -> bytes:
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-            return read_at_most(dataset, path, file, most)
+            return read_at_most(dataset, path, file, max_bytes)
     except (OSError, EOFError, zlib.error) as error:
         raise dataset.error(f"{path} cannot be read ({error})") from error

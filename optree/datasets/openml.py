@@ -1,9 +1,9 @@
-"""OpenML, through its own Python client, in a process of its own.
+"""Downloads from OpenML, by its own Python client in a process of its own.
 
-The client (0.15) waits for a server without end, is not safe for several processes that share a cache, trusts what it
-finds there, and keeps a damaged parquet file. So each download is a process with a deadline, a limit on the size of
-what it writes and a cache of its own, which is gone afterwards; what comes back is judged by our own checksum. Server
-and key are as configured for the client (its configuration file); retries are ours.
+The client (0.15) has no time limit, is not safe for several processes with one cache, does not verify cached files, and
+keeps damaged parquet files. Each download is therefore a process with a deadline, a limit on the size of its files and
+a temporary cache, and the table is verified by its checksum. Server and key are those of the client's configuration
+file; retries are made by :mod:`optree.datasets.fetch`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ _CLIENT = "optree.datasets.openml_client"
 
 
 def read(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> Raw:
-    """Download the columns of a dataset; every second attempt as ARFF, in case it is the parquet file that is damaged.
+    """Download the columns of a dataset; every second attempt asks for ARFF, in case the parquet file is damaged.
 
-    A data file that the client could not read goes to the quarantine ``kept``.
+    A data file that the client cannot read goes to the quarantine ``kept``.
+
+    Raises
+    ------
+    OptreeError
+        If the download fails; :class:`~optree.datasets.policy.Transient` if another attempt may succeed.
     """
     with tempfile.TemporaryDirectory(prefix="optree-openml-", ignore_cleanup_errors=True) as folder:
         status = _run(dataset, policy, attempt, Path(folder))
@@ -46,11 +51,11 @@ def read(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> R
 
 
 def _run(dataset: Dataset, policy: Policy, attempt: int, folder: Path) -> int:
-    """Run the client; its exit status, or that of a signal."""
-    asked = [dataset.identifier, dataset.version or "-", str(policy.timeout_seconds), str(policy.max_bytes)]
+    """Run the client, and return its exit status."""
+    arguments = [dataset.identifier, dataset.version or "-", str(policy.timeout_seconds), str(policy.max_bytes)]
     with open(folder / "log", "w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", _CLIENT, str(folder), *asked],
+            [sys.executable, "-P", "-m", _CLIENT, str(folder), *arguments],
             env=os.environ
             | {"OPENML_CACHE_DIR": str(folder / "cache"), "OPENML_SKIP_PARQUET": "true" if attempt % 2 else "false"},
             stdin=subprocess.DEVNULL,
@@ -70,13 +75,13 @@ def _run(dataset: Dataset, policy: Policy, attempt: int, folder: Path) -> int:
 
 
 def _failure(dataset: Dataset, folder: Path, status: int, kept: Path | None):
-    """What went wrong, as an error to be raised."""
+    """Return the error of a client that left no answer."""
     try:
-        said = json.loads((folder / "error.json").read_text())
+        failure = json.loads((folder / "error.json").read_text())
     except (OSError, ValueError):
-        said = {"server": "", "text": f"the client ended with status {status}", "again": True}
-    where = f"OpenML {dataset.identifier}" + (f" at {said['server']}" if said["server"] else "")
+        failure = {"server": "", "text": f"the client ended with status {status}", "transient": True}
+    where = f"OpenML {dataset.identifier}" + (f" at {failure['server']}" if failure["server"] else "")
     files = [path for path in sorted(folder.rglob("dataset_*.*")) if path.suffix in (".pq", ".arff")]
     notes = [quarantine(kept, f"{dataset.name}{path.suffix}", path.read_bytes()) for path in files]
-    error = dataset.error("; ".join([f"{where}: {said['text']}", *notes]))
-    return Transient(str(error)) if said["again"] else error
+    error = dataset.error("; ".join([f"{where}: {failure['text']}", *notes]))
+    return Transient(str(error)) if failure["transient"] else error

@@ -1,7 +1,7 @@
-"""``python -m optree.datasets.openml_client FOLDER ID VERSION SECONDS BYTES``: OpenML's client asks for one dataset.
+"""The process ``python -m optree.datasets.openml_client FOLDER ID VERSION SECONDS BYTES``: download one dataset.
 
-It leaves ``answer.pickle`` or ``error.json`` in the folder, whole or not at all, and ends itself soon after the
-deadline if nobody is left who would.
+It writes ``answer.pickle`` or ``error.json`` to the folder, whole or not at all. It ends itself soon after the
+deadline, even if its parent process is dead.
 """
 
 from __future__ import annotations
@@ -18,26 +18,25 @@ from optree.files import write_whole
 
 
 def main(folder: str, identifier: str, version: str, seconds: str, size: str) -> int:
+    """Download the dataset, and return the exit code."""
     signal.alarm(math.ceil(float(seconds)) + 1)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
     server = ""
     try:
-        import openml  # makes directories for its configuration and its cache
+        import openml  # the import makes directories for its configuration and its cache
 
         server = openml.config.server
         openml.config.set_retry_policy("human", 1)
-        answer = pickle.dumps(_ask(openml, identifier, version) | {"server": server})
-    except (
-        Exception
-    ) as error:  # the client raises its own, and those of requests, urllib3, minio, xml, arff and pyarrow
+        answer = pickle.dumps(_download(openml, identifier, version) | {"server": server})
+    except Exception as error:  # of the client, and of requests, urllib3, minio, xml, arff and pyarrow
         write_whole(Path(folder, "error.json"), json.dumps(_explain(error) | {"server": server}).encode())
         return 1
     write_whole(Path(folder, "answer.pickle"), answer)
     return 0
 
 
-def _ask(openml, identifier: str, version: str) -> dict:
-    """Everything about a dataset, with all of its columns."""
+def _download(openml, identifier: str, version: str) -> dict:
+    """Return the id, version, target, column names, kinds and columns of a dataset."""
     named = {} if identifier.isdecimal() else {"version": int(version)}
     data = openml.datasets.get_dataset(identifier, download_data=True, **named)
     frame, *_ = data.get_data(include_row_id=True, include_ignore_attribute=True)
@@ -52,13 +51,13 @@ def _ask(openml, identifier: str, version: str) -> dict:
 
 
 def _explain(error: Exception) -> dict:
-    """What went wrong in one line, and whether to try again."""
+    """Return the text of an error in one line, and whether another attempt may succeed."""
     chain = [error, *([error.__cause__] if error.__cause__ else [])]
     text = "; ".join(f"{type(one).__name__}: {one}" for one in chain)
     final = {"OpenMLServerNoResult", "OpenMLNotAuthorizedError", "OpenMLPrivateDatasetError", "ImportError"}
     final |= {"ModuleNotFoundError", "PermissionError"}
     unknown = "Status code: 404" in text or "No active datasets" in text
-    return {"text": " ".join(text.split())[:400], "again": not (unknown or type(error).__name__ in final)}
+    return {"text": " ".join(text.split())[:400], "transient": not (unknown or type(error).__name__ in final)}
 
 
 if __name__ == "__main__":

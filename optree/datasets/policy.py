@@ -1,4 +1,4 @@
-"""How patient a download is, how large it may be, and what is worth another try."""
+"""The limits of a download, and the error that is worth another attempt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from optree.errors import OptreeError
 
 
 class Transient(OptreeError):
-    """What may go better the next time: a server that is busy or silent, a body that was cut off or damaged."""
+    """A failure that another attempt may mend: a busy or silent server, or a truncated or damaged body."""
 
 
 @dataclass(frozen=True)
@@ -17,16 +17,21 @@ class Policy:
 
     Attributes
     ----------
-    timeout_seconds : float
-        Of one attempt, from the first request to the last byte.
-    stall_seconds : float
-        How long a server may say nothing while a file is read from an address.
-    attempts : int
-        How often all of a dataset's addresses are tried, where that may help.
-    backoff_seconds : float
-        Wait before the second attempt; it doubles with each.
-    max_bytes : int
-        Of a file, compressed or not.
+    timeout_seconds : float, default 900
+        Seconds of one attempt, from the first request to the last byte.
+    stall_seconds : float, default 60
+        Seconds that a server may be silent while a file is read from an address.
+    attempts : int, default 3
+        Attempts with all of a dataset's addresses, while failures are transient.
+    backoff_seconds : float, default 2
+        Seconds of the wait before the second attempt; the wait doubles with each attempt.
+    max_bytes : int, default 2 GiB
+        Bytes of a file, compressed or not.
+
+    Raises
+    ------
+    OptreeError
+        If a limit is too small.
     """
 
     timeout_seconds: float = 900.0
@@ -37,6 +42,6 @@ class Policy:
 
     def __post_init__(self):
         for name, value in vars(self).items():
-            least = 0 if name == "backoff_seconds" else 1 if isinstance(value, int) else 1e-9
-            if not value >= least:
-                raise OptreeError(f"downloads: {name} = {value!r}: at least {least:g} is accepted")
+            minimum = 0 if name == "backoff_seconds" else 1 if isinstance(value, int) else 1e-9
+            if not value >= minimum:
+                raise OptreeError(f"downloads: {name} = {value!r}: at least {minimum:g} is accepted")

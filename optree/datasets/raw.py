@@ -1,4 +1,4 @@
-"""The columns of a raw file: text with commas, semicolons, tabs or spaces, lines of LIBSVM, or ARFF."""
+"""Parsing of raw files: text with commas, semicolons, tabs or spaces, lines of LIBSVM, or ARFF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optree.datasets.table import Dataset
 
 @dataclass(frozen=True)
 class Raw:
-    """The columns of a source, as it has them.
+    """The columns of a source, unchanged.
 
     Attributes
     ----------
@@ -20,11 +20,11 @@ class Raw:
     columns : sequence of sequences
         The cells of each column.
     origin : str
-        Where they come from, in words.
+        Where the columns come from, in words.
     target : str
-        The column that the source calls the target, if it does.
+        The target column that the source names, or empty.
     categorical : sequence of bool, optional
-        Which columns the source declares to hold categories.
+        Whether the source declares each column as categorical; None if it declares nothing.
     """
 
     names: Sequence[str]
@@ -34,14 +34,20 @@ class Raw:
     categorical: Sequence[bool] | None = None
 
     def text(self) -> bytes:
-        """All of it as CSV, to be looked at."""
+        """Return the columns as a CSV file, for inspection."""
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([self.names, *zip(*self.columns, strict=True)])
         return text.getvalue().encode("utf-8", "replace")
 
 
 def parse(dataset: Dataset, where: str, content: bytes) -> Raw:
-    """The columns of the bytes found at ``where``, a path or an address."""
+    """Parse the content of a raw file found at ``where``, a path or an address.
+
+    Raises
+    ------
+    OptreeError
+        If the content is not UTF-8 text in the expected format, or has no rows.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -53,9 +59,9 @@ def parse(dataset: Dataset, where: str, content: bytes) -> Raw:
 
 
 def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list[str]]]:
-    """Names and rows of a text file with commas, semicolons or spaces; with a header if ``columns`` is empty.
+    """Return names and rows of a delimited text file, which has a header if the dataset's ``columns`` are empty.
 
-    In lines of LIBSVM, ``class 1:value 2:value ...`` with no value left out, the values are taken.
+    Lines of LIBSVM, ``class 1:value 2:value ...``, must have all values.
     """
     lines = [line for line in io.StringIO(text, newline=None) if line.strip()]  # at \n and \r, not at Unicode's
     delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
@@ -71,12 +77,12 @@ def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], 
 
 
 def _value(cell: str, place: int) -> str:
-    """What a cell holds: itself, or what follows ``place:``."""
+    """Return the value of a cell, without the prefix ``place:`` of LIBSVM."""
     return cell.removeprefix(f"{place}:") if place else cell
 
 
 def _arff(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list]]:
-    """Names and rows of an ARFF file."""
+    """Return names and rows of an ARFF file."""
     try:
         import arff
     except ModuleNotFoundError as error:
@@ -89,10 +95,15 @@ def _arff(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[
 
 
 def rename(dataset: Dataset, names: Sequence[str], target: str = "") -> Sequence[str]:
-    """The dataset's own ``columns`` for those of a source that names them: target by name, features by position.
+    """Return the dataset's ``columns`` for the names of a source: the target by name, features by position.
 
-    The class may stand elsewhere than in the raw file, so the target is looked for by its name, upper or lower case, or
-    by the name ``target`` that the source itself gives it.
+    The source may have the target in another position than the raw file. It is the column with the dataset's name for
+    the target, in upper or lower case, or with the source's own name ``target``.
+
+    Raises
+    ------
+    OptreeError
+        If the source has another number of columns.
     """
     if not dataset.columns:
         return names

@@ -1,4 +1,4 @@
-"""What papers do to rows before they use them, by names that a row of the table of datasets can give."""
+"""Recipes: filters that papers apply to the rows of a dataset, by their names in the table of datasets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Columns = Mapping[str, Sequence]
 
 
 def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
-    """The columns with the rows that the dataset's recipes keep.
+    """Return the columns with the rows that the dataset's recipes keep.
 
     Raises
     ------
     OptreeError
-        If a recipe has no such name.
+        If a recipe is unknown, or needs a target that is not a column.
     """
     for recipe in dataset.recipe:
         name, _, value = recipe.partition(":")
@@ -36,7 +36,7 @@ def _features(dataset: Dataset, columns: Columns) -> list[Sequence]:
 
 
 def _complete(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
-    """Rows in which nothing is missing."""
+    """Keep rows without missing features."""
     features = _features(dataset, columns)
     return [
         not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in row)
@@ -45,13 +45,13 @@ def _complete(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
 
 
 def _answered(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
-    """Rows in which not every feature is -9, which is how FICO's HELOC file says that there is no record."""
+    """Keep rows with a feature other than -9, the mark of absent records in FICO's HELOC file."""
     features = _features(dataset, columns)
     return [any(str(cell).strip() not in ("-9", "-9.0") for cell in row) for row in zip(*features, strict=True)]
 
 
 def _without(dataset: Dataset, columns: Columns, value: str) -> list[bool]:
-    """Rows of another class than ``value``."""
+    """Keep rows of other classes than ``value``."""
     return [str(cell).strip() != value for cell in columns[dataset.target]]
 
 

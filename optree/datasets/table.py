@@ -1,4 +1,4 @@
-"""The table of datasets: one row says where a dataset comes from and what it must look like."""
+"""The table of datasets: one row has the source and the expected content of a dataset."""
 
 from __future__ import annotations
 
@@ -25,49 +25,54 @@ _COUNTS = ("rows", "features", "classes")
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One row of the table. In the file, lists are separated by spaces and what does not apply is empty.
+    """One row of the table; in the file, lists are separated by spaces, and fields without a value are empty.
 
     Attributes
     ----------
     name : str
-        What the configuration and the results call it.
+        The name in configurations and results.
     source : {"builtin", "mirror", "openml", "url"}
         A generator of :mod:`optree.datasets.builtin`, only a mirror directory, OpenML, or a raw file at an address.
-        Whatever is not generated is read from a mirror if that has it.
+        All but generated datasets are read from the mirror if it has them.
     identifier : str
         The generator's name; the id on OpenML, or a name, which needs a version.
     version : str
-        The version that OpenML must state, if it is known.
+        The version that OpenML must state, or empty.
     target : str
-        The column of the class; ``default`` for the one that OpenML names.
+        The column of the class; ``default`` for OpenML's default target.
     columns : tuple of str
-        The names of all columns, in the order of the raw file, which then has no header. From a source that names its
-        columns (OpenML, ARFF), the features are renamed in their order. Empty: the source's own names. In the file
-        ``f1..f93`` stands for f1, f2, ... f93.
+        The names of all columns in the order of the raw file, which then has no header. The features of a source with
+        column names (OpenML, ARFF) are renamed in their order. Empty: the source's own names. In the file, ``f1..f93``
+        stands for f1, f2, ... f93.
     drop : tuple of str
         Columns to leave out, such as row ids.
     numeric : str, or tuple of str
-        ``none``, ``all`` or the names of the numeric columns; all others are categorical. ``declared`` for what OpenML
-        says of them.
+        ``none``, ``all`` or the names of the numeric columns; all others are categorical. ``declared`` for OpenML's
+        declarations.
     file, file_sha256 : str
-        The raw file in a mirror directory, or in the archive at an address, and the sha256 of its uncompressed bytes.
+        The raw file in a mirror directory or in the archive at an address, and the sha256 of its uncompressed bytes.
     rows, features, classes : int
         The expected shape, after ``drop``. No classes: the target is a number.
     sha256 : tuple of str
-        The sha256 of the canonical content (:mod:`optree.datasets.content`): one for each way in which a source
-        writes the same data. None: nobody has compared this row with the data yet; the first download is recorded in
-        the lock file, and all later ones are compared with that.
+        The accepted sha256 of the canonical content (:mod:`optree.datasets.content`), one for each way in which sources
+        write the same data. Empty: the first download is recorded in the lock file, and later ones are compared with
+        it.
     class_rows : tuple of int
-        The expected number of rows of each class, the largest first; none if they are not known.
+        The expected rows of each class, the largest first; empty if unknown.
     recipe : tuple of str
-        Which rows are left out, by names of :mod:`optree.datasets.recipes`.
+        The filters of rows (:mod:`optree.datasets.recipes`).
     uci, openml : str
-        The ids in the UCI repository and on OpenML of the same data, for the reader. OpenML may have other rows: the
-        monks' training and test parts are pooled there.
+        The ids of the data in the UCI repository and on OpenML, for the reader. OpenML may have other rows: it has the
+        training and test rows of the MONK's problems in one dataset.
     url : tuple of str
-        Where the raw file is on the web, tried in this order; it may be in a zip or tar archive. ``uci:PATH`` stands
-        for a path below the UCI repository's files, ``github:OWNER/REPOSITORY@COMMIT:PATH`` for a file there, of that
-        commit or, if it is still the same, of the newest. For the source ``openml`` it is what the last attempt tries.
+        Addresses of the raw file, in order of preference; it may be in a zip or tar archive. ``uci:PATH`` is a path
+        below the UCI repository's files. ``github:OWNER/REPOSITORY@COMMIT:PATH`` is a file of that commit or, if its
+        checksum is the same, of the newest commit. For the source ``openml`` the last attempt tries these addresses.
+
+    Raises
+    ------
+    OptreeError
+        If a field has a value that is not accepted, or two fields exclude each other.
     """
 
     name: str
@@ -144,34 +149,33 @@ class Dataset:
 
     @property
     def addresses(self) -> list[str]:
-        """What ``url`` stands for."""
+        """Return the complete addresses of ``url``."""
         return [address for url in self.url for address in _addresses(url)]
 
     @property
     def open(self) -> bool:
-        """Whether the row leaves something to the source."""
+        """Return whether the row leaves the target or the numeric columns to the source."""
         return self.target == DEFAULT or self.numeric == DECLARED
 
-    def resolved(self, known: Mapping) -> Dataset:
-        """The dataset with what the row leaves open as ``known`` has it: its ``target`` and its ``numeric`` columns."""
-        target = known["target"] if self.target == DEFAULT else self.target
-        return replace(
-            self, target=target, numeric=tuple(known["numeric"]) if self.numeric == DECLARED else self.numeric
-        )
+    def resolved(self, entry: Mapping) -> Dataset:
+        """Return the dataset with the target and numeric columns of an ``entry``, where the row leaves them open."""
+        target = entry["target"] if self.target == DEFAULT else self.target
+        numeric = tuple(entry["numeric"]) if self.numeric == DECLARED else self.numeric
+        return replace(self, target=target, numeric=numeric)
 
     @property
     def numeric_columns(self) -> list[str]:
-        """The columns that ``numeric`` names one by one."""
+        """Return the columns that ``numeric`` lists by name."""
         if isinstance(self.numeric, tuple):
             return list(self.numeric)
         return [] if self.numeric in ("all", "none", DECLARED) else self.numeric.split()
 
     def is_numeric(self, column: str) -> bool:
-        """Whether a feature column holds numbers rather than categories."""
+        """Return whether a feature column has numbers rather than categories."""
         return self.numeric == "all" or column in self.numeric_columns
 
     def error(self, text: str) -> OptreeError:
-        """The error that says ``text`` about this dataset; of a text with several lines, the first."""
+        """Return an error about this dataset, with the first line of ``text``."""
         return OptreeError(f"dataset {self.name}: {text}".splitlines()[0])
 
 
@@ -186,12 +190,12 @@ def _addresses(url: str) -> list[str]:
 
 
 def read_table(path: str | Path) -> dict[str, Dataset]:
-    """The datasets of a CSV file, by name, in the order of the file.
+    """Read the datasets of a CSV file, by name in the order of the file.
 
     Raises
     ------
     OptreeError
-        If the file cannot be read, or naming the line and what is wrong with it.
+        If the file cannot be read, or a line is wrong.
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -216,7 +220,7 @@ def read_table(path: str | Path) -> dict[str, Dataset]:
 
 
 def _numbered(name: str) -> list[str]:
-    """A name, or the names of a range such as ``f1..f93``."""
+    """Return the names of a range such as ``f1..f93``, or the name itself."""
     if not (found := _RANGE.fullmatch(name)):
         return [name]
     stem, first, last = found.groups()
@@ -228,7 +232,7 @@ def _dataset(row: dict) -> Dataset:
         raise OptreeError(f"{len(fields(Dataset))} fields are needed")
     values = dict(row)
     values.update({key: tuple(row[key].split()) for key in LISTS})
-    values["columns"] = tuple(name for part in values["columns"] for name in _numbered(part))
+    values["columns"] = tuple(name for entry in values["columns"] for name in _numbered(entry))
     for key in _COUNTS:
         if not (row[key].isdecimal() and (int(row[key]) > 0 or key == "classes")):
             raise OptreeError(f"dataset {row['name']}: {key} = {row[key]!r}: a positive whole number is needed")

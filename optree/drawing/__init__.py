@@ -1,0 +1,1 @@
+"""Drawing: views on a tree as text, DOT, matplotlib pictures and SVG."""

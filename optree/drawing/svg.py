@@ -1,7 +1,7 @@
-"""A tree as an SVG picture without a canvas: text stays text, and pages of many pictures share one :func:`style`.
+"""SVG pictures of trees, with the layout of :func:`optree.drawing.views.plot`.
 
-The layout is that of :func:`optree.drawing.views.plot`; a picture of twenty leaves takes about four kilobytes, and a
-millisecond.
+Text stays text, and all pictures of a page share one :func:`style`. A picture of twenty leaves takes about four
+kilobytes and a millisecond.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from optree.drawing.views import PALETTE, Box, layout, tint
 from optree.tree import Tree
 
 _INCH = 108  # pixels, so that 8 points are 12 pixels
-_LINE = 14  # from one line of text to the next
-_EDGE = 42  # from a box's lower end to its children's upper ends, with one line of a condition
+_LINE = 14  # pixels from one line of text to the next
+_EDGE = 42  # pixels from the lower end of a box to the upper ends of its children, for conditions of one line
 
-# Fonts are those that the layout is measured with, or narrower.
+# The layout is measured with the first font; the others are no wider.
 _STYLE = """
 .tree { font: 12px "DejaVu Sans", Arial, Helvetica, sans-serif; text-anchor: middle; display: block; }
 .tree path { fill: none; stroke: #999; }
@@ -26,17 +26,13 @@ _STYLE = """
 
 
 def style() -> str:
-    """The stylesheet of all pictures: shapes, fonts, and the classes' colours."""
-    shades = [", ".join(f"{255 * part:.0f}" for part in tint(colour)) for colour in PALETTE]
+    """Return the stylesheet of all pictures: shapes, fonts, and the colours of the classes."""
+    shades = [", ".join(f"{255 * value:.0f}" for value in tint(colour)) for colour in PALETTE]
     return _STYLE + "".join(f".tree .c{i} {{ fill: rgb({shade}); }}\n" for i, shade in enumerate(shades))
 
 
 def to_svg(tree: Tree) -> str:
-    """The picture as an ``<svg class="tree">`` element for a page with that :func:`style`.
-
-    Sibling leaves of one class are drawn as one, and leaves without rows are left out, as in
-    :func:`optree.drawing.views.plot`.
-    """
+    """Return the picture as an ``<svg class="tree">`` element for a page with :func:`style`."""
     root, left, right, _ = layout(tree)
     *levels, height = _levels(root)
     width = (right - left) * _INCH
@@ -49,12 +45,12 @@ def to_svg(tree: Tree) -> str:
 
 
 def _levels(root: Box) -> Iterator:
-    """Where the boxes of each level begin and where the lowest ends; at last the height of the picture."""
+    """Yield the top and bottom of each level in pixels, and last the height of the picture."""
     top, level = 2.0, [root]
     while level:
         bottom = top + max(_height(box) for box in level)
         yield top, bottom
-        level = [child for box in level for child in box.below]
+        level = [child for box in level for child in box.children]
         top = bottom + _EDGE + _LINE * max((child.condition.count("\n") for child in level), default=0)
     yield bottom + 2
 
@@ -64,14 +60,17 @@ def _height(box: Box) -> float:
 
 
 def _draw(box: Box, x: float, levels: list[tuple[float, float]], edges: list[str], shapes: list[str]) -> None:
-    """A box whose middle is at x, the edges to its children, and these. Edges part below all boxes of their level."""
-    (y, bottom), *below = levels
-    for child in box.below:
-        to, bend, top = x + child.x * _INCH, bottom + 10, below[0][0]
+    """Draw a box with its middle at x, the edges to its children, and the children.
+
+    Edges bend below all boxes of their level.
+    """
+    (y, bottom), *lower_levels = levels
+    for child in box.children:
+        to, bend, top = x + child.x * _INCH, bottom + 10, lower_levels[0][0]
         edges.append(f"M{x:.0f},{y + _height(box):.0f}V{bend:.0f}H{to:.0f}V{top:.0f}")
         lines = child.condition.split("\n")
         _text(shapes, lines, to, top - 6 - (len(lines) - 1) * (_LINE - 1.5), _LINE - 1.5, "if")
-        _draw(child, to, below, edges, shapes)
+        _draw(child, to, lower_levels, edges, shapes)
     width = box.text_width() * _INCH + 14
     kind = "" if box.label is None else f' class="c{box.label % len(PALETTE)}" rx="5"'
     shapes.append(f'<rect{kind} x="{x - width / 2:.0f}" y="{y:.0f}" width="{width:.0f}" height="{_height(box):.0f}"/>')
@@ -79,7 +78,7 @@ def _draw(box: Box, x: float, levels: list[tuple[float, float]], edges: list[str
 
 
 def _text(shapes: list[str], lines: list[str], x: float, y: float, step: float, kind: str = "") -> None:
-    """Lines of text, the first with its base at y."""
+    """Add lines of text, the first with its baseline at y."""
     kind = f' class="{kind}"' if kind else ""
     shapes += [
         f'<text{kind} x="{x:.0f}" y="{y + step * number:.0f}">{escape(line)}</text>'

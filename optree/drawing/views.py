@@ -1,4 +1,4 @@
-"""Views on a tree: text, DOT, a matplotlib picture. Each takes a :class:`~optree.tree.Tree` and changes nothing."""
+"""Views on a :class:`~optree.tree.Tree`: text, DOT, and a matplotlib picture."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from textwrap import fill, wrap
 from optree.problem import Feature
 from optree.tree import LEAF, Tree
 
-# Okabe and Ito's colours, which people with any colour vision tell apart.
+# Okabe and Ito's colours, which are distinct for people with any colour vision.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#000000")
 
 
-def _mass(tree: Tree, nodes: Sequence[int]) -> str:
-    """What leaves of one class say: the class, and how many of their rows have it; or the value, and how many rows."""
+def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
+    """Return the text of leaves with one prediction: class, correct and all rows; for regression, value and rows."""
     prediction = tree.prediction[nodes[0]]
     counts = tree.counts[list(nodes)].sum(axis=0)
     if tree.values is not None:
@@ -29,23 +29,23 @@ def _mass(tree: Tree, nodes: Sequence[int]) -> str:
 
 
 def conditions(tree: Tree, node: int) -> list[str]:
-    """The condition on each edge below a split: one part's own, or that of all parts that go there."""
+    """Return the condition on each edge of a split, for all categories that go to the child."""
     feature = tree.features[tree.feature[node]]
-    if not tree.places_of(node):
+    if not tree.child_of_each_category(node):
         return list(feature.labels)
-    below = [tree.parts_of(node, child) for child in tree.children(node)]
-    cuts = _cuts(feature)
-    return [f"{feature.name} {_intervals(cuts, parts)}" if cuts else _listed(feature, parts) for parts in below]
+    codes = [tree.categories_of(node, child) for child in tree.children(node)]
+    thresholds = _bin_thresholds(feature)
+    return [f"{feature.name} {_intervals(thresholds, c)}" if thresholds else _listed(feature, c) for c in codes]
 
 
-def _listed(feature: Feature, parts: list[int]) -> str:
-    """Several parts, the feature's name once."""
-    first, *others = (feature.labels[part] for part in parts)
+def _listed(feature: Feature, categories: list[int]) -> str:
+    """Return the condition of several categories, with the feature's name once."""
+    first, *others = (feature.labels[category] for category in categories)
     return ", ".join([first, *(label.removeprefix(f"{feature.name} = ") for label in others)])
 
 
 def to_text(tree: Tree) -> str:
-    """One line per edge, indented by depth, with the class, and its share of the rows, at each leaf.
+    """Return one line per edge, indented by depth, with the class and its rows at each leaf.
 
     Examples
     --------
@@ -55,12 +55,12 @@ def to_text(tree: Tree) -> str:
         a5 != 1
         |   a1 = a2: no (4 of 5)
     """
-    lines = [] if tree.feature[0] != LEAF else [_mass(tree, [0])]
+    lines = [] if tree.feature[0] != LEAF else [_leaf_text(tree, [0])]
 
     def walk(node: int, indent: str) -> None:
         for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
             if tree.feature[child] == LEAF:
-                lines.append(f"{indent}{label}: {_mass(tree, [child])}")
+                lines.append(f"{indent}{label}: {_leaf_text(tree, [child])}")
             else:
                 lines.append(f"{indent}{label}")
                 walk(child, indent + "|   ")
@@ -71,7 +71,7 @@ def to_text(tree: Tree) -> str:
 
 
 def to_dot(tree: Tree) -> str:
-    """The tree in Graphviz' DOT language."""
+    """Return the tree in Graphviz' DOT language."""
 
     def quoted(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -79,7 +79,7 @@ def to_dot(tree: Tree) -> str:
     lines = ["digraph tree {", "  node [shape=box, style=rounded, fontname=Helvetica];"]
     for node in range(tree.n_nodes):
         feature = tree.feature[node]
-        text = _mass(tree, [node]) if feature == LEAF else tree.features[feature].name
+        text = _leaf_text(tree, [node]) if feature == LEAF else tree.features[feature].name
         lines.append(f"  {node} [label={quoted(text)}];")
         if feature != LEAF:
             for label, child in zip(conditions(tree, node), tree.children(node), strict=True):
@@ -87,10 +87,10 @@ def to_dot(tree: Tree) -> str:
     return "\n".join([*lines, "}"])
 
 
-def edge_text(tree: Tree, node: int, part: int) -> str:
-    """The condition on an edge without the name its parent's box shows already: ``"= 1"``, ``"yes"`` or ``"no"``."""
+def edge_text(tree: Tree, node: int, category: int) -> str:
+    """Return the condition of a category without the feature's name: ``"= 1"``, ``"yes"`` or ``"no"``."""
     feature = tree.features[tree.feature[node]]
-    label = feature.labels[part]
+    label = feature.labels[category]
     if label == feature.name:
         return "yes"
     if len(feature.labels) == 2 and feature.labels[1] == feature.name:
@@ -98,10 +98,10 @@ def edge_text(tree: Tree, node: int, part: int) -> str:
     return label.removeprefix(feature.name).strip() or label
 
 
-_POINT = 1 / 72
+_POINT = 1 / 72  # inches
 _FONT = 8  # points
-_LINE = 0.14  # inches
-_ROW = 1.0  # inches from a node to its children
+_LINE = 0.14  # inches from one line of text to the next
+_LEVEL = 1.0  # inches from a node to its children
 _GAP = 0.12  # inches between neighbours
 
 
@@ -114,107 +114,112 @@ def _text_width(text: str) -> float:
 
 @dataclass
 class Box:
-    """A node as it is drawn. Lengths are in inches, x is relative to the parent's."""
+    """A drawn node, or several sibling leaves of one class."""
 
     text: str
-    label: int | None  # class of a leaf
+    label: int | None  # class of a leaf; None for a split
     condition: str  # on the edge from the parent
-    below: list[Box] = field(default_factory=list)
-    x: float = 0.0
+    children: list[Box] = field(default_factory=list)
+    x: float = 0.0  # inches, relative to the parent's middle
 
     def text_width(self) -> float:
+        """Return the width of the text in inches."""
         return max(map(_text_width, self.text.split("\n")))
 
     def width(self) -> float:
+        """Return the width of the box and its condition in inches."""
         return max(self.text_width(), *map(_text_width, self.condition.split("\n"))) + 0.2
 
     def place(self) -> list[tuple[float, float]]:
-        """Put the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
+        """Place the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
 
-        Returns the outline: the leftmost and rightmost point of each level, relative to this box.
+        Returns
+        -------
+        list of (float, float)
+            The outline: the leftmost and rightmost point of each level in inches, relative to this box.
         """
         outline: list[tuple[float, float]] = []
-        for child in self.below:
+        for child in self.children:
             own = child.place()
             child.x = max((done[1] - new[0] + _GAP for done, new in zip(outline, own, strict=False)), default=0.0)
             moved = [(left + child.x, right + child.x) for left, right in own]
             both = [(done[0], new[1]) for done, new in zip(outline, moved, strict=False)]
             outline = both + (outline if len(outline) > len(moved) else moved)[len(both) :]
-        middle = (self.below[0].x + self.below[-1].x) / 2 if self.below else 0.0
-        for child in self.below:
+        middle = (self.children[0].x + self.children[-1].x) / 2 if self.children else 0.0
+        for child in self.children:
             child.x -= middle
         half = self.width() / 2
         return [(-half, half), *((left - middle, right - middle) for left, right in outline)]
 
 
 def layout(tree: Tree) -> tuple[Box, float, float, int]:
-    """The placed root, the left and right end of the picture relative to it, in inches, and how many levels it has."""
+    """Return the placed root, the left and right end of the picture in inches relative to it, and the levels."""
     root = _boxes(tree, [0])
     outline = root.place()
     return root, min(level[0] for level in outline) - 0.1, max(level[1] for level in outline) + 0.1, len(outline)
 
 
 def _boxes(tree: Tree, nodes: Sequence[int], condition: str = "") -> Box:
-    """What is drawn for a subtree, or for sibling leaves of one class."""
+    """Return the boxes of a subtree, or the box of sibling leaves of one class."""
     node = nodes[0]
     if tree.feature[node] == LEAF:
         colour = int(tree.prediction[node]) if tree.values is None else 0
-        return Box(_mass(tree, nodes).replace(" (", "\n("), colour, condition)
+        return Box(_leaf_text(tree, nodes).replace(" (", "\n("), colour, condition)
     name = fill(tree.features[tree.feature[node]].name, 24, break_long_words=False)
     return Box(name, None, condition, [_boxes(tree, *group) for group in _groups(tree, node)])
 
 
 def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
-    """The children of a split with the conditions on their edges: leaves of one class together, empty ones left out."""
+    """Return the non-empty children of a split with their conditions; leaves of one class are one group."""
     groups: dict[tuple, list[int]] = {}
-    below = tree.children(node)
-    for child in below:
+    for child in tree.children(node):
         if tree.counts[child].any():
             key = ("leaf", int(tree.prediction[child])) if tree.feature[child] == LEAF else ("split", child)
             groups.setdefault(key, []).append(child)
     return [
-        (group, _wrap(_union(tree, node, sorted(part for child in group for part in tree.parts_of(node, child)))))
+        (group, _wrap(_union(tree, node, sorted(code for child in group for code in tree.categories_of(node, child)))))
         for group in groups.values()
     ]
 
 
-def _union(tree: Tree, node: int, parts: list[int]) -> str:
-    """The condition of some parts of a split together: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
-    cuts = _cuts(tree.features[tree.feature[node]])
-    if cuts:
-        return _intervals(cuts, parts)
-    texts = [edge_text(tree, node, part) for part in parts]
+def _union(tree: Tree, node: int, categories: list[int]) -> str:
+    """Return the condition of several categories: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
+    thresholds = _bin_thresholds(tree.features[tree.feature[node]])
+    if thresholds:
+        return _intervals(thresholds, categories)
+    texts = [edge_text(tree, node, category) for category in categories]
     if all(text.startswith("= ") for text in texts):
         return "= " + ", ".join(text.removeprefix("= ") for text in texts)
     return ", ".join(texts)
 
 
-def _cuts(feature: Feature) -> list[str]:
-    """The cut points of a feature whose parts are bins of a number, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; or none."""
-    *below, above = feature.labels
-    if len(below) < 2 or not above.startswith(f"{feature.name} > "):
+def _bin_thresholds(feature: Feature) -> list[str]:
+    """Return the thresholds of a feature of bins, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; none for other features."""
+    *lower, highest = feature.labels
+    if len(lower) < 2 or not highest.startswith(f"{feature.name} > "):
         return []
-    return [label.rpartition(" <= ")[2] for label in below]
+    return [label.rpartition(" <= ")[2] for label in lower]
 
 
-def _intervals(cuts: list[str], parts: list[int]) -> str:
-    """Some bins in order, neighbouring ones as one: ``<= 1, in (2, 3]``."""
-    if len(parts) > len(cuts):
+def _intervals(thresholds: list[str], bins: list[int]) -> str:
+    """Return the condition of some bins in order, neighbouring bins as one interval: ``<= 1, in (2, 3]``."""
+    if len(bins) > len(thresholds):
         return "any"
-    first = [part for part in parts if part - 1 not in parts]
-    last = [part for part in parts if part + 1 not in parts]
-    return ", ".join(_interval(cuts, *ends) for ends in zip(first, last, strict=True))
+    first = [code for code in bins if code - 1 not in bins]
+    last = [code for code in bins if code + 1 not in bins]
+    return ", ".join(_interval(thresholds, *ends) for ends in zip(first, last, strict=True))
 
 
-def _interval(cuts: list[str], first: int, last: int) -> str:
-    """The bins from first to last."""
+def _interval(thresholds: list[str], first: int, last: int) -> str:
+    """Return the condition of the bins from first to last."""
     if first == 0:
-        return f"<= {cuts[last]}"
-    return f"> {cuts[first - 1]}" if last == len(cuts) else f"in ({cuts[first - 1]}, {cuts[last]}]"
+        return f"<= {thresholds[last]}"
+    low = thresholds[first - 1]
+    return f"> {low}" if last == len(thresholds) else f"in ({low}, {thresholds[last]}]"
 
 
 def _wrap(text: str) -> str:
-    """At most three lines, for there is no room for more above a box; no break inside an interval."""
+    """Wrap a condition into at most three lines, which fit above a box, without a break inside an interval."""
     whole = re.sub(r"in \(\S+ ", lambda found: found.group().replace(" ", "\xa0"), text)
     width = max(20, len(whole) // 3)
     while len(lines := wrap(whole, width, break_long_words=False)) > 3:
@@ -223,15 +228,15 @@ def _wrap(text: str) -> str:
 
 
 def _draw(ax, box: Box, x: float, y: float) -> None:
-    """A box at (x, y), the edges to its children, and these."""
-    for child in box.below:
-        top = y - _ROW + _LINE * (1 + child.text.count("\n")) / 2
-        bend = y - 0.36 * _ROW
+    """Draw a box at (x, y), the edges to its children, and the children."""
+    for child in box.children:
+        top = y - _LEVEL + _LINE * (1 + child.text.count("\n")) / 2
+        bend = y - 0.36 * _LEVEL
         ax.plot([x, x, x + child.x, x + child.x], [y, bend, bend, top], color="0.6", lw=1, zorder=1)
         white = {"fc": "white", "ec": "none", "pad": 0.8}
         at = {"ha": "center", "va": "bottom", "fontsize": _FONT - 1, "parse_math": False, "zorder": 2}
         ax.text(x + child.x, top + 0.1, child.condition, bbox=white, **at)
-        _draw(ax, child, x + child.x, y - _ROW)
+        _draw(ax, child, x + child.x, y - _LEVEL)
     leaf = box.label is not None
     face = tint(PALETTE[box.label % len(PALETTE)]) if leaf else "white"
     style = {"boxstyle": "round,pad=0.3" if leaf else "square,pad=0.35", "fc": face, "ec": "0.4", "lw": 0.8}
@@ -239,31 +244,31 @@ def _draw(ax, box: Box, x: float, y: float) -> None:
 
 
 def tint(colour: str) -> tuple[float, ...]:
-    """A light shade, on which black text is readable."""
+    """Return a light shade of a colour, on which black text is readable."""
     from matplotlib.colors import to_rgb
 
-    return tuple(0.55 + 0.45 * part for part in to_rgb(colour))
+    return tuple(0.55 + 0.45 * value for value in to_rgb(colour))
 
 
 def plot(tree: Tree, ax=None):
     """Draw the tree with matplotlib.
 
-    Empty leaves are left out, and sibling leaves of one class are drawn as one. Leaves say their class and how many of
-    their rows have it.
+    Empty leaves are left out, and sibling leaves of one class are drawn as one. A leaf shows its class, the rows of
+    that class, and all rows.
 
     Parameters
     ----------
     tree : Tree
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure as large as the tree needs.
+        The axes to draw on; by default those of a new figure of the tree's size.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Its data are in inches: the extent of its limits is the size at which no texts meet.
+        Its data coordinates are inches: the extent of its limits is the size at which no texts overlap.
     """
     root, left, right, levels = layout(tree)
-    height = (levels - 1) * _ROW
+    height = (levels - 1) * _LEVEL
     if ax is None:
         import matplotlib.pyplot as plt
 

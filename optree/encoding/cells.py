@@ -1,4 +1,4 @@
-"""The cells of a table: how columns are read, how values are written, and in which order."""
+"""The cells of a table: reading columns, writing values as text, and ordering categories."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from optree.errors import OptreeError, choice
 
 
 def is_missing(value) -> bool:
-    """None or NaN."""
+    """Return whether a value is None or NaN."""
     return value is None or value != value
 
 
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same float; whole numbers without ``.0``."""
+    """Return the shortest text that reads back as the same float; whole numbers have no ``.0``."""
     value = float(value)
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
 def cell_text(value) -> str:
-    """A category as text: numbers as :func:`number_text`, truth values as ``true`` and ``false``."""
+    """Return a category as text: numbers by :func:`number_text`, truth values as ``true`` and ``false``."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -34,7 +34,7 @@ def cell_text(value) -> str:
 
 
 def ordered(texts: Iterable[str]) -> list[str]:
-    """Texts in the order of the numbers they stand for, if all stand for one; else alphabetical."""
+    """Sort texts as numbers if all are finite numbers, else alphabetically."""
     texts = sorted(texts)
     try:
         numbers = [float(text) for text in texts]
@@ -44,7 +44,13 @@ def ordered(texts: Iterable[str]) -> list[str]:
 
 
 def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The columns of a DataFrame, which names them, or of an array[n, q]: float64 if of numbers, else objects."""
+    """Return the columns of a DataFrame or array[n, q] by name: numbers as float64[n], others as object[n].
+
+    Raises
+    ------
+    OptreeError
+        If ``X`` does not have two dimensions, or the names do not fit its columns.
+    """
     if hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         arrays = [_of_series(X.iloc[:, j]) for j in range(len(names))]
@@ -60,20 +66,26 @@ def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]
 
 
 def _of_series(column) -> np.ndarray:
-    if column.dtype.kind in "iuf":  # pandas' nullable numbers too
+    if column.dtype.kind in "iuf":  # includes pandas' nullable numbers
         return column.to_numpy(np.float64, na_value=math.nan)
     return column.to_numpy(object, na_value=None)
 
 
 def _of_array(column: np.ndarray) -> np.ndarray:
-    mixed = column.dtype.kind == "O"  # an array of objects may hold columns of texts and columns of numbers
+    mixed = column.dtype.kind == "O"  # an object array may have columns of texts and columns of numbers
     if mixed and not all(isinstance(value, Real) and not isinstance(value, bool) for value in column):
         return column
     return column.astype(np.float64) if mixed else column.astype(object)
 
 
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
-    """Which columns are categorical: "from_dtype" for those not of numbers, or as a mask or names say."""
+    """Return whether each column is categorical: by a mask, by names, or for "from_dtype" if it has no numbers.
+
+    Raises
+    ------
+    OptreeError
+        If a name is unknown, or the mask has another length.
+    """
     if isinstance(categorical, str) and categorical == "from_dtype":
         return {name: values.dtype.kind != "f" for name, values in columns.items()}
     mask = np.asarray(categorical)
@@ -84,12 +96,18 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
                 raise choice("encoding: categorical column", name, columns)
         mask = [name in named for name in columns]
     if len(mask) != len(columns):
-        raise OptreeError(f"encoding: a mask of {len(mask)} columns for {len(columns)}; one entry for each is needed")
+        raise OptreeError(f"encoding: a mask of {len(mask)} entries for {len(columns)} columns; give one for each")
     return dict(zip(columns, map(bool, mask), strict=True))
 
 
 def read_texts(name: str, values) -> list[str]:
-    """The categories of a column as text; none may be missing."""
+    """Return the categories of a column as text.
+
+    Raises
+    ------
+    OptreeError
+        If a value is missing.
+    """
     raw = (
         values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
     ).tolist()
@@ -101,11 +119,17 @@ def read_texts(name: str, values) -> list[str]:
 
 
 def read_numbers(name: str, values) -> np.ndarray:
-    """The numbers of a column, float64[n]; all must be finite."""
+    """Return the numbers of a column, float64[n].
+
+    Raises
+    ------
+    OptreeError
+        If a value is not a finite number.
+    """
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise OptreeError(f"encoding: column {name!r}: {error}; it was taken to hold numbers") from error
+        raise OptreeError(f"encoding: column {name!r}: {error}; a numeric column accepts numbers only") from error
     finite = np.isfinite(numbers)
     if not finite.all():
         bad = len(numbers) - int(finite.sum())

@@ -1,9 +1,8 @@
-"""From columns of categories and numbers to features that are partitions of the rows, and back for new rows.
+"""The encoder: columns of categories and numbers become coded features, and new rows are coded in the same way.
 
-Every value is first given a position: the rank of its category among those seen when fitting, or the number of cut
-points below it. A feature is a view on positions: the position itself (``ordinal``, ``values``, ``bins``), whether it
-equals that of one category or interval (``onehot``, ``intervals``), or whether it is at most that of a cut point
-(``thresholds``).
+Every value has a position: the rank of its category among those of the fitted rows, or the number of thresholds below
+a number. A feature is made of positions: the position itself (``ordinal``, ``values``, ``bins``), equality with the
+position of one category or interval (``onehot``, ``intervals``), or comparison with a threshold (``thresholds``).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from optree.encoding.cells import (
     read_texts,
     which_categorical,
 )
-from optree.encoding.cut_points import between, cut_points, distinct_values, two_values
-from optree.encoding.mdlp import mdlp_cut_points
+from optree.encoding.mdlp import mdlp_thresholds
+from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
 from optree.errors import OptreeError, choice
 from optree.problem import Feature, Problem
 
@@ -40,28 +39,34 @@ _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
 
 @dataclass(frozen=True)
 class EncodingSpec:
-    """How columns become features.
+    """The options of an encoding.
 
     Parameters
     ----------
     categorical : {"ordinal", "onehot"}, default "ordinal"
-        One feature per column with one part per category, or one binary feature per category.
+        ``ordinal``: one feature per categorical column, with all its categories. ``onehot``: one binary feature per
+        category.
     drop : {"first", "last", "none"}, default "none"
-        The category of each column that has no feature of its own; for ``onehot`` only.
+        The category of each column without a binary feature; for ``onehot`` only.
     numeric : {"thresholds", "bins", "intervals", "values"}, default "thresholds"
-        One binary feature per cut point; one feature per column with the intervals between cut points as parts; one
-        binary feature per interval, but one alone for two; or one feature per column with one part per distinct value.
+        ``thresholds``: one binary feature per threshold. ``bins``: one feature per column, whose categories are the
+        intervals between thresholds. ``intervals``: one binary feature per interval, or one in all for two intervals.
+        ``values``: one feature per column, whose categories are the distinct values.
     max_cuts : int or None, default 4
-        The most cut points of a numeric column; None for all.
+        The greatest number of thresholds of a numeric column; None for all.
     onehot : tuple of str, default ()
-        Categorical columns that are one-hot whatever ``categorical`` says.
+        Categorical columns with the ``onehot`` encoding whatever ``categorical`` is.
     unseen : {"error", "ignore"}, default "error"
-        What to do with a category, or one of ``values``, that was not seen when fitting. Ignored, it has code -1 (the
-        row stops at such a split), and belongs to none of the ``onehot`` features.
+        The treatment of a category, or one of ``values``, that is not in the fitted rows: an error, or the code -1 (the
+        row stops at such a split) and 0 in all ``onehot`` features.
     cuts : {"quantiles", "distinct", "mdlp"}, default "quantiles"
-        Where numeric columns are cut: at the quantiles, at those of the distinct values, or where the classes are worth
-        it (:mod:`optree.encoding.mdlp`), which also decides how often: ``max_cuts`` must be None. A column without cut is left
-        out.
+        The choice of thresholds: quantiles of the rows, quantiles of the distinct values, or by the classes
+        (:mod:`optree.encoding.mdlp`). ``mdlp`` also chooses their number, so ``max_cuts`` must be None.
+
+    Raises
+    ------
+    OptreeError
+        If an option is unknown, or two options exclude each other.
     """
 
     categorical: str = "ordinal"
@@ -89,20 +94,20 @@ class EncodingSpec:
 
     @property
     def multiway(self) -> bool:
-        """Whether features may have more than two parts."""
+        """Return whether features may have more than two categories."""
         return self.categorical == "ordinal" or self.numeric in ("bins", "values")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as fitted.
+    """A fitted column.
 
     Attributes
     ----------
     name : str
     form : {"ordinal", "onehot", "thresholds", "bins", "intervals", "values"}
     parts : tuple
-        Its categories (str) or distinct values (float), or its cut points (float), in order.
+        Its categories (str), distinct values (float) or thresholds (float), in order.
     """
 
     name: str
@@ -111,46 +116,54 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
+        """Return whether the column has numbers."""
         return self.form in _ACCEPTED["numeric"]
 
     @property
-    def has_cuts(self) -> bool:
+    def has_thresholds(self) -> bool:
+        """Return whether the column is split at thresholds."""
         return self.form in ("thresholds", "bins", "intervals")
 
     def features(self, drop: str) -> list[Feature]:
-        """The features made of this column."""
+        """Return the features of this column."""
         if self.form == "thresholds":
             pairs = [(f"{self.name} > {text}", f"{self.name} <= {text}") for text in map(number_text, self.parts)]
             return [Feature(pair[1], pair) for pair in pairs]
         texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
-        relation = "<=" if self.has_cuts else "="
+        relation = "<=" if self.has_thresholds else "="
         conditions = [f"{self.name} {relation} {text}" for text in texts]
         if self.form in ("bins", "intervals"):
-            between = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
-            parts = (conditions[0], *between, f"{self.name} > {texts[-1]}")
+            inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
+            intervals = (conditions[0], *inner, f"{self.name} > {texts[-1]}")
             if self.form == "bins":
-                return [Feature(self.name, parts)]
-            return [Feature(part, (f"not {part}", part)) for part in parts]
+                return [Feature(self.name, intervals)]
+            return [Feature(interval, (f"not {interval}", interval)) for interval in intervals]
         if self.form in ("ordinal", "values"):
             return [Feature(self.name, tuple(conditions))]
         pairs = [Feature(yes, (f"{self.name} != {t}", yes)) for yes, t in zip(conditions, texts, strict=True)]
         return pairs[_KEPT[drop]]
 
     def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
-        """The codes of rows with these values, int32[n, number of features]."""
+        """Return the codes of rows with these values, int32[n, number of features].
+
+        Raises
+        ------
+        OptreeError
+            If a category is unseen and ``spec`` does not ignore such categories.
+        """
         if self.form == "thresholds":
             return (np.asarray(values)[:, None] <= np.array(self.parts)).astype(np.int32)
-        if self.has_cuts:
+        if self.has_thresholds:
             position = np.searchsorted(self.parts, values)
         else:
             rank = {part: i for i, part in enumerate(self.parts)}
             position = np.array([rank.get(value, -1) for value in values], int)
         if spec.unseen == "error" and (position < 0).any():
             raise self._unseen(values[int((position < 0).argmax())])
-        parts = np.arange(len(self.parts) + (self.form == "intervals"))
         if self.form in ("onehot", "intervals"):
+            positions = np.arange(len(self.parts) + (self.form == "intervals"))
             kept = _KEPT[spec.drop] if self.form == "onehot" else slice(None)
-            return (position[:, None] == parts[kept]).astype(np.int32)
+            return (position[:, None] == positions[kept]).astype(np.int32)
         return position[:, None].astype(np.int32)
 
     def _unseen(self, value) -> OptreeError:
@@ -159,12 +172,12 @@ class Column:
 
 
 def _is_numeric(X) -> bool:
-    """Whether a table is an array of numbers, whose columns can be looked at together."""
+    """Return whether a table is an array of numbers, whose columns can be processed together."""
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf"
 
 
 class Encoder:
-    """Encodes tables of one kind, with the categories and cut points of the rows it was fitted to.
+    """An encoder of tables, with the categories and thresholds of the fitted rows.
 
     Parameters
     ----------
@@ -175,12 +188,14 @@ class Encoder:
     names_ : list of str
         The columns of the table.
     columns_ : list of Column
-        Those that became features, as fitted.
+        The columns with features.
     constant_ : list of str
-        Those left out, because they have a single value, or no cut point.
+        The columns without features: they have a single value, or no threshold.
     features_ : tuple of Feature
+    sources_ : list of int
+        The position in ``columns_`` of the column of each feature.
     classes_ : tuple of str
-        In the order of their numbers if all are numbers, else alphabetical.
+        Sorted as numbers if all are numbers, else alphabetically.
     """
 
     def __init__(self, spec: EncodingSpec | None = None):
@@ -190,24 +205,29 @@ class Encoder:
         self.classes_: tuple[str, ...] = ()
 
     def fit(self, X, y=None, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None) -> Encoder:
-        """Learn categories, cut points and classes.
+        """Learn categories, thresholds and classes.
 
         Parameters
         ----------
         X : DataFrame or array[n, q]
         y : sequence[n], optional
-            The classes, if :meth:`problem` or ``cuts="mdlp"`` is wanted.
+            The classes; needed for :meth:`problem` and ``cuts="mdlp"``.
         names : sequence of str, optional
-            The names of the columns, ``x0``, ``x1``, ... by default; a DataFrame has its own.
+            The names of the columns of an array, ``x0``, ``x1``, ... by default.
         categorical : "from_dtype", bool[q] or sequence of str, default "from_dtype"
-            Which columns are categorical: those not of numbers, or a mask, or their names.
+            The categorical columns, as a mask or by name; by default all columns that have no numbers.
         classes : sequence of str, optional
-            All classes, in order, if ``y`` may lack some.
+            All classes in order, if ``y`` may lack some.
+
+        Returns
+        -------
+        Encoder
+            This encoder.
 
         Raises
         ------
         OptreeError
-            For missing values, or if all columns are constant.
+            If values are missing, or no column has a feature.
         """
         table = read_columns(X, names)
         self.names_ = list(table)
@@ -216,7 +236,7 @@ class Encoder:
             if not mask.get(name):
                 raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
         if y is None and self.spec.cuts == "mdlp":
-            raise OptreeError("encoding: cuts = 'mdlp' looks at the classes; give y")
+            raise OptreeError("encoding: cuts = 'mdlp' needs the classes; give y")
         labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
         pairs = two_values(X) if _is_numeric(X) and len(X) and labels is None else [None] * len(table)
         columns = [
@@ -226,54 +246,61 @@ class Encoder:
         self.columns_ = [column for column in columns if column is not None]
         if not self.columns_:
             raise OptreeError(
-                f"encoding: all of the {len(columns)} columns are constant or have no cut point; one that varies is "
-                "needed"
+                f"encoding: all of the {len(columns)} columns are constant or have no threshold; give one that varies"
             )
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
-        """``pair``: the values, if it is known that these are two."""
+        """Fit a column; ``pair`` has its two values, if it is known to have two."""
         if categorical:
             parts = ordered(set(read_texts(name, values)))
             form = "onehot" if name in self.spec.onehot else self.spec.categorical
         elif pair is not None and self.spec.numeric != "values":
             form = "bins" if self.spec.numeric == "bins" else "thresholds"
-            return Column(name, form, (between(*pair),))
+            return Column(name, form, (threshold_between(*pair),))
         else:
             numbers, form = read_numbers(name, values), self.spec.numeric
             if form != "values":
-                cuts = self._cuts(numbers, labels)
-                if form == "intervals" and len(cuts) == 1:
-                    form = "thresholds"  # one of two intervals says it all
-                return Column(name, form, cuts) if cuts else None
+                found = self._thresholds(numbers, labels)
+                if form == "intervals" and len(found) == 1:
+                    form = "thresholds"  # the second of two intervals is the complement of the first
+                return Column(name, form, found) if found else None
             parts = distinct_values(numbers)[0].tolist()
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
 
-    def _cuts(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
+    def _thresholds(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
         if labels is not None:
-            return mdlp_cut_points(numbers, labels)
-        return cut_points(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
+            return mdlp_thresholds(numbers, labels)
+        return thresholds(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
 
     @property
     def features_(self) -> tuple[Feature, ...]:
+        """Return the features of all columns."""
         return tuple(feature for column in self.columns_ for feature in column.features(self.spec.drop))
 
     @property
     def sources_(self) -> list[int]:
-        """The column, a position in ``columns_``, that each feature was made of."""
+        """Return the position in ``columns_`` of the column of each feature."""
         return [i for i, column in enumerate(self.columns_) for _ in column.features(self.spec.drop)]
 
     @property
     def constant_(self) -> list[str]:
+        """Return the columns without features."""
         used = {column.name for column in self.columns_}
         return [name for name in self.names_ if name not in used]
 
     def transform(self, X) -> np.ndarray:
-        """The codes of new rows, int32[n, q]; ``X`` must have the columns that the encoder was fitted to."""
+        """Return the codes of new rows, int32[n, q].
+
+        Raises
+        ------
+        OptreeError
+            If the encoder is not fitted, ``X`` has other columns, or a value is missing or unseen.
+        """
         if not self.columns_:
             raise OptreeError("encoding: not fitted; call fit first")
-        if self._compares(X):
+        if self._only_compares(X):
             return self._compared(X)
         table = read_columns(X, self.names_)
         if list(table) != self.names_:
@@ -284,8 +311,8 @@ class Encoder:
             blocks.append(column.codes(read(column.name, table[column.name]), self.spec))
         return np.hstack(blocks)
 
-    def _compares(self, X) -> bool:
-        """Whether all that is asked of a table is whether its numbers lie above thresholds."""
+    def _only_compares(self, X) -> bool:
+        """Return whether all codes of an array of numbers are comparisons with thresholds."""
         if not _is_numeric(X) or X.shape[1] != len(self.names_):
             return False
         return all(column.form == "thresholds" for column in self.columns_) and (
@@ -293,20 +320,26 @@ class Encoder:
         )
 
     def _compared(self, X: np.ndarray) -> np.ndarray:
-        """The codes of a table of which :meth:`_compares` is true."""
-        cuts = np.array([cut for column in self.columns_ for cut in column.parts])
-        if len(cuts) != len(self.names_) or any(len(column.parts) > 1 for column in self.columns_):
-            place = {name: number for number, name in enumerate(self.names_)}
-            X = X[:, [place[column.name] for column in self.columns_ for _ in column.parts]]
-        if X.dtype.kind != "f":  # whole numbers are compared as such
-            least, most = max(np.iinfo(X.dtype).min, -(2**53)), min(np.iinfo(X.dtype).max, 2**53)
-            floors = np.floor(cuts)
-            if (floors >= least).all() and (floors < most).all():
-                cuts = floors.astype(X.dtype)
-        return (cuts >= X).astype(np.int32)
+        """Return the codes of an array for which :meth:`_only_compares` is true."""
+        limits = np.array([threshold for column in self.columns_ for threshold in column.parts])
+        if len(limits) != len(self.names_) or any(len(column.parts) > 1 for column in self.columns_):
+            position = {name: number for number, name in enumerate(self.names_)}
+            X = X[:, [position[column.name] for column in self.columns_ for _ in column.parts]]
+        if X.dtype.kind != "f":  # integers are compared without a conversion to float64
+            lowest, highest = max(np.iinfo(X.dtype).min, -(2**53)), min(np.iinfo(X.dtype).max, 2**53)
+            floors = np.floor(limits)
+            if (floors >= lowest).all() and (floors < highest).all():
+                limits = floors.astype(X.dtype)
+        return (limits >= X).astype(np.int32)
 
     def problem(self, X, y, weights=None) -> Problem:
-        """The problem of these rows; ``weights`` as in :class:`optree.problem.Problem`."""
+        """Return the problem of these rows; ``weights`` as in :class:`optree.problem.Problem`.
+
+        Raises
+        ------
+        OptreeError
+            If ``y`` has an unknown class, or :meth:`transform` refuses ``X``.
+        """
         rank = {label: i for i, label in enumerate(self.classes_)}
         labels = read_texts("y", y)
         unknown = set(labels) - set(rank)
@@ -315,7 +348,7 @@ class Encoder:
         return Problem(self.transform(X), [rank[label] for label in labels], self.features_, self.classes_, weights)
 
     def to_dict(self) -> dict:
-        """What JSON can hold; :meth:`from_dict` reads it back."""
+        """Return the encoder as a dict for JSON."""
         return {
             "spec": asdict(self.spec),
             "names": self.names_,
@@ -325,7 +358,13 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, data: dict) -> Encoder:
-        """The encoder of :meth:`to_dict`."""
+        """Read a dict of :meth:`to_dict`.
+
+        Raises
+        ------
+        OptreeError
+            If ``data`` is not such a dict.
+        """
         try:
             encoder = cls(EncodingSpec(**{**data["spec"], "onehot": tuple(data["spec"]["onehot"])}))
             encoder.names_ = list(data["names"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.budget import Budget
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators.base import Table
 from optree.objective import Objective

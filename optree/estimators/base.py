@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from optree import solvers
 from optree.budget import Budget
 from optree.drawing import views
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import Objective

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.measure import Measure

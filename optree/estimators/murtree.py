@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from optree.budget import Budget
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
 from optree.budget import Budget
-from optree.encoding.encoder import Encoder
+from optree.encoding import Encoder
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.murtree import BinaryColumns

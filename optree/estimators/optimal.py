@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from optree.budget import Budget
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.estimators.base import Table, TreeClassifier
 from optree.objective import Objective
 from optree.result import Result

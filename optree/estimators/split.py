@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 
 

@@ -230,8 +230,8 @@ class Solver(Declaration):
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale, trace = objective.scale(problem), Trace(clock)
-        priced = objective.measure.price(problem)
-        task = self._start(Task(priced, objective, scale, clock, trace), incumbent, upper_bound)
+        costed = objective.measure.with_costs(problem)
+        task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
         tree, lower, status, counters = self.run(task, seed, **parameters)
         if clock.search_seconds is None:
             clock.searched()

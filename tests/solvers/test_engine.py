@@ -22,7 +22,7 @@ from support.real_data import embedded
 
 from optree import solvers
 from optree.budget import Budget, Clock, rss_mib
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers.engine import expand as splits
 from optree.solvers.engine import memory as engine_tables

@@ -12,7 +12,7 @@ from support.problems import make, ranking_problem
 from optree import solvers
 from optree.budget import Budget
 from optree.datasets import fetch
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 
 ROC = solvers.get("roc")

@@ -106,7 +106,7 @@ def test_of_more_classes_no_move_and_no_intervals_are_better():
         held, tree = np.flatnonzero(size), solve(problem, max_ways=ways).tree
         if not tree.n_splits:
             continue
-        places = np.array(tree.places_of(0) or range(len(table)))[held]
+        places = np.array(tree.child_of_each_category(0) or range(len(table)))[held]
         value = sum(impurity(table[held[places == g]].sum(axis=0)) for g in range(places.max() + 1))
         for starts in (s for w in range(1, ways) for s in combinations(range(1, len(held)), w)):
             pieces = np.split(held, starts)
@@ -189,10 +189,10 @@ def test_shapes_are_saved_read_refitted_and_told():
         assert np.array_equal(again.refit(problem).counts, tree.counts)
         assert tree.apply(np.full((1, len(problem.features)), -1))[0] == 0
         for node in np.flatnonzero(tree.feature != LEAF):
-            parts = [part for child in tree.children(node) for part in tree.parts_of(node, child)]
+            parts = [part for child in tree.children(node) for part in tree.categories_of(node, child)]
             assert sorted(parts) == list(range(problem.n_parts[tree.feature[node]]))
             for text, child in zip(conditions(tree, node), tree.children(node), strict=True):
-                assert re.findall(r"\d+", text.partition("=")[2]) == list(map(str, tree.parts_of(node, child)))
+                assert re.findall(r"\d+", text.partition("=")[2]) == list(map(str, tree.categories_of(node, child)))
         assert len(to_text(tree).splitlines()) == max(1, tree.n_nodes - 1)
         assert to_dot(tree).count(" -> ") == tree.n_nodes - 1
         told += "leads" in tree.to_dict()

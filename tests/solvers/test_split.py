@@ -238,7 +238,7 @@ def test_interval_splits_are_saved_read_and_refitted():
     assert np.array_equal(again.predict(problem.codes), tree.predict(problem.codes))
     assert np.array_equal(again.refit(problem).counts, tree.counts)
     for node in np.flatnonzero(tree.feature != LEAF):
-        parts = [part for child in tree.children(node) for part in tree.parts_of(node, child)]
+        parts = [part for child in tree.children(node) for part in tree.categories_of(node, child)]
         assert parts == list(range(problem.n_parts[tree.feature[node]]))
     unknown = np.full((1, len(problem.features)), -1)
     assert tree.apply(unknown)[0] == 0

@@ -12,7 +12,7 @@ from optree.bench.runs.encode import encode
 from optree.bench.runs.record import Run
 from optree.bench.runs.solve import solve
 from optree.datasets import fetch, read_table, save_table
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.problem import Problem
 from support import ROOT
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from support.refusal import refused
 
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.tree import Tree
 
@@ -228,9 +228,9 @@ def test_tables_unlike_the_fitted_one_are_refused():
 def test_bad_arguments_of_fit_are_refused():
     with refused("categorical column", "'colour'", "color, doors"):
         Encoder().fit(X, Y, categorical=["colour"])
-    with refused("mask of 2 columns for 5"):
+    with refused("mask of 2 entries for 5 columns"):
         Encoder().fit(X, Y, categorical=[True, False])
-    with refused("'color'", "taken to hold numbers"):
+    with refused("'color'", "accepts numbers only"):
         Encoder().fit(X, Y, categorical=["doors"])
     with refused("'y'", "1 rows"):
         Encoder().fit(X, [None, *Y[1:]])

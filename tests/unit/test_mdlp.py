@@ -11,8 +11,8 @@ import pytest
 from support.refusal import refused
 
 from optree.datasets import fetch
-from optree.encoding.encoder import Encoder, EncodingSpec
-from optree.encoding.mdlp import mdlp_cut_points
+from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.mdlp import mdlp_thresholds
 
 INTERVALS = EncodingSpec(categorical="onehot", drop="first", numeric="intervals", max_cuts=None, cuts="mdlp")
 # What mdlp() of the R package "discretization" gives for iris.
@@ -26,7 +26,7 @@ PUBLISHED = {
 
 def test_iris_is_cut_as_published(table):
     iris = fetch(table["iris"])
-    found = {name: mdlp_cut_points(iris.X[name].to_numpy(), iris.y.to_numpy()) for name in iris.X}
+    found = {name: mdlp_thresholds(iris.X[name].to_numpy(), iris.y.to_numpy()) for name in iris.X}
     assert found == PUBLISHED
 
 
@@ -65,7 +65,7 @@ def test_a_slow_twin_finds_the_same_cuts():
         values = random.randint(random.randint(1, 30), size=n).astype(float)
         noise = random.random_sample(n) < random.choice([0, 0.1, 0.3, 1])
         y = np.where(noise, random.randint(classes, size=n), (values // random.randint(1, 9)).astype(int) % classes)
-        cuts = mdlp_cut_points(values, y)
+        cuts = mdlp_thresholds(values, y)
         assert cuts == tuple(slowly(list(zip(values.tolist(), y.tolist(), strict=True)))), seed
         numbers.append(len(cuts))
     assert {0, 1, 2, 3} <= set(numbers)
@@ -82,7 +82,7 @@ def test_a_slow_twin_finds_the_same_cuts():
     ],
 )
 def test_cuts_by_hand(y, cuts):
-    assert mdlp_cut_points(np.arange(1.0, len(y) + 1), np.array(list(y))) == cuts
+    assert mdlp_thresholds(np.arange(1.0, len(y) + 1), np.array(list(y))) == cuts
 
 
 LENGTH = np.arange(1.0, 13)
@@ -126,7 +126,7 @@ def test_what_does_not_go_with_it_is_refused():
         EncodingSpec(numeric="values", max_cuts=None, cuts="mdlp")
     with refused("cuts", "'entropy'", "quantiles, distinct, mdlp"):
         EncodingSpec(cuts="entropy")
-    with refused("looks at the classes", "give y"):
+    with refused("needs the classes", "give y"):
         Encoder(INTERVALS).fit(X)
-    with refused("no cut point"):
+    with refused("no threshold"):
         Encoder(INTERVALS).fit(X[["noise"]], Y)

@@ -42,7 +42,7 @@ def test_losses_are_those_of_scikit_learn(text):
     measure = Measure.of(text)
     for seed in range(40):
         problem = two_classes(seed)
-        tree = measure.label(any_tree(measure.price(problem), seed))
+        tree = measure.label(any_tree(measure.with_costs(problem), seed))
         guess, score = tree.predict(problem.codes), tree.predict_proba(problem.codes)[:, 1]
         weights = np.where(problem.y == 1, 2.5, 1)
         expected = {

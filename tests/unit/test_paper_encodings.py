@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optree.datasets import fetch
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 
 # The endings of the files: bare (none dropped), -f (first), -l (last), -o (ordinal).
 SPECS = {

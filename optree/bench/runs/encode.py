@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from optree.datasets import Dataset, load_table
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.problem import Problem
 
 

@@ -13,7 +13,7 @@ from optree.bench.runs.encode import specification
 from optree.bench.runs.folds import kind
 from optree.bench.runs.record import Run
 from optree.budget import Budget
-from optree.encoding.encoder import EncodingSpec
+from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.objective import Objective
 from optree.solvers.base import Declaration

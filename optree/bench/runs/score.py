@@ -11,7 +11,7 @@ import numpy as np
 from optree.bench.runs.folds import test_rows
 from optree.bench.runs.record import Run
 from optree.bench.system import environment
-from optree.encoding.encoder import Encoder
+from optree.encoding import Encoder
 from optree.measure import Measure
 from optree.objective import Objective
 from optree.problem import Problem
