@@ -1,7 +1,7 @@
-"""OSDT, the ancestor of GOSDT: accuracy by the search over sets of leaves.
+"""OSDT, the ancestor of GOSDT: search over sets of leaves, for accuracy.
 
-Source: X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019; its idea, bounds and complexity are
-told in ``search.py``.
+Source: X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019. ``search.py`` has the
+idea, the bounds and the complexity.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""PyGOSDT: GOSDT's search over sets of leaves, for measures that do not add up. The slow reference of ``roc``.
+"""PyGOSDT: GOSDT's search over sets of leaves, for measures that are no sum over rows. The slow reference of ``roc``.
 
 Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML
-2020, section 2; its idea, bounds and complexity are told in ``search.py``.
+2020, section 2. ``search.py`` has the idea, the bounds and the complexity.
 """
 
 from __future__ import annotations

@@ -3,25 +3,22 @@
 Sources: X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019; J. Lin, C. Zhong, D. Hu, C. Rudin,
 M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML 2020, sections 2.1 and 2.2.
 
-A state is a tree: leaves that are *fixed* and leaves that are *open*, of which it is not decided whether they are
-split. An iteration takes the state of least bound and decides about one open leaf: it is fixed, or split on a
-feature. Bounds:
+A state is a tree with *fixed* leaves and *open* leaves; an open leaf may still be split. An iteration takes the state
+of least bound and decides about one open leaf: the leaf is fixed, or split on a feature. Bounds:
 
-- *Hierarchical* (Theorems 2.1, 2.2, B.1): let every open leaf be split as well as can be. No subtree of it can do
-better
-  than the leaf's distinct rows as leaves of their own (*equivalent points*, Theorems B.9 and C.3; without them: than
-  all positive and all negative rows apart), for joining leaves only raises a loss. So the loss of fixed leaves and
-  such pieces together bounds that of all trees that come of the state; and they have at least its leaves.
-- *Number of leaves* (Theorem B.4): a state whose leaves alone cost as much as the best tree is dropped: the same test.
-- *Leaf permutation* (Theorem B.8): a state is its two sets of leaves, whichever way they came about; once is enough.
-- *Incremental progress* (Theorem B.6), for accuracy: a leaf that loses at most the penalty more than its distinct
-rows is
-  fixed at once; for any measure a leaf of one class, or of equal rows, is.
+- *Hierarchical* (Theorems 2.1, 2.2, B.1): no subtree of an open leaf has less loss than the leaf's distinct rows as
+  leaves of their own, since a merge of leaves only raises a loss (*equivalent points*, Theorems B.9 and C.3; without
+  them, all positive and all negative rows apart). The loss of the fixed leaves and of these pieces is a lower bound on
+  the loss of every descendant of the state, and every descendant has at least the leaves of the state.
+- *Number of leaves* (Theorem B.4): a state is pruned if its leaves alone cost as much as the incumbent.
+- *Leaf permutation* (Theorem B.8): a state is its two sets of leaves, whatever the order of its splits.
+- *Incremental progress* (Theorem B.6), for accuracy: a leaf whose loss exceeds the loss of its distinct rows by at most
+  the penalty is fixed at once. For any measure a leaf of one class, or of equal rows, is fixed at once.
 
-An F-score is that of the best labels of the leaves, from the highest share of positive rows down (section 2): so says
-`optree.measure.Measure.of_leaves`, which also ranks leaves for areas. All costs are whole numbers.
+An F-score uses the best labels of the leaves, in decreasing order of the share of positive rows (section 2):
+`optree.measure.Measure.of_leaves` computes it, and ranks the leaves for areas. All costs are whole numbers.
 
-Complexity: exponential in leaves and features; each state costs O(leaves + distinct shares of positive rows).
+Complexity: exponential in leaves and features; each state takes O(leaves + distinct shares of positive rows).
 """
 
 from __future__ import annotations
@@ -34,19 +31,21 @@ import numpy as np
 
 from optree.result import Outcome
 from optree.solvers.base import Task
+from optree.solvers.driver import drive
+from optree.solvers.kernels.codes import COMPLETE, PAUSED
 from optree.tree import LEAF, Tree
 
 
 class Leaf(NamedTuple):
-    """What a set of rows is as a leaf, and at best if it is split: losses, or (negative, positive) pieces."""
+    """A leaf as it is, and split into pieces as well as possible: losses, or (negative, positive) weights."""
 
     whole: int | tuple
     pieces: int | tuple
-    final: bool  # no split can pay
+    final: bool  # whether no split can pay
 
 
 class State(NamedTuple):
-    """A tree: its leaves, and its splits as a chain (rows, feature, chain before)."""
+    """A tree: its leaves, and its splits as a chain (support, feature, earlier chain)."""
 
     fixed: frozenset[int]
     open: frozenset[int]
@@ -54,14 +53,14 @@ class State(NamedTuple):
 
 
 class Search:
-    """The queue of states, and what is known of leaves. Sets of distinct rows are bits of a Python integer."""
+    """The queue of states, for the driver. A support is a Python integer with a bit per distinct row."""
 
     def __init__(self, task: Task, equivalent_points: bool):
         self.task, self.equivalent_points = task, equivalent_points
         self.measure, self.scale = task.objective.measure, task.scale
         groups = task.problem.groups
         self.weights = groups.weights.tolist()
-        self.parts = [
+        self.children = [
             (_bits(codes == 0), _bits(codes == 1)) for codes in groups.codes.T if 0 < (codes == 1).sum() < len(codes)
         ]
         self.features = [j for j, codes in enumerate(groups.codes.T) if 0 < (codes == 1).sum() < len(codes)]
@@ -77,7 +76,7 @@ class Search:
         self.add(self.best)
 
     def leaf(self, rows: int) -> Leaf:
-        """What is known of a set of rows."""
+        """Return the bounds of a support as a leaf."""
         if rows not in self.leaves:
             held = [self.weights[row] for row in range(rows.bit_length()) if rows >> row & 1]
             self.leaves[rows] = self._sum(held) if self.measure.additive else self._vectors(held)
@@ -93,24 +92,24 @@ class Search:
         n, p = (sum(count) for count in zip(*held, strict=True))
         steps: dict[Fraction, tuple[int, int]] = {}
         for a, b in held if self.equivalent_points else ((n, 0), (0, p)):
-            if a + b:  # equal shares of positive rows are one step
+            if a + b:  # rows of equal share of positive weight are one step
                 x, y = steps.get(Fraction(b, a + b), (0, 0))
                 steps[Fraction(b, a + b)] = (x + a, y + b)
         return Leaf(((n, p),), tuple(steps.values()), 0 in (n, p) or len(held) == 1)
 
     def cost_of(self, state: State, ideal: bool) -> int:
-        """The cost of a state's tree; if ``ideal``, of the best that its open leaves could become."""
-        known = [self.leaf(rows).whole for rows in state.fixed]
-        known += [self.leaf(rows).pieces if ideal else self.leaf(rows).whole for rows in state.open]
+        """Return the cost of a state's tree; if ``ideal``, with its open leaves split as well as possible."""
+        terms = [self.leaf(rows).whole for rows in state.fixed]
+        terms += [self.leaf(rows).pieces if ideal else self.leaf(rows).whole for rows in state.open]
         if self.measure.additive:
-            loss = sum(known)
+            loss = sum(terms)
         else:
-            share = self.measure.of_leaves([step for steps in known for step in steps])
+            share = self.measure.of_leaves([step for steps in terms for step in steps])
             loss = self.measure.rounded(share, self.task.problem)
         return loss * self.scale.error + (len(state.fixed) + len(state.open)) * self.scale.penalty + self.offset
 
     def add(self, state: State) -> None:
-        """Queue a state, unless it was seen or its bound is not below the best tree's cost."""
+        """Queue a state, unless it was seen before or its bound is not below the cost of the incumbent."""
         key = (state.fixed, state.open)
         bound = self.cost_of(state, True)
         if key in self.seen or bound >= self.cost:
@@ -126,32 +125,32 @@ class Search:
         rows = max(state.open, key=lambda rows: (rows.bit_count(), rows))
         others = state.open - {rows}
         self.add(State(state.fixed | {rows}, others, state.splits))
-        for feature, parts in zip(self.features, self.parts, strict=True):
-            parts = [rows & part for part in parts]
-            if all(parts):
-                fixed = state.fixed | {part for part in parts if self.leaf(part).final}
-                left = others | {part for part in parts if not self.leaf(part).final}
-                self.add(State(fixed, left, (rows, feature, state.splits)))
+        for feature, sides in zip(self.features, self.children, strict=True):
+            children = [rows & child for child in sides]
+            if all(children):
+                fixed = state.fixed | {child for child in children if self.leaf(child).final}
+                opened = others | {child for child in children if not self.leaf(child).final}
+                self.add(State(fixed, opened, (rows, feature, state.splits)))
 
-    def run(self) -> str:
-        """Search until no state can be better than the best tree, or a limit is reached; the status."""
-        clock = self.task.clock
-        try:
-            while True:
-                least = min(self.cost, self.queue[0][0]) if self.queue else self.cost
-                self.lower = max(self.lower, least)
-                self.task.trace.add(self.cost, self.lower)
-                if self.lower >= self.cost:
-                    return "optimal"
-                if limit := clock.limit(self.iterations):
-                    return limit
-                self.iterations += 1
-                self.decide(heappop(self.queue)[2])
-        except KeyboardInterrupt:
-            return "interrupted"
+    def interval(self) -> tuple[int, int]:
+        """Return (cost of the incumbent, lower bound)."""
+        bound = min(self.cost, self.queue[0][0]) if self.queue else self.cost
+        self.lower = max(self.lower, bound)
+        return self.cost, self.lower
+
+    def step(self, iterations: int) -> int:
+        """Decide about open leaves of up to ``iterations`` states, until the interval is closed."""
+        last = self.iterations + iterations
+        while self.iterations < last:
+            upper, lower = self.interval()
+            if lower >= upper:
+                return COMPLETE
+            self.iterations += 1
+            self.decide(heappop(self.queue)[2])
+        return PAUSED
 
     def tree(self) -> Tree:
-        """The best tree."""
+        """Return the incumbent."""
         problem, chosen, chain = self.task.problem, {}, self.best.splits
         while chain:
             rows, feature, chain = chain
@@ -168,13 +167,14 @@ class Search:
 
 
 def _bits(mask: np.ndarray) -> int:
+    """Return a support from its mask."""
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
 def run(task: Task, seed: int, equivalent_points: bool) -> Outcome:
-    """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
+    """Search as the module's docstring says. ``seed`` is unused: the search draws no random numbers."""
     search = Search(task, equivalent_points)
     task.clock.prepared()
-    status = search.run()
+    status = drive(search, task.clock, task.trace.add, first=1)
     counters = {"iterations": search.iterations, "states": len(search.seen), "leaves": len(search.leaves)}
     return Outcome(search.tree(), search.lower, status, counters)

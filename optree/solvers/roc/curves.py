@@ -1,11 +1,20 @@
-"""Sets of ROC curves: for each set of rows the trees that none of as few leaves is better than.
+"""Sets of ROC curves: for each support the trees that no tree of at most as many leaves dominates.
 
-The leaves of a tree on S, as steps (n, p) sorted by falling share of positive rows, are a concave curve from (0, 0) to
-all of S; curves of disjoint sets add up by merging their steps, which is monotone: a higher curve stays higher. So if
-subtree a has no more leaves than b and its curve is nowhere below b's, putting a in b's place never hurts a loss that
-falls with the curve, as the area to its right up to any end does; it is enough to compare at the corners of b, for
-between them b is straight and a is concave. What remains is an exact dynamic program: for each set the curves that are
-not dominated, and that can be within the bound together with some outside (``envelopes.py``).
+The leaves of a tree on a support, as steps (n, p) in decreasing order of the share of positive rows, are a concave
+curve from (0, 0). Curves of disjoint supports add up by a merge of their steps, and the merge is monotone: a higher
+curve stays higher.
+
+**Dominance**
+
+*Statement.* Subtree a dominates subtree b of the same support if a has at most the leaves of b and the curve of a is
+nowhere below the curve of b. Some optimal tree has no dominated subtree.
+*Proof.* The merge is monotone, so a in the place of b does not lower the curve of the tree. The loss falls with the
+curve, as the area to its right up to any end does, and the number of leaves does not rise.
+*Used in* ``covers``, ``dominated``; a comparison at the corners of b is enough, since b is straight between its corners
+and a is concave. *Worth*: not measured.
+
+The dynamic program keeps, for each support, the curves that are not dominated and that can be within the bound together
+with some outside (``envelopes.py``). It is exact.
 """
 
 from __future__ import annotations
@@ -14,41 +23,41 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.roc.envelopes import LANES, leaf_value, matters, set_limits
-from optree.solvers.roc.supports import COMPLETE, NO_ROOM, PAUSED
 
 # Indices of `Curves.used`.
 TREES, STEPS, POSITION, STOPPED = range(4)
 
 TREE = np.dtype(
     [
-        ("leaves", np.int64),  # 0: dominated by a later one
-        ("first", np.int64),  # where its steps start
+        ("leaves", np.int64),  # 0: dominated by a later tree
+        ("first", np.int64),  # start of its steps
         ("steps", np.int64),
         ("edge", np.int64),  # -1: a leaf
-        ("left", np.int64),  # trees of the parts
+        ("left", np.int64),  # trees of the children
         ("right", np.int64),
     ]
 )
 
 
 class Curves(NamedTuple):
-    """Trees by set of rows."""
+    """Trees by support."""
 
-    first: np.ndarray  # int64[sets], first tree of each set
-    count: np.ndarray  # int64[sets], trees of each set
+    first: np.ndarray  # int64[supports], first tree of each support
+    count: np.ndarray  # int64[supports], number of trees of each support
     tree: np.ndarray  # TREE[...]
-    value: np.ndarray  # int64[..., LANES], of each tree
-    step: np.ndarray  # int64[..., 2], negative and positive rows, by falling share of positive ones
-    used: np.ndarray  # int64[4]
-    merged: np.ndarray  # int64[most leaves, 2], scratch
+    value: np.ndarray  # int64[..., LANES], value of each tree in each lane
+    step: np.ndarray  # int64[..., 2], negative and positive weight, in decreasing order of the share of positive rows
+    used: np.ndarray  # int64[4], trees, steps, position in the order of supports, whether to stop
+    merged: np.ndarray  # int64[max_leaves, 2], scratch
     total: np.ndarray  # int64[LANES], scratch
 
 
 @inner_function
 def merge(curves, left, right):
-    """Merge the steps of two trees into ``curves.merged``, joining those of equal share; how many there are."""
+    """Merge the steps of two trees into ``curves.merged``, with steps of equal share as one; return their number."""
     step, out = curves.step, curves.merged
     a, b = curves.tree[left]["first"], curves.tree[right]["first"]
     end_a, end_b = a + curves.tree[left]["steps"], b + curves.tree[right]["steps"]
@@ -71,7 +80,7 @@ def merge(curves, left, right):
 
 @inner_function
 def covers(one, n_one, two, n_two):
-    """Whether the curve of steps ``one`` is nowhere below that of ``two``."""
+    """Return whether the curve of the steps ``one`` is nowhere below the curve of ``two``."""
     i, x, y = 0, np.int64(0), np.int64(0)
     u, v = np.int64(0), np.int64(0)
     for j in range(n_two):
@@ -90,7 +99,7 @@ def covers(one, n_one, two, n_two):
 
 @inner_function
 def not_above(one, two):
-    """Whether ``one`` is at most ``two`` in every direction: what `covers` implies, and much faster to see."""
+    """Return whether ``one`` is at most ``two`` in every direction: a necessary and fast condition for `covers`."""
     above = False
     for d in range(LANES - 1):
         above |= one[d] > two[d]
@@ -99,7 +108,7 @@ def not_above(one, two):
 
 @inner_function
 def dominated(curves, begin, leaves, size):
-    """Whether a tree from ``begin`` on is as good as the merged one; if none is, those that it beats are struck out."""
+    """Return whether a tree from ``begin`` on dominates the merged tree; if not, remove the trees it dominates."""
     for t in range(begin, curves.used[TREES]):
         tree = curves.tree[t]
         if 0 < tree["leaves"] <= leaves and not_above(curves.value[t], curves.total):
@@ -130,10 +139,10 @@ def keep(curves, leaves, size, edge, left, right):
 
 
 @inner_function
-def join(supports, lanes, around, curves, number, edge, bound, price, end):
-    """All trees of one split of a set; PAUSED if it was told to stop, NO_ROOM if there is none."""
+def join(supports, lanes, outside, curves, number, edge, bound, penalty, end):
+    """Make all trees of one split of a support; return COMPLETE, PAUSED after a request to stop, or NO_ROOM."""
     left, right = supports.edge[edge, 1], supports.edge[edge, 2]
-    begin, row = curves.first[number], around.at[number]
+    begin, row = curves.first[number], outside.at[number]
     for s in range(curves.first[left], curves.first[left] + curves.count[left]):
         for t in range(curves.first[right], curves.first[right] + curves.count[right]):
             leaves = curves.tree[s]["leaves"] + curves.tree[t]["leaves"]
@@ -141,7 +150,7 @@ def join(supports, lanes, around, curves, number, edge, bound, price, end):
                 continue
             for d in range(LANES):
                 curves.total[d] = curves.value[s, d] + curves.value[t, d]
-            if not matters(lanes, curves.total, leaves, around, row, bound, price, end):
+            if not matters(lanes, curves.total, leaves, outside, row, bound, penalty, end):
                 continue
             if curves.used[STOPPED]:
                 return PAUSED
@@ -154,21 +163,21 @@ def join(supports, lanes, around, curves, number, edge, bound, price, end):
 
 
 @inner_function
-def all_trees(supports, lanes, around, curves, number, bound, price, end):
-    """All trees of a set that may matter; what `join` returns."""
+def make_trees(supports, lanes, outside, curves, number, bound, penalty, end):
+    """Make all trees of a support that may matter; return the code of `join`."""
     curves.first[number] = curves.used[TREES]
     if curves.used[TREES] == len(curves.tree) or curves.used[STEPS] == len(curves.step):
         return NO_ROOM
-    set_limits(supports, lanes, around, number, bound, price, end)
+    set_limits(supports, lanes, outside, number, bound, penalty, end)
     n, p = supports.count[number, 0], supports.count[number, 1]
     for d in range(LANES):
         curves.total[d] = leaf_value(lanes.weight[d], n, p)
-    if matters(lanes, curves.total, 1, around, around.at[number], bound, price, end):
+    if matters(lanes, curves.total, 1, outside, outside.at[number], bound, penalty, end):
         curves.merged[0, 0], curves.merged[0, 1] = n, p
         keep(curves, 1, 1, -1, -1, -1)
     for edge in range(supports.first[number], supports.first[number + 1]):
-        if around.kept[edge]:
-            code = join(supports, lanes, around, curves, number, edge, bound, price, end)
+        if outside.kept[edge]:
+            code = join(supports, lanes, outside, curves, number, edge, bound, penalty, end)
             if code != COMPLETE:
                 return code
     curves.count[number] = curves.used[TREES] - curves.first[number]
@@ -176,17 +185,17 @@ def all_trees(supports, lanes, around, curves, number, bound, price, end):
 
 
 @kernel
-def fill_curves(supports, lanes, around, curves, bound, price, end, steps):
-    """The trees of up to ``steps`` more sets, from small sets to large; COMPLETE, PAUSED or NO_ROOM."""
-    supports, lanes, around, curves = borrow(supports), borrow(lanes), borrow(around), borrow(curves)
+def fill_curves(supports, lanes, outside, curves, bound, penalty, end, steps):
+    """Make the trees of up to ``steps`` more supports, from small to large; return COMPLETE, PAUSED or NO_ROOM."""
+    supports, lanes, outside, curves = borrow(supports), borrow(lanes), borrow(outside), borrow(curves)
     used = curves.used
     for _ in range(steps):
         if used[POSITION] == len(lanes.order):
             return COMPLETE
         number = lanes.order[used[POSITION]]
         trees, corners = used[TREES], used[STEPS]
-        if around.at[number] >= 0:
-            code = all_trees(supports, lanes, around, curves, number, bound, price, end)
+        if outside.at[number] >= 0:
+            code = make_trees(supports, lanes, outside, curves, number, bound, penalty, end)
             if code != COMPLETE:
                 used[TREES], used[STEPS] = trees, corners
                 return code

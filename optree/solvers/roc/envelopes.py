@@ -1,16 +1,30 @@
-"""Inside and outside envelopes: what trees on a set of rows, and all that is around it, can do at best.
+"""Inside and outside envelopes: lower bounds on the losses of trees on a support, and of everything around it.
 
-A tree with leaves labelled positive or not is a point (FN, FP). In direction d with weights (a, b) its best labelling
-loses the sum over leaves of min(a p, b n); so the least value in(S, h, d) over all trees on S with at most h leaves
-is a dynamic program over splits, and so is out(S, k, d), the least value of what surrounds S in trees that have S as
-a node and at most k leaves outside. In d both are support functions of sets of points, that is, they tell half-planes
-``a FN + b FP >= in`` which hold for all those trees, and sums of them hold for what is put together.
+====================  ==================================================================================================
+symbol                meaning
+====================  ==================================================================================================
+FN, FP                weight of false negatives and false positives of a tree with labelled leaves
+d = (a, b)            a direction: the weights of FN and FP
+in(S, h, d)           least value of a FN + b FP over trees on the support S with at most h leaves
+out(S, k, d)          least value of a FN + b FP outside of S, over trees with S as a node and k leaves outside at most
+g                     an upper bound on the objective
+====================  ==================================================================================================
 
-Whatever loss a tree has, it is at least that of the region which the half-planes leave (``area``). So with a bound g on
-the objective, a set or a split matters only if for some h and k the loss of in + out is at most g - lambda (h + k).
-Proof: by induction from the root, every node of a tree below g is reached, and in and out there are at most its own.
+A tree with labelled leaves is a point (FN, FP). Its best labelling in direction d loses the sum over leaves of min(a p,
+b n). So ``in`` is a dynamic program over splits, and ``out`` is one from large supports to small ones. In d both are
+support functions of sets of points: the half-planes ``a FN + b FP >= in`` hold for all these trees, and sums of the
+half-planes hold for a subtree and its outside together.
 
-A last lane, of weights None, adds up p n / (p + n) instead: good trees to begin with.
+**Supports and splits that matter**
+
+*Statement.* Within an upper bound g a support or a split matters only if, for some h and k, the loss of in + out is at
+most g - lambda (h + k), where the loss is the least one in the region that the half-planes leave (``area``).
+*Proof.* By induction from the root: every node of a tree of cost at most g is reached, and the tree's own values are at
+least ``in`` and ``out``, so its loss is at least ``area``.
+*Used in* ``matters``, ``set_limits``, ``keeps``. *Worth*: not measured.
+
+A *lane* is one of LANES linear objectives that a pass evaluates side by side. The last lane of an area, with weight -1,
+adds up p n / (p + n) instead: its trees are good incumbents to start from.
 """
 
 from __future__ import annotations
@@ -22,47 +36,48 @@ import numpy as np
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 LANES = 16
-FAR = np.int64(2**61)
-UNIT = 4096  # of a direction's weights
-GINI = 2.0**20
+FAR = np.int64(2**61)  # above every value of a lane; two of them fit an int64
+UNIT = 4096  # scale of a direction's weights
+GINI = 2.0**20  # scale of p n / (p + n)
 
 
 class Lanes(NamedTuple):
-    """Directions, and what is known in them."""
+    """The directions, and the inside envelope of every support."""
 
-    weight: np.ndarray  # int64[LANES, 2], b of negative and a of positive rows; -1: the lane of p n / (p + n)
-    first: np.ndarray  # int64[sets + 1], row of `inside` of each set's first leaf count, 1
+    weight: np.ndarray  # int64[LANES, 2], b of negative and a of positive rows; -1: p n / (p + n)
+    first: np.ndarray  # int64[supports + 1], row of `inside` for one leaf on each support
     inside: np.ndarray  # int64[rows, LANES]
-    order: np.ndarray  # int64[sets], by rising number of distinct rows
+    order: np.ndarray  # int64[supports], by increasing number of distinct rows
     chord: np.ndarray  # float64[LANES, 4], for directions d and d + 1: cos, sin, 1 / sin of the angle between, scale
-    pair: np.ndarray  # int64[most leaves + 1, LANES], scratch
+    pair: np.ndarray  # int64[max_leaves + 1, LANES], scratch
 
 
-class Around(NamedTuple):
-    """What is known of the outside of sets that matter."""
+class Outside(NamedTuple):
+    """The outside envelope of the supports that matter."""
 
-    at: np.ndarray  # int64[sets], first row of `outside` of each set; -1: it does not matter
-    outside: np.ndarray  # int64[rows, LANES], by number of leaves outside, from 0
-    kept: np.ndarray  # bool[edges]
+    at: np.ndarray  # int64[supports], first row of `value` of each support; -1: the support does not matter
+    value: np.ndarray  # int64[rows, LANES], by number of leaves outside, from 0
+    kept: np.ndarray  # bool[edges], whether a split matters
     used: np.ndarray  # int64[1], rows
-    most: int  # leaves outside
-    limit: np.ndarray  # int64[most + 1], scratch: see `set_limits`
+    max_leaves: int  # leaves outside
+    limit: np.ndarray  # int64[max_leaves + 1], scratch of `set_limits`
 
 
 @inner_function
 def leaf_value(weight, n, p):
+    """Return the value of a leaf in one lane."""
     if weight[0] < 0:
         return np.int64(GINI * p * n / (p + n))
     return min(weight[0] * n, weight[1] * p)
 
 
 @inner_function
-def add_pairs(supports, lanes, number, edge, most, out):
-    """Lower ``out[h]``, for h up to ``most``, to the values of a split of a set: all ways to share out h leaves."""
+def add_pairs(supports, lanes, edge, max_leaves, out):
+    """Lower ``out[h]``, for h up to ``max_leaves``, to the values of a split, over all divisions of h leaves."""
     left, right = supports.edge[edge, 1], supports.edge[edge, 2]
     a, b, inside = lanes.first[left], lanes.first[right], lanes.inside
     for i in range(supports.cap[left]):
-        for j in range(min(supports.cap[right], most - 1 - i)):
+        for j in range(min(supports.cap[right], max_leaves - 1 - i)):
             for d in range(LANES):
                 value = inside[a + i, d] + inside[b + j, d]
                 out[i + j + 2, d] = min(out[i + j + 2, d], value)
@@ -70,7 +85,7 @@ def add_pairs(supports, lanes, number, edge, most, out):
 
 @kernel
 def fill_inside(supports, lanes, start, stop):
-    """Fill ``lanes.inside`` for the sets ``lanes.order[start:stop]``, all smaller ones being filled."""
+    """Compute ``lanes.inside`` for the supports ``lanes.order[start:stop]``, after all smaller supports."""
     supports, lanes = borrow(supports), borrow(lanes)
     best = lanes.pair
     for position in range(start, stop):
@@ -83,7 +98,7 @@ def fill_inside(supports, lanes, start, stop):
             best[1, d] = leaf_value(lanes.weight[d], supports.count[number, 0], supports.count[number, 1])
         if cap > 1:
             for edge in range(supports.first[number], supports.first[number + 1]):
-                add_pairs(supports, lanes, number, edge, cap, best)
+                add_pairs(supports, lanes, edge, cap, best)
         for d in range(LANES):
             value = best[1, d]
             for h in range(1, cap + 1):
@@ -93,13 +108,11 @@ def fill_inside(supports, lanes, start, stop):
 
 @inner_function
 def area(lanes, one, two, end):
-    """The least area under all lines of one plus two, for shares of FP up to ``end``.
+    """Return the least area under all lines of ``one + two``, for shares of FP up to ``end``.
 
-    It bounds ``end`` less the area left of it under any ROC curve that the lines allow.
-
-    In shares x of FP and y of FN direction d is the line cos y + sin x = r, steeper for greater d; lines of a convex
-    set meet in that order, so the envelope goes along each from where it meets the one before to where it meets the
-    next.
+    The value is a lower bound on the loss: ``end`` minus the area left of ``end`` under any ROC curve that the lines
+    allow. In shares x of FP and y of FN, direction d is the line cos y + sin x = r, steeper for greater d. The lines of
+    a convex set meet in that order, so the envelope follows each line between its two neighbours.
     """
     chord = lanes.chord
     total, x, r = 0.0, end, (one[0] + two[0]) * chord[0, 3]
@@ -120,31 +133,32 @@ def area(lanes, one, two, end):
 
 
 @inner_function
-def matters(lanes, one, h, around, row, bound, price, end):
-    """Whether values ``one`` of h leaves inside and some of those outside, from ``row`` on, can be within the bound."""
-    for k in range(around.most + 1):
-        if h <= around.limit[k] and area(lanes, one, around.outside[row + k], end) <= bound - price * (h + k):
+def matters(lanes, one, h, outside, row, bound, penalty, end):
+    """Return whether ``one``, the values of h leaves inside, can be within the bound with some outside of ``row``."""
+    for k in range(outside.max_leaves + 1):
+        if h <= outside.limit[k] and area(lanes, one, outside.value[row + k], end) <= bound - penalty * (h + k):
             return True
     return False
 
 
 @inner_function
-def set_limits(supports, lanes, around, number, bound, price, end):
-    """Fill ``around.limit`` for a set: with k leaves outside, how many inside can be within the bound at most."""
-    row, cap = around.at[number], supports.cap[number]
+def set_limits(supports, lanes, outside, number, bound, penalty, end):
+    """Compute ``outside.limit`` of a support: the most leaves inside within the bound, by leaves outside."""
+    row, cap = outside.at[number], supports.cap[number]
     best = lanes.inside[lanes.first[number] + cap - 1]
-    for k in range(around.most + 1):
-        outside = around.outside[row + k]
-        around.limit[k] = 0
-        if outside[0] == FAR or (k and same(outside, around.outside[row + k - 1])):
+    for k in range(outside.max_leaves + 1):
+        value = outside.value[row + k]
+        outside.limit[k] = 0
+        if value[0] == FAR or (k and same(value, outside.value[row + k - 1])):
             continue
-        spare = bound - price * k - area(lanes, best, outside, end)
-        if spare >= 0.0:
-            around.limit[k] = cap if spare >= price * cap else np.int64(spare / price)
+        slack = bound - penalty * k - area(lanes, best, value, end)
+        if slack >= 0.0:
+            outside.limit[k] = cap if slack >= penalty * cap else np.int64(slack / penalty)
 
 
 @inner_function
 def same(one, two):
+    """Return whether two rows are equal in every lane."""
     differ = False
     for d in range(LANES):
         differ |= one[d] != two[d]
@@ -152,92 +166,91 @@ def same(one, two):
 
 
 @inner_function
-def reach(around, number):
-    """The row of a set's outside, made if it is the first time that the set is reached."""
-    if around.at[number] < 0:
-        row = around.used[0]
-        around.at[number] = row
-        around.used[0] = row + around.most + 1
-        for k in range(around.most + 1):
+def reach(outside, number):
+    """Return the row of a support's outside; make the rows when the support is first reached."""
+    if outside.at[number] < 0:
+        row = outside.used[0]
+        outside.at[number] = row
+        outside.used[0] = row + outside.max_leaves + 1
+        for k in range(outside.max_leaves + 1):
             for d in range(LANES):
-                around.outside[row + k, d] = FAR
-    return around.at[number]
+                outside.value[row + k, d] = FAR
+    return outside.at[number]
 
 
 @inner_function
-def surround(supports, lanes, around, row, child, other):
-    """Lower the outside of one part of a split by the outside of the set together with the other part."""
-    target, first = reach(around, child), lanes.first[other]
-    for k in range(around.most + 1):
-        if around.outside[row + k, 0] == FAR:
+def surround(supports, lanes, outside, row, child, other):
+    """Lower the outside of one child of a split to the outside of the support plus the inside of the other child."""
+    target, first = reach(outside, child), lanes.first[other]
+    for k in range(outside.max_leaves + 1):
+        if outside.value[row + k, 0] == FAR:
             continue
-        for h in range(1, min(supports.cap[other], around.most - k) + 1):
+        for h in range(1, min(supports.cap[other], outside.max_leaves - k) + 1):
             for d in range(LANES):
-                value = around.outside[row + k, d] + lanes.inside[first + h - 1, d]
-                around.outside[target + k + h, d] = min(around.outside[target + k + h, d], value)
+                value = outside.value[row + k, d] + lanes.inside[first + h - 1, d]
+                outside.value[target + k + h, d] = min(outside.value[target + k + h, d], value)
 
 
 @inner_function
-def keeps(supports, lanes, around, number, edge, bound, price, end):
-    """Whether a split matters."""
-    most = min(supports.cap[number], around.most + 1)
-    pair, row = lanes.pair, around.at[number]
-    for h in range(2, most + 1):
+def keeps(supports, lanes, outside, number, edge, bound, penalty, end):
+    """Return whether a split matters."""
+    max_leaves = min(supports.cap[number], outside.max_leaves + 1)
+    pair, row = lanes.pair, outside.at[number]
+    for h in range(2, max_leaves + 1):
         for d in range(LANES):
             pair[h, d] = FAR
-    add_pairs(supports, lanes, number, edge, most, pair)
-    for h in range(2, most + 1):
-        if pair[h, 0] < FAR and matters(lanes, pair[h], h, around, row, bound, price, end):
+    add_pairs(supports, lanes, edge, max_leaves, pair)
+    for h in range(2, max_leaves + 1):
+        if pair[h, 0] < FAR and matters(lanes, pair[h], h, outside, row, bound, penalty, end):
             return True
     return False
 
 
 @kernel
-def fill_outside(supports, lanes, around, bound, price, end, start, stop):
-    """Go from large sets to small, ``lanes.order[start:stop]`` backwards, and reach what matters within the bound.
+def fill_outside(supports, lanes, outside, bound, penalty, end, start, stop):
+    """Compute the outside of the supports ``lanes.order[start:stop]``, from large to small, within the bound.
 
-    Returns how far it came: ``start``, or where there was no room for more outsides.
+    Returns the position that was reached: ``start``, or the position at which the table of outsides was full.
     """
-    supports, lanes, around = borrow(supports), borrow(lanes), borrow(around)
+    supports, lanes, outside = borrow(supports), borrow(lanes), borrow(outside)
     for position in range(stop - 1, start - 1, -1):
         number = lanes.order[position]
-        row = around.at[number]
+        row = outside.at[number]
         if row < 0:
             continue
-        if around.used[0] + 2 * (around.most + 1) * (supports.first[number + 1] - supports.first[number]) > len(
-            around.outside
-        ):
+        edges = supports.first[number + 1] - supports.first[number]
+        if outside.used[0] + 2 * (outside.max_leaves + 1) * edges > len(outside.value):
             return position + 1
-        for k in range(1, around.most + 1):
+        for k in range(1, outside.max_leaves + 1):
             for d in range(LANES):
-                around.outside[row + k, d] = min(around.outside[row + k, d], around.outside[row + k - 1, d])
-        set_limits(supports, lanes, around, number, bound, price, end)
+                outside.value[row + k, d] = min(outside.value[row + k, d], outside.value[row + k - 1, d])
+        set_limits(supports, lanes, outside, number, bound, penalty, end)
         some, first = False, lanes.first[number]
         for h in range(1, supports.cap[number] + 1):
-            some = some or matters(lanes, lanes.inside[first + h - 1], h, around, row, bound, price, end)
+            some = some or matters(lanes, lanes.inside[first + h - 1], h, outside, row, bound, penalty, end)
         if not some:
-            around.at[number] = -1
+            outside.at[number] = -1
             continue
         for edge in range(supports.first[number], supports.first[number + 1]):
-            if keeps(supports, lanes, around, number, edge, bound, price, end):
-                around.kept[edge] = True
-                surround(supports, lanes, around, row, supports.edge[edge, 1], supports.edge[edge, 2])
-                surround(supports, lanes, around, row, supports.edge[edge, 2], supports.edge[edge, 1])
+            if keeps(supports, lanes, outside, number, edge, bound, penalty, end):
+                outside.kept[edge] = True
+                surround(supports, lanes, outside, row, supports.edge[edge, 1], supports.edge[edge, 2])
+                surround(supports, lanes, outside, row, supports.edge[edge, 2], supports.edge[edge, 1])
     return start
 
 
 @kernel
 def least_area(lanes, row, end):
-    """`area` of one row of ``lanes.inside`` alone."""
+    """Return the `area` of one row of ``lanes.inside`` alone."""
     nothing = np.zeros(LANES, np.int64)
     return area(lanes, lanes.inside[row], nothing, end)
 
 
 @kernel
 def read_tree(supports, lanes, lane, leaves, out):
-    """Write the edges of a tree that is best in a lane among those of so many leaves to ``out``, in preorder; -1: leaf.
+    """Write the edges of the best tree of a lane with at most ``leaves`` leaves to ``out``, in preorder; -1: leaf.
 
-    ``out`` : int64[2 * leaves], edges. Returns how many entries were written.
+    out : int64[2 * leaves]. Returns the number of entries that were written.
     """
     stack = np.empty((leaves + 1, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, leaves

@@ -1,4 +1,4 @@
-"""What the searches of ``roc`` share: the incumbent and the bound, the sets of rows, and the passes over them."""
+"""State and passes that areas and ratios share: incumbent, lower bound, supports and sweeps over them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optree.budget import Pace
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.base import Task
-from optree.solvers.kernels.bitset import pack
+from optree.solvers.driver import Room, drive, enlarge
+from optree.solvers.kernels import row_set_table
+from optree.solvers.kernels.bitset import pack, salts
+from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.roc import envelopes, supports
 from optree.solvers.roc.envelopes import FAR, LANES, Lanes
 from optree.solvers.roc.supports import DONE, EDGES, MADE, Rows, Rules, Supports
@@ -18,37 +20,36 @@ from optree.tree import LEAF, Tree
 
 
 class Stopped(Exception):
-    """A limit was reached; the argument is the status."""
+    """The signal that a limit was reached; its argument is the status."""
 
 
 def distinct_rows(problem: Problem) -> tuple[Rows, np.ndarray]:
-    """The distinct rows, and the numbers of the features that part them differently."""
+    """Return the distinct rows, and the numbers of the features that split them differently."""
     groups = problem.groups
     weight = groups.weights[:, :2]
     order = np.argsort(-weight[:, 1] / weight.sum(axis=1), kind="stable")
     codes = groups.codes[order].T == 1
     _, kept = np.unique(codes ^ codes[:, :1], axis=0, return_index=True)
     kept = np.sort(kept[[codes[j].any() and not codes[j].all() for j in kept]])
-    parts = np.empty((2 * len(kept), len(order)), bool)
-    parts[0::2], parts[1::2] = ~codes[kept], codes[kept]
-    words = pack(parts)
-    salt = np.random.RandomState(0).randint(0, 2**63 - 1, words.shape[1], np.int64).astype(np.uint64) * 2 + 1
+    children = np.empty((2 * len(kept), len(order)), bool)
+    children[0::2], children[1::2] = ~codes[kept], codes[kept]
+    words = pack(children)
     negative, positive = weight.sum(axis=0).tolist()
-    return Rows(words, np.ascontiguousarray(weight[order]), salt, negative, positive), kept
+    return Rows(words, np.ascontiguousarray(weight[order]), salts(words.shape[1]), negative, positive), kept
 
 
 def _gini(counts: np.ndarray) -> np.ndarray:
-    """The impurity p n / (p + n) of counts float64[..., 2]."""
+    """Return the impurity p n / (p + n) of counts float64[..., 2]."""
     total = counts.sum(axis=-1)
     return counts.prod(axis=-1) / np.where(total > 0, total, 1)
 
 
 class Search:
-    """What is known of a task, and the passes over its sets of rows."""
+    """Incumbent and lower bound of a task, and the passes over its supports."""
 
     def __init__(self, task: Task):
         self.task, self.clock, self.iterations = task, task.clock, 0
-        self.measure, self.price = task.objective.measure, float(task.objective.regularization)
+        self.measure, self.penalty = task.objective.measure, float(task.objective.regularization)
         self.rows, self.features = distinct_rows(task.problem)
         if envelopes.UNIT * self.rows.negative * self.rows.positive >= FAR:
             raise OptreeError(
@@ -57,23 +58,23 @@ class Search:
         self.total = task.problem.total_weight * task.scale.row  # the cost of all rows
         self.tree = Tree.grow(task.problem, lambda rows, state: (LEAF, []))
         self.cost = task.cost(self.measure.label(self.tree))
-        self.base = task.scale.penalty if task.objective.penalty == "leaf" else 0  # paid by a leaf
+        self.base = task.scale.penalty if task.objective.penalty == "leaf" else 0  # cost of a leaf without errors
         self.lower, self.supports = self.base, None
 
     def note(self, lower: int = 0) -> None:
-        """Take in a lower bound, and note where the search stands."""
+        """Raise the lower bound, and add a point to the trace."""
         self.lower = min(self.cost, max(self.lower, lower))
         self.task.trace.add(self.cost, self.lower)
 
     @property
-    def most_leaves(self) -> int:
-        """No tree of more leaves is better than the incumbent, for they alone cost as much."""
+    def max_leaves(self) -> int:
+        """Return an upper bound on the leaves of a tree that beats the incumbent, whose leaves alone cost less."""
         scale = self.task.scale
-        paid = self.cost + scale.penalty - self.base  # with the leaf that is free if splits are paid for
+        paid = self.cost + scale.penalty - self.base  # with a penalty per split one leaf is free
         return min(len(self.rows.weight), paid // scale.penalty if scale.penalty else 2**31)
 
-    def offer(self, nested) -> None:
-        """Take a tree as the incumbent if it is better. ``nested`` : (feature, part 0, part 1), or None for a leaf."""
+    def propose(self, nested) -> None:
+        """Make a tree the incumbent if it is better. ``nested``: (feature, child 0, child 1), or None for a leaf."""
 
         def choose(rows, node):
             return (LEAF, []) if not node else (int(self.features[node[0]]), [node[1], node[2]])
@@ -82,9 +83,9 @@ class Search:
         if (cost := self.task.cost(tree)) < self.cost:
             self.tree, self.cost = tree, cost
 
-    def offer_greedy(self, most: int = 32) -> None:
-        """Offer the trees of 2, 3, ... leaves that splits of greatest Gini gain make, the best leaf first."""
-        inside = np.unpackbits(self.rows.parts.view(np.uint8), axis=1, bitorder="little")[:, : len(self.rows.weight)]
+    def propose_greedy(self, splits: int = 32) -> None:
+        """Propose the trees of 1, 2, ... ``splits`` splits that best-first splits of greatest Gini gain make."""
+        inside = np.unpackbits(self.rows.children.view(np.uint8), axis=1, bitorder="little")[:, : len(self.rows.weight)]
         inside = inside[1::2].astype(np.float64)
 
         def grow(held: np.ndarray):
@@ -95,49 +96,47 @@ class Search:
 
         root: list = []
         leaves = [(*grow(np.ones(len(self.rows.weight), bool)), root)]
-        for _ in range(most):
+        for _ in range(splits):
             gain, feature, held, node = leaves.pop(max(range(len(leaves)), key=lambda number: leaves[number][0]))
             if gain <= 0:
                 return
             node += [feature, [], []]
-            part = inside[feature] > 0
-            leaves += [(*grow(held & ~part), node[1]), (*grow(held & part), node[2])]
-            self.offer(root)
+            child = inside[feature] > 0
+            leaves += [(*grow(held & ~child), node[1]), (*grow(held & child), node[2])]
+            self.propose(root)
 
-    def sweep(self, step: Callable[[int, int], int], total: Callable[[], int]) -> None:
-        """Call ``step(start, stop)``, which returns how far it came, in slices until ``total()`` is reached."""
-        pace, done = Pace(self.clock, self.iterations), 0
-        while done < total():
-            if limit := self.clock.limit(self.iterations):
-                raise Stopped(limit)
-            reached = step(done, min(total(), done + pace.next(self.iterations)))
-            done, self.iterations = reached, self.iterations + reached - done
+    def sweep(self, step: Callable[[int, int], int], total: Callable[[], int], stop=None) -> None:
+        """Call ``step(start, stop)``, which returns the position it reached, in slices until ``total()`` is reached."""
+        if status := drive(_Sweep(self, step, total), self.clock, stop=stop):
+            raise Stopped(status)
 
-    def room(self, *tables: np.ndarray) -> None:
-        """Ask for so much more memory."""
-        if limit := self.clock.limit(self.iterations, sum(table.nbytes for table in tables) / 2**20):
+    def take(self, room: Room) -> None:
+        """Take memory; raise Stopped at the memory limit."""
+        if limit := self.clock.limit(self.iterations, room.size / 2**20):
             raise Stopped(limit)
+        room.take()
 
     def make_supports(self, rules: Rules) -> None:
-        """Make all sets of rows, and order them by size."""
-        features, words = len(self.features), self.rows.parts.shape[1]
-        made = Supports(
-            words=np.zeros((1024 + 2 * features, words), np.uint64),
-            count=np.zeros((1024 + 2 * features, 2), np.int64),
-            size=np.zeros(1024 + 2 * features, np.int64),
-            cap=np.zeros(1024 + 2 * features, np.int64),
-            depth=np.zeros(1024 + 2 * features, np.int64),
-            first=np.zeros(1025 + 2 * features, np.int64),
+        """Make all supports, and order them by size."""
+        features, words = len(self.features), self.rows.children.shape[1]
+        size = 1024 + 2 * features
+        self.supports = Supports(
+            words=np.zeros((size, words), np.uint64),
+            count=np.zeros((size, 2), np.int64),
+            size=np.zeros(size, np.int64),
+            cap=np.zeros(size, np.int64),
+            depth=np.zeros(size, np.int64),
+            first=np.zeros(size + 1, np.int64),
             edge=np.zeros((4096 + features, 3), np.int32),
-            slot=np.full(1 << (4096 + 8 * features).bit_length(), -1, np.int64),
+            key=np.zeros(size, supports.KEY),
+            slots=row_set_table.new_slots(4 * size),
             used=np.zeros(3, np.int64),
-            part=np.zeros((2, words), np.uint64),
+            child=np.zeros((2, words), np.uint64),
         )
-        self.supports = made
 
         def step(start: int, stop: int) -> int:
-            if supports.build(self.rows, self.supports, rules, stop - start) == supports.NO_ROOM:
-                self._grow_supports()
+            if supports.build(self.rows, self.supports, rules, stop - start) == NO_ROOM:
+                self.take(self._more_supports())
             return int(self.supports.used[DONE])
 
         self.sweep(step, lambda: max(1, int(self.supports.used[MADE])))
@@ -145,23 +144,28 @@ class Search:
         self.order = np.argsort(self.supports.size[:count], kind="stable")
         self.first = np.concatenate([[0], np.cumsum(self.supports.cap[:count])])
 
-    def _grow_supports(self) -> None:
-        made = self.supports
-        features = len(self.features)
-        full = made.used[MADE] + 2 * features > len(made.words)
-        tables = [made.words, made.count, made.size, made.cap, made.depth, made.first] if full else []
-        tables += [made.edge] if made.used[EDGES] + features > len(made.edge) else []
-        self.room(*tables, made.slot)
-        for table in tables:  # in place: the system moves pages of large tables without copying them
-            table.resize((len(table) + len(table) // 2 + 2 * features, *table.shape[1:]), refcheck=False)
-        if 2 * (len(made.words) + 2 * features) > len(made.slot):
-            self.supports = made._replace(slot=np.full(4 * len(made.slot), -1, np.int64))
-            supports.rehash(self.rows, self.supports)
+    def _more_supports(self) -> Room:
+        """Return room for half of each full table again."""
+        made, more = self.supports, 2 * len(self.features)
+        used = int(made.used[MADE])
+        entries = row_set_table.grow(made.slots, made.key, used, more, self._keep_slots)
+        sets = [made.words, made.count, made.size, made.cap, made.depth, made.first]
+        tables = enlarge(sets if used + more > len(made.words) else [], max(len(made.words) // 2, more))
+        edges = enlarge([made.edge] if made.used[EDGES] + more > len(made.edge) else [], max(len(made.edge) // 2, more))
+
+        def take() -> None:
+            for room in (tables, edges, entries):
+                room.take()
+
+        return Room(entries.size + tables.size + edges.size, take)
+
+    def _keep_slots(self, slots: np.ndarray) -> None:
+        self.supports = self.supports._replace(slots=slots)
 
     def make_lanes(self, weight: np.ndarray, chord: np.ndarray) -> Lanes:
-        """Fill the insides in these directions."""
-        inside = np.empty((self.first[-1], LANES), np.int64)
-        self.room(inside)
+        """Compute the inside envelope in these directions."""
+        inside = np.empty((0, LANES), np.int64)
+        self.take(enlarge([inside], int(self.first[-1])))
         pair = np.zeros((int(self.supports.cap[: self.supports.used[MADE]].max()) + 2, LANES), np.int64)
         lanes = Lanes(weight, self.first, inside, self.order, chord, pair)
 
@@ -173,7 +177,7 @@ class Search:
         return lanes
 
     def read(self, lanes: Lanes, lane: int, leaves: int):
-        """The tree of so many leaves that is best in a lane, nested."""
+        """Return the best tree of a lane with at most ``leaves`` leaves, nested."""
         out = np.empty(2 * leaves + 1, np.int64)
         size = envelopes.read_tree(self.supports, lanes, lane, leaves, out)
         edges = iter(out[:size].tolist())
@@ -188,3 +192,24 @@ class Search:
     def counters(self) -> dict[str, int]:
         made = self.supports.used if self.supports else np.zeros(3, np.int64)
         return {"iterations": self.iterations, "supports": int(made[MADE]), "splits": int(made[EDGES])}
+
+
+class _Sweep:
+    """A pass over supports, for the driver: its iterations are positions."""
+
+    def __init__(self, search: Search, step: Callable[[int, int], int], total: Callable[[], int]):
+        self.search, self._step, self._total, self._done = search, step, total, 0
+
+    @property
+    def iterations(self) -> int:
+        return self.search.iterations
+
+    def interval(self) -> None:
+        """Return None: a pass has no interval of its own."""
+
+    def step(self, iterations: int) -> int:
+        """Advance by at most ``iterations`` positions."""
+        reached = self._step(self._done, min(self._total(), self._done + iterations))
+        self.search.iterations += reached - self._done
+        self._done = reached
+        return COMPLETE if reached >= self._total() else PAUSED
