@@ -1,0 +1,1 @@
+"""Fits of estimators to tables: planning, execution, parameter searches, and records."""

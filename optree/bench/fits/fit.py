@@ -1,8 +1,8 @@
 """One fit: ``python -m optree.bench.fits.fit TABLE RECORD --fit JSON --dataset JSON`` fits an estimator to a table.
 
-For what a search over coded features (``solve.py``) is not about: columns of numbers as they are, targets that are
-numbers, forests, boosted trees, random searches. Categories become the numbers of their sorted order. TABLE may be an
-encoded problem: then the columns are its features.
+Fits serve everything beyond a search over encoded features: numeric columns without an encoding, numeric targets,
+forests, boosted trees, random searches. Categories become the integers of their sorted order. TABLE may also be an
+encoded problem; then the columns are its features.
 """
 
 from __future__ import annotations
@@ -22,52 +22,53 @@ import numpy as np
 from numba.core.event import install_recorder
 
 from optree.bench.fits import models, trials
-from optree.bench.runs.folds import test_rows
+from optree.bench.runs.folds import held_out, random_seed
+from optree.bench.runs.record import read_record
 from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system import environment, schema
 from optree.bench.system.cli import reporting
 from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
-from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.problem import Problem
 from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")
 _WARM_UP_ROWS = 500
-_GRID = 100
-_SMALL = 31  # nodes of a tree that is kept
+_SURFACE_POINTS = 100  # of each axis of a decision surface
+_MAX_NODES = 31  # of a tree that the record keeps
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What is to be fitted: one cell of a table.
+    """One fit: a dataset, a model, and a fold.
 
     Attributes
     ----------
     dataset, model : str
-        Names of the datasets table and of the configuration.
+        Names in the datasets table and in the configuration.
     estimator : str
         One of :data:`optree.bench.fits.models.ESTIMATORS`.
     split : str
-        "full", the seed of a train/test split, stratified by class, or a fold: :mod:`optree.bench.runs.folds`.
+        The fold; see :mod:`optree.bench.runs.folds`.
     test_size : str
-        Share of rows held out by a seed, a decimal.
+        Share of rows that a seed holds out, a decimal.
     parameters : dict
+        The estimator's parameters; a search does not change them.
     space : str or None
-        Of a random search, one of :data:`optree.bench.fits.trials.SPACES`; the given parameters stay as they are.
+        The space of a random search, one of :data:`optree.bench.fits.trials.SPACES`.
     trials : int or None
-        How many of a random search.
+        Number of candidates of a random search.
     staged : bool
-        Keep the test score after each stage of boosting.
+        Whether the record keeps the test score after each stage of boosting.
     train_rows, test_rows : int or None
-        The most rows that are trained on, and that are tested (or validated) on; more are drawn from by the seed.
+        Maximum numbers of training rows, and of test or validation rows. The seed samples them.
     repeats : int
-        How often it is fitted at most; no more once 10 seconds are spent. Seconds are those of the median.
+        Maximum number of fits; none starts after 10 seconds. The record has the seconds of the median.
     encoding : str or None
-        Name of the encoding whose features are the columns; None for the table as it is.
+        Name of the encoding whose features are the columns; None for the table itself.
     grid : dict
-        Of a grid search, lists of values by parameter; the given parameters stay as they are.
+        Lists of values by parameter, for a grid search.
     """
 
     dataset: str
@@ -87,14 +88,14 @@ class Fit:
 
     @property
     def seed(self) -> int:
-        return int(self.split) if self.split.isdigit() else 0
+        return random_seed(self.split)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def forget() -> None:
-    """Give back what reading the data took, and begin the peak of memory anew, where the system can do so (Linux)."""
+def release_memory() -> None:
+    """Return freed memory to the system, and reset the peak of this process's memory, where possible (Linux)."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -103,8 +104,8 @@ def forget() -> None:
         return
 
 
-def numbers(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """A table as float64[n, p], or the codes of an encoded problem; and the numbers of the classes, or the target."""
+def load_arrays(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns, float64[n, p] or the codes of an encoded problem, and class indices or numeric targets."""
     if Path(path).suffix == ".npz":
         problem, _ = Problem.load(path)
         return problem.codes, problem.y
@@ -119,37 +120,40 @@ def numbers(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]
     )
 
 
-def held_out(y: np.ndarray, fit: Fit, dataset: Dataset) -> np.ndarray:
-    """Which rows are for the test; a target that is a number is not stratified."""
-    return test_rows(y if dataset.classes else np.zeros(len(y), int), fit.split, fit.test_size)
+def test_mask(y: np.ndarray, fit: Fit, dataset: Dataset) -> np.ndarray:
+    """Return the test rows as a mask, bool[n], stratified by class but not by a numeric target."""
+    return held_out(y if dataset.classes else np.zeros(len(y), int), fit.split, fit.test_size)
 
 
-def at_most(mask: np.ndarray, most: int | None, seed: int) -> np.ndarray:
-    """The rows of a mask, bool[n], or as many of them as are allowed, drawn."""
+def sample_rows(mask: np.ndarray, max_rows: int | None, seed: int) -> np.ndarray:
+    """Return the mask, bool[n], or a random sample of ``max_rows`` of its rows if it has more."""
     rows = np.flatnonzero(mask)
-    if most is None or len(rows) <= most:
+    if max_rows is None or len(rows) <= max_rows:
         return mask
-    kept = np.zeros_like(mask)
-    kept[np.random.RandomState(seed).permutation(rows)[:most]] = True
-    return kept
+    sampled = np.zeros_like(mask)
+    sampled[np.random.RandomState(seed).permutation(rows)[:max_rows]] = True
+    return sampled
 
 
-def _staged(model, X: np.ndarray, y: np.ndarray) -> list[float]:
-    """The share of right classes after each stage."""
+def _staged_accuracy(model, X: np.ndarray, y: np.ndarray) -> list[float]:
+    """Return the accuracy after each stage of boosting."""
     return [float((predicted == y).mean()) for predicted in model.staged_predict(X)]
 
 
-def _surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
-    """Of two columns and few classes: the predicted class, a digit, of the points of a grid, row by row from below."""
+def _decision_surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
+    """Return the predicted class, a digit, at each point of a grid, a string per grid row from the lowest.
+
+    Empty unless there are two columns and at most ten classes.
+    """
     if X.shape[1] != 2 or y.dtype.kind == "f" or y.max() > 9 or getattr(model, "tree_", True) is None:
         return []
-    x, rows = (np.linspace(X[:, j].min(), X[:, j].max(), _GRID) for j in range(2))
-    predicted = model.predict(np.column_stack([np.tile(x, _GRID), np.repeat(rows, _GRID)]))
-    return ["".join(map(str, line)) for line in predicted.reshape(_GRID, _GRID).astype(int)]
+    across, up = (np.linspace(X[:, j].min(), X[:, j].max(), _SURFACE_POINTS) for j in range(2))
+    predicted = model.predict(np.column_stack([np.tile(across, _SURFACE_POINTS), np.repeat(up, _SURFACE_POINTS)]))
+    return ["".join(map(str, line)) for line in predicted.reshape(_SURFACE_POINTS, _SURFACE_POINTS).astype(int)]
 
 
 def _size(model) -> dict:
-    """Splits and depth of a single tree, None of others."""
+    """Return splits and depth of a single tree, None of other models."""
     tree = getattr(model, "tree_", None)
     if tree is None:
         return {"splits": None, "depth": None}
@@ -157,10 +161,10 @@ def _size(model) -> dict:
     return {"splits": splits, "depth": int(getattr(tree, "depth", None) or getattr(tree, "max_depth", 0))}
 
 
-def _tree(model) -> dict | None:
-    """A small tree of ours."""
+def _small_tree(model) -> dict | None:
+    """Return the tree of a model of ours, if it is small enough for a record."""
     tree = getattr(model, "tree_", None)
-    return tree.to_dict() if isinstance(tree, Tree) and tree.n_nodes <= _SMALL else None
+    return tree.to_dict() if isinstance(tree, Tree) and tree.n_nodes <= _MAX_NODES else None
 
 
 def _score(model, X: np.ndarray, y: np.ndarray) -> float | None:
@@ -168,10 +172,10 @@ def _score(model, X: np.ndarray, y: np.ndarray) -> float | None:
     return None if score is None else float(score)
 
 
-def _fitted(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tuple[object, dict]:
-    """A fitted model, and the seconds and MiB that it took, unless it tells them itself.
+def _timed_fit(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tuple[object, dict]:
+    """Return a fitted model with its seconds and peak MiB, which a :class:`PeerModel` measures itself.
 
-    A fit that compiled does not count: many rows may need kernels that few, of the warm-up, do not.
+    A fit that compiles does not count: many rows may need kernels that the few rows of the warm-up do not.
     """
     spent: list[tuple[float, float]] = []
     warm = False
@@ -182,15 +186,15 @@ def _fitted(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tuple
             model.fit(X, y)
         if compiled.buffer and not warm:
             warm = True
-            forget()
+            release_memory()
             continue
         spent.append((time.perf_counter() - wall, time.process_time() - processor))
     wall, processor = sorted(spent)[(len(spent) - 1) // 2]
-    return model, getattr(model, "told_", {"wall": wall, "processor": processor, "peak": peak_rss_mib()})
+    return model, getattr(model, "measured_", {"wall": wall, "processor": processor, "peak": peak_rss_mib()})
 
 
-def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | None = None) -> dict:
-    """Fit, and return the record.
+def execute(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, peer_folders: dict | None = None) -> dict:
+    """Execute a fit and return its record.
 
     Parameters
     ----------
@@ -198,23 +202,25 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
     X : float64[n, p]
     y : array of shape (n,)
     dataset : Dataset
-    places : dict, optional
+    peer_folders : dict, optional
         For peers: the ``folder`` of all, and the ``markers`` of their environments.
     """
-    test, make = held_out(y, fit, dataset), partial(models.make, fit.estimator, seed=fit.seed)
-    train = at_most(~test, fit.train_rows, fit.seed)
-    peer = fit.estimator == "Peer"
-    own = {"repeats": fit.repeats, **(places or {})} if peer else {}
-    some = np.random.RandomState(0).permutation(np.flatnonzero(train))[:_WARM_UP_ROWS]
-    small = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
-    if not peer:  # which warms up by itself
-        make(fit.parameters | small).fit(X[some], y[some])  # compiles, or loads
-    tried = trials.done(fit, X, y, train, test)
-    test = at_most(test, fit.test_rows, fit.seed)
+    test, make = test_mask(y, fit, dataset), partial(models.make, fit.estimator, seed=fit.seed)
+    train = sample_rows(~test, fit.train_rows, fit.seed)
+    is_peer = fit.estimator == "Peer"
+    peer_parameters = {"repeats": fit.repeats, **(peer_folders or {})} if is_peer else {}
+    few = np.random.RandomState(0).permutation(np.flatnonzero(train))[:_WARM_UP_ROWS]
+    one_tree = {"n_estimators": 1} if "n_estimators" in fit.parameters else {}
+    if not is_peer:  # a peer's runner has a warm-up of its own
+        make(fit.parameters | one_tree).fit(X[few], y[few])  # compiles the kernels, or loads them
+    tried = trials.run_trials(fit, X, y, train, test)
+    test = sample_rows(test, fit.test_rows, fit.seed)
     rows, target = (X, y) if train.all() else (X[train], y[train])
-    forget()
+    release_memory()
     before = rss_mib()
-    model, told = _fitted(partial(make, fit.parameters | own), rows, target, 1 if peer else fit.repeats)
+    model, measured = _timed_fit(
+        partial(make, fit.parameters | peer_parameters), rows, target, 1 if is_peer else fit.repeats
+    )
     return {
         "fit": asdict(fit),
         "data": {"rows": len(X), "features": X.shape[1], "classes": dataset.classes, "sha256": list(dataset.sha256)},
@@ -225,54 +231,50 @@ def do(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, places: dict | 
         "counters": getattr(model, "counters_", {}),
         "size": _size(model),
         "seconds": {"search": getattr(model, "search_seconds_", None)}
-        | {name: told[name] for name in ("wall", "processor")},
-        "memory_mib": {"before": 0.0 if peer else before, "peak": told["peak"]},
-        "staged": _staged(model, X[test], y[test]) if fit.staged else [],
+        | {name: measured[name] for name in ("wall", "processor")},
+        "memory_mib": {"before": 0.0 if is_peer else before, "peak": measured["peak"]},
+        "staged": _staged_accuracy(model, X[test], y[test]) if fit.staged else [],
         "trials": tried,
-        "surface": _surface(model, X, y),
-        "tree": _tree(model),
+        "surface": _decision_surface(model, X, y),
+        "tree": _small_tree(model),
         "environment": environment.describe([], environment.code_digest()),
     }
 
 
 def write(record: dict, path: str | Path) -> None:
-    """Validate and write atomically."""
+    """Validate a record and write its file, completely or not at all."""
     schema.check(record, SCHEMA, str(path))
     write_whole(path, (json.dumps(record) + "\n").encode())
 
 
 def read(path: str | Path) -> dict:
-    """The record in a file.
+    """Return the record in a file.
 
     Raises
     ------
     OptreeError
-        If it is not one; the message says how to have it made again.
+        If the file is not the record of a fit.
     """
-    try:
-        record = json.loads(Path(path).read_text())
-    except (OSError, ValueError) as error:
-        raise OptreeError(f"{path}: not a record of a fit ({error}); delete the file and it is done again") from error
-    schema.check(record, SCHEMA, str(path))
-    return record
+    return read_record(path, SCHEMA, "not a record of a fit", "it is done again")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    """Run the command line. Bad input ends it with one line and exit code 1."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.fits.fit", description=__doc__.splitlines()[0])
     parser.add_argument("table", help="the canonical content of a dataset (.csv), or an encoded problem (.npz)")
     parser.add_argument("record", help="the record to write (.json)")
-    parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fit.Fit")
+    parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fits.fit.Fit")
     parser.add_argument("--dataset", required=True, help="the dataset's row, as JSON")
     parser.add_argument("--peers", default="workflow/peers", help="the folder of all peers")
-    parser.add_argument("--markers", default=".peers", help="the folder with the peers' environments")
-    parser.add_argument("--log", help="where errors and warnings are copied to", default=os.devnull)
+    parser.add_argument("--markers", default=".peers", help="the folder of the peers' environments and markers")
+    parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     options = parser.parse_args(arguments)
     with reporting(options.log):
         row = json.loads(options.dataset)
         dataset = Dataset(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-        places = {"folder": options.peers, "markers": options.markers}
-        write(do(Fit(**json.loads(options.fit)), *numbers(options.table, dataset), dataset, places), options.record)
+        peer_folders = {"folder": options.peers, "markers": options.markers}
+        fit = Fit(**json.loads(options.fit))
+        write(execute(fit, *load_arrays(options.table, dataset), dataset, peer_folders), options.record)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from optree.errors import OptreeError, choice
 
 
-def _boosted(tree):
-    """AdaBoost over a tree: parameters that are not its own are the tree's."""
+def _adaboost(tree: str) -> Callable:
+    """Return a factory of AdaBoost over trees; parameters that are not AdaBoost's are the tree's."""
 
     def make(n_estimators=50, learning_rate=1.0, random_state=0, **parameters):
         from sklearn.ensemble import AdaBoostClassifier
 
-        weak = tree()(random_state=random_state, **parameters)
+        weak = ESTIMATORS[tree]()(random_state=random_state, **parameters)
         return AdaBoostClassifier(
             weak, n_estimators=n_estimators, learning_rate=learning_rate, random_state=random_state
         )
@@ -22,23 +22,9 @@ def _boosted(tree):
     return make
 
 
-def _ours(name: str):
-    def load():
-        from optree import estimators
-
-        return getattr(estimators, name)
-
-    return load
-
-
-def _scikit_learns(module: str, name: str):
-    return lambda: getattr(import_module(f"sklearn.{module}"), name)
-
-
-def _peer():
-    from optree.bench.peers.estimator import PeerModel
-
-    return PeerModel
+def _class(module: str, name: str) -> Callable:
+    """Return a function that imports a class."""
+    return lambda: getattr(import_module(module), name)
 
 
 _OURS = (
@@ -48,25 +34,28 @@ _OURS = (
     "DPDTGradientBoostingClassifier",
     "DPDTGradientBoostingRegressor",
 )
-_THEIRS = {"DecisionTreeClassifier": "tree", "DecisionTreeRegressor": "tree", "RandomForestClassifier": "ensemble"}
-# Name -> what gives the class, so that a job imports what it fits and nothing else.
-ESTIMATORS = {name: _ours(name) for name in _OURS} | {
-    name: _scikit_learns(module, name) for name, module in _THEIRS.items()
+_SCIKIT_LEARN = {
+    "DecisionTreeClassifier": "tree",
+    "DecisionTreeRegressor": "tree",
+    "RandomForestClassifier": "ensemble",
 }
-ESTIMATORS |= {
-    "AdaBoostDPDT": lambda: _boosted(ESTIMATORS["DPDTreeClassifier"]),
-    "AdaBoostCART": lambda: _boosted(ESTIMATORS["DecisionTreeClassifier"]),
-    "Peer": _peer,
+# Name -> function that returns the class, so that a job imports only the modules of its own estimator.
+ESTIMATORS: dict[str, Callable] = {
+    **{name: _class("optree.estimators", name) for name in _OURS},
+    **{name: _class(f"sklearn.{module}", name) for name, module in _SCIKIT_LEARN.items()},
+    "AdaBoostDPDT": lambda: _adaboost("DPDTreeClassifier"),
+    "AdaBoostCART": lambda: _adaboost("DecisionTreeClassifier"),
+    "Peer": _class("optree.bench.peers.estimator", "PeerModel"),
 }
 
 
 def check(name: str, fields: Mapping) -> None:
-    """Refuse a model of the configuration that cannot be made.
+    """Raise if a model of the configuration cannot be made.
 
     Raises
     ------
     OptreeError
-        Naming the key, the value and what is accepted.
+        Naming the key, the value, and the accepted values.
     """
     where = f"config: models.{name}"
     if fields["estimator"] not in ESTIMATORS:
@@ -78,16 +67,16 @@ def check(name: str, fields: Mapping) -> None:
         raise OptreeError(f"{where}: parameters: {error}") from error
 
 
-def check_peers(name: str, fields: Mapping, peers: Mapping) -> None:
-    """Refuse a peer that does not exist, or splits no columns of numbers."""
+def check_peer(name: str, fields: Mapping, peers: Mapping) -> None:
+    """Raise if a model is a peer that does not exist or that splits no numeric columns."""
     if fields["estimator"] != "Peer":
         return
-    able = [peer for peer, declared in peers.items() if "numeric" in declared.features]
-    if fields["parameters"]["peer"] not in able:
-        raise choice(f"config: models.{name}: peer", fields["parameters"]["peer"], able)
+    numeric = [peer for peer, declared in peers.items() if "numeric" in declared.features]
+    if fields["parameters"]["peer"] not in numeric:
+        raise choice(f"config: models.{name}: peer", fields["parameters"]["peer"], numeric)
 
 
 def make(estimator: str, parameters: Mapping, seed: int):
-    """The estimator, not fitted."""
-    random = {} if estimator == "OptimalTreeClassifier" else {"random_state": seed}  # that draws nothing
+    """Return the estimator, not fitted."""
+    random = {} if estimator == "OptimalTreeClassifier" else {"random_state": seed}  # the exception is deterministic
     return ESTIMATORS[estimator]()(**{**random, **parameters})

@@ -1,7 +1,7 @@
-"""Other people's solvers: what each declares. A peer is a folder with a declaration, a lock and a runner.
+"""Declarations of peers. A peer is a folder with a declaration, a lock and a runner.
 
-``peer.yaml`` says what the peer can do, ``requirements.lock`` pins its environment, which optree is no part of, and
-``run.py`` calls it there. How they are run: :mod:`optree.bench.peers.run_peer`.
+``peer.yaml`` declares the peer's features, objective and parameters. ``requirements.lock`` pins its environment, which
+does not contain optree. ``run.py`` calls the peer there. :mod:`optree.bench.peers.run_peer` executes a run.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _TYPES = {"bool": bool, "int": int, "float": float, "str": str}
 
 @dataclass(frozen=True, kw_only=True)
 class Peer(Declaration):
-    """A peer's declaration, and where it lives.
+    """A peer's declaration and its folder.
 
     Attributes
     ----------
     folder : Path
-        ``peer.yaml``, ``requirements.lock`` and ``run.py`` are there; the folder's name is the peer's.
+        The folder of ``peer.yaml``, ``requirements.lock`` and ``run.py``; its name is the peer's.
     deepest : int, optional
-        The greatest depth that it accepts, and what it searches to if no depth is asked for. Its proofs are about
-        trees up to that depth.
+        The greatest depth limit that the peer accepts, and its default. The peer's proofs are about trees up to this
+        depth.
     compiled : tuple of str
-        Packages of its environment that have to be compiled there; all others come as wheels.
+        Packages of its environment that are compiled during installation; all others come as wheels.
     """
 
     folder: Path
@@ -45,18 +45,18 @@ class Peer(Declaration):
             )
 
 
-def names(folder: str | Path) -> list[str]:
-    """The names of the peers in a folder, sorted."""
+def peer_names(folder: str | Path) -> list[str]:
+    """Return the names of the peers in a folder, sorted."""
     return sorted(path.parent.name for path in Path(folder).glob("*/peer.yaml"))
 
 
-def read(folder: str | Path) -> Peer:
-    """The peer in a folder.
+def read_peer(folder: str | Path) -> Peer:
+    """Return the peer in a folder.
 
     Raises
     ------
     OptreeError
-        Naming the file, the key and what is accepted.
+        Naming the file, the key, and the accepted values.
     """
     import yaml
 
@@ -82,6 +82,6 @@ def read(folder: str | Path) -> Peer:
     )
 
 
-def read_all(folder: str | Path) -> dict[str, Peer]:
-    """All peers in a folder, by name."""
-    return {name: read(Path(folder, name)) for name in names(folder)}
+def read_peers(folder: str | Path) -> dict[str, Peer]:
+    """Return all peers in a folder, by name."""
+    return {name: read_peer(Path(folder, name)) for name in peer_names(folder)}

@@ -1,7 +1,7 @@
-"""A peer as an estimator of tables as they are: for peers that split columns of numbers at any threshold.
+"""A peer as an estimator, for peers that split numeric columns at any threshold.
 
-It searches in an environment of its own, as a child under limits, as in :mod:`optree.bench.peers.run_peer`; its tree is rebuilt
-on the rows, and what it claims of that is checked.
+The peer searches in its own environment and under limits, as in :mod:`optree.bench.peers.run_peer`. Its tree is rebuilt
+on the rows, and its claims about the tree are checked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from optree.bench.peers.declaration import Peer, read
+from optree.bench.peers.child_process import make_request, run_child
+from optree.bench.peers.declaration import Peer, read_peer
+from optree.bench.runs.progress import Progress
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import median_search
-from optree.bench.system.child_process import Progress, request, start
-from optree.bench.system.process_limits import End
+from optree.bench.runs.score import median_index
+from optree.bench.system.process_limits import ProcessEnd
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Feature, Problem
@@ -25,8 +26,8 @@ from optree.tree import LEAF, Tree
 _TOLERANCE = 1e-6
 
 
-class Numbers:
-    """Rows of numbers, saved as a problem is."""
+class NumericRows:
+    """Rows of numeric columns, saved in the format of a problem."""
 
     def __init__(self, X: np.ndarray, y: np.ndarray):
         self.X, self.y = np.ascontiguousarray(X, np.float64), y.astype(np.int32)
@@ -35,32 +36,32 @@ class Numbers:
         np.savez(path, codes=self.X, y=self.y)
 
 
-def cuts_of(nested: dict) -> list[tuple[int, float]]:
-    """All splits of a tree that a runner answered: column and threshold."""
+def _splits_of(nested: dict) -> list[tuple[int, float]]:
+    """Return column and threshold of all splits in an answer's tree."""
     if not nested:
         return []
-    below = [cut for child in nested["children"] for cut in cuts_of(child)]
+    below = [split for child in nested["children"] for split in _splits_of(child)]
     return [(int(nested["feature"]), float(nested["threshold"])), *below]
 
 
 class PeerModel:
-    """A peer with the face of an estimator.
+    """A peer with the interface of an estimator.
 
     Parameters
     ----------
     peer : str
-        Its name, that of a folder in ``folder``.
+        The name of a folder in ``folder``.
     max_depth : int
     time_limit : float, default 60
         Seconds.
     memory_limit : float, default 4096
-        MiB, of the peer's process and its children.
+        MiB, of the peer's process tree.
     repeats : int, default 1
-        How often it searches at most; seconds are those of the median.
+        Maximum number of searches; the median gives the seconds.
     random_state : int
-        Not used: nothing is drawn.
+        Not used: nothing is random.
     folder, markers : path
-        All peers, and where their environments are.
+        The folder of all peers, and the folder of their environments and markers.
 
     Attributes
     ----------
@@ -68,8 +69,8 @@ class PeerModel:
     status_ : str
         "optimal", a limit, "wrong_certificate", "skipped" (not installed here) or "error".
     reason_ : str
-        Why, where that is not plain.
-    told_ : dict
+        An explanation of the status; may be empty.
+    measured_ : dict
         ``wall`` and ``processor`` seconds, and ``peak`` MiB.
     """
 
@@ -87,10 +88,10 @@ class PeerModel:
         self.peer, self.max_depth, self.repeats = peer, max_depth, repeats
         self.limits = {"seconds": time_limit, "memory_mib": memory_limit}
         self.folder, self.markers = Path(folder), Path(markers)
-        self.tree_, self.reason_, self.told_ = None, "", {"wall": 0.0, "processor": 0.0, "peak": 0.0}
+        self.tree_, self.reason_, self.measured_ = None, "", {"wall": 0.0, "processor": 0.0, "peak": 0.0}
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> PeerModel:
-        peer = read(self.folder / self.peer)
+        peer = read_peer(self.folder / self.peer)
         if "numeric" not in peer.features:
             raise OptreeError(f"model: peer {self.peer!r} splits no columns of numbers; give one that declares numeric")
         marker = json.loads((self.markers / f"{self.peer}.json").read_text())
@@ -100,22 +101,22 @@ class PeerModel:
             self._judge(*self._search(peer, marker["python"], X, y), X, y)
         return self
 
-    def _search(self, peer: Peer, python: str, X, y) -> tuple[End, Progress]:
+    def _search(self, peer: Peer, python: str, X, y) -> tuple[ProcessEnd, Progress]:
         run = Run("", "", peer.name, peer.name, "0", limits=self.limits, repeats=self.repeats)
-        asked = request(peer, run, Objective.of("0", max_depth=self.max_depth))
+        request = make_request(peer, run, Objective.of("0", max_depth=self.max_depth))
         with tempfile.TemporaryDirectory(prefix="peer-") as folder:
-            return start(peer, python, asked, Path(folder), Numbers(X, y))
+            return run_child(peer, python, request, Path(folder), NumericRows(X, y))
 
-    def _judge(self, end: End, progress: Progress, X: np.ndarray, y: np.ndarray) -> None:
-        """Take in what was answered; a claim that its tree refutes is no certificate."""
-        self.told_["peak"] = end.peak_rss_mib
+    def _judge(self, end: ProcessEnd, progress: Progress, X: np.ndarray, y: np.ndarray) -> None:
+        """Set the fitted attributes from the median answer; a claim that its tree refutes is no certificate."""
+        self.measured_["peak"] = end.peak_rss_mib
         if not progress.answers:
             self.status_, self.reason_ = end.status or "error", end.reason or "gave no answer"
-            self.told_["wall"] = progress.seconds()
+            self.measured_["wall"] = progress.seconds()
             return
-        answer = progress.answers[median_search(tuple(answer["seconds"] for answer in progress.answers))]
-        self.told_ |= {"wall": answer["call"], "processor": answer["processor"]}
-        self.status_, self._cuts = answer["status"], cuts_of(answer["tree"])
+        answer = progress.answers[median_index(tuple(answer["seconds"] for answer in progress.answers))]
+        self.measured_ |= {"wall": answer["call"], "processor": answer["processor"]}
+        self.status_, self._splits = answer["status"], _splits_of(answer["tree"])
         problem = self._problem(X, y)
         self.tree_ = Tree.grow(problem, self._choose, answer["tree"])
         accuracy = 1 - self.tree_.errors(problem) / len(y)
@@ -123,25 +124,26 @@ class PeerModel:
             self.reason_ = f"claims the accuracy {answer['objective']:.6f}, its tree has {accuracy:.6f}"
             self.status_ = "wrong_certificate" if self.status_ == "optimal" else self.status_
 
-    def _codes(self, X: np.ndarray) -> np.ndarray:
-        columns = [X[:, feature] > threshold for feature, threshold in self._cuts]
+    def _binary_columns(self, X: np.ndarray) -> np.ndarray:
+        columns = [X[:, feature] > threshold for feature, threshold in self._splits]
         return np.column_stack(columns or [np.zeros(len(X))]).astype(np.int32)
 
     def _problem(self, X: np.ndarray, y: np.ndarray) -> Problem:
         self.classes_, labels = np.unique(y, return_inverse=True)
         features = tuple(
-            Feature(f"x{j} > {cut}", (f"x{j} <= {cut}", f"x{j} > {cut}")) for j, cut in self._cuts or [(0, "")]
+            Feature(f"x{j} > {threshold}", (f"x{j} <= {threshold}", f"x{j} > {threshold}"))
+            for j, threshold in self._splits or [(0, "")]
         )
-        return Problem(self._codes(X), labels, features, tuple(map(str, self.classes_)))
+        return Problem(self._binary_columns(X), labels, features, tuple(map(str, self.classes_)))
 
     def _choose(self, rows: np.ndarray, node: dict) -> tuple[int, list]:
         if not node:
             return LEAF, []
-        return self._cuts.index((node["feature"], node["threshold"])), node["children"]
+        return self._splits.index((node["feature"], node["threshold"])), node["children"]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.classes_[self.tree_.predict(self._codes(X))]
+        return self.classes_[self.tree_.predict(self._binary_columns(X))]
 
     def score(self, X: np.ndarray, y: np.ndarray) -> float | None:
-        """The share of rows that it gets right; None without a tree."""
+        """Return the accuracy on the rows; None without a tree."""
         return None if self.tree_ is None else float((self.predict(X) == y).mean())

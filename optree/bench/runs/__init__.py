@@ -1,0 +1,1 @@
+"""Runs of solvers on encoded problems: planning, grouping into jobs, execution under limits, and records."""

@@ -1,4 +1,4 @@
-"""From the table of a dataset to an encoded problem with its provenance."""
+"""Encoding of a dataset's table as a problem, stored with its provenance."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from optree.problem import Problem
 
 
 def _digest(problem: Problem) -> str:
-    """A digest of what is searched, and of the names in its trees."""
+    """Return a digest of the searched arrays and of the names in the trees."""
     digest = hashlib.sha256(json.dumps([problem.classes, *((f.name, f.labels) for f in problem.features)]).encode())
     for array in (problem.codes, problem.y, problem.weights):
         digest.update(array.tobytes())
     return digest.hexdigest()
 
 
-def specification(fields: Mapping) -> tuple[EncodingSpec, int]:
-    """What a configuration says of an encoding: how columns become features, and how often all rows are there."""
+def parse_encoding(fields: Mapping) -> tuple[EncodingSpec, int]:
+    """Return the encoder's specification and the number of copies of all rows, from a configuration's encoding."""
     return EncodingSpec(**{key: value for key, value in fields.items() if key != "repeat"}), fields.get("repeat", 1)
 
 
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
-    """Encode all rows of a dataset and write the problem, its encoder and where the data came from.
+    """Encode all rows of a dataset, and write the problem, its encoder and the provenance of the data.
 
-    Categories and cut points are those of all rows, test rows included, as in the papers: no class is looked at, but
-    by ``cuts="mdlp"``. With ``repeat`` all rows are there so many times, one copy after the other.
+    As in the papers, categories and thresholds come from all rows, test rows included. Only ``cuts="mdlp"`` looks at
+    the classes. ``repeat`` is the number of copies of all rows, one after the other.
     """
     table = load_table(table_path, dataset)
     start = time.perf_counter()

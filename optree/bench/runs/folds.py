@@ -1,4 +1,8 @@
-"""Train/test splits that are the same on every machine."""
+"""Folds, that is train/test partitions of the rows, the same on every machine.
+
+A configuration and a record call a fold ``split``. There are three kinds: ``full`` trains on every row, a seed such as
+``3`` holds out a random share of each class, and ``1of5`` is the first of five cross-validation folds.
+"""
 
 from __future__ import annotations
 
@@ -9,75 +13,79 @@ import numpy as np
 
 from optree.errors import OptreeError
 
-FULL = "full"  # the split that trains on every row and tests on none
-_FOLD = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
+FULL = "full"  # the fold without test rows
+_CROSS_VALIDATION = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
 
 
-def kind(split: str) -> str:
-    """What a split is one of: "full", "seeds" or "folds".
+def fold_kind(fold: str) -> str:
+    """Return the kind of a fold: "full", "seeds" or "folds" (cross-validation).
 
     Raises
     ------
     OptreeError
         If it is none of them.
     """
-    if split == FULL:
+    if fold == FULL:
         return FULL
-    if split.isascii() and split.isdigit():
+    if fold.isascii() and fold.isdigit():
         return "seeds"
-    fold = _FOLD.fullmatch(split)
-    if fold and 2 <= int(fold[2]) >= int(fold[1]):
+    match = _CROSS_VALIDATION.fullmatch(fold)
+    if match and 2 <= int(match[2]) >= int(match[1]):
         return "folds"
-    raise OptreeError(f"split {split!r} is not known; accepted: full, a seed, or a fold such as 1of5")
+    raise OptreeError(f"split {fold!r} is not known; accepted: full, a seed, or a fold such as 1of5")
 
 
-def name(split: str) -> str:
-    """A split in words: nothing for "full", ``seed 3``, ``fold 1of5``."""
-    return "" if split == FULL else f"{kind(split)[:-1]} {split}"
+def fold_name(fold: str) -> str:
+    """Return a fold in words: nothing for "full", ``seed 3``, ``fold 1of5``."""
+    return "" if fold == FULL else f"{fold_kind(fold)[:-1]} {fold}"
 
 
-def test_rows(y: np.ndarray, split: str, test_size: str) -> np.ndarray:
-    """Which rows are held out: bool[n].
+def random_seed(fold: str) -> int:
+    """Return the random seed of a search or a fit: the fold's own, else 0."""
+    return int(fold) if fold.isdigit() else 0
 
-    Rows are drawn with numpy's frozen generator, so that a seed means the same rows for ever (scikit-learn would, too,
-    but a solve job does not import it).
+
+def held_out(y: np.ndarray, fold: str, test_size: str) -> np.ndarray:
+    """Return the test rows of a fold, as a mask, bool[n].
+
+    Numpy's frozen generator draws them, so that a seed always means the same rows. scikit-learn's generator is frozen,
+    too, but a solve job does not import scikit-learn.
 
     Parameters
     ----------
     y : int[n]
         Classes.
-    split : str
-        "full", a seed as decimal digits, or a fold: ``1of5`` to ``5of5`` hold out every row once.
+    fold : str
     test_size : str
         Share of rows that a seed holds out, a decimal in (0, 1).
     """
-    if (of := kind(split)) == "seeds":
-        return _drawn(y, int(split), Fraction(test_size))
-    held_out = np.zeros(len(y), bool)
-    if of == "folds":
-        held_out[_fold(y, *map(int, _FOLD.fullmatch(split).groups()))] = True
-    return held_out
+    if (kind := fold_kind(fold)) == "seeds":
+        return _random_share(y, int(fold), Fraction(test_size))
+    mask = np.zeros(len(y), bool)
+    if kind == "folds":
+        mask[_cross_validation_fold(y, *map(int, _CROSS_VALIDATION.fullmatch(fold).groups()))] = True
+    return mask
 
 
-def _drawn(y: np.ndarray, seed: int, share: Fraction) -> np.ndarray:
-    """Every class gives its share to the test set, rounded down, the largest remainders up."""
+def _random_share(y: np.ndarray, seed: int, share: Fraction) -> np.ndarray:
+    """Hold out a share of each class: rounded down, and up for the classes with the largest remainders."""
     if not 0 < share < 1:
         raise OptreeError(f"test_size {float(share)}: a share between 0 and 1 is accepted")
-    held_out = np.zeros(len(y), bool)
+    mask = np.zeros(len(y), bool)
     random = np.random.RandomState(seed)
     classes, sizes = np.unique(y, return_counts=True)
-    wanted = [int(size) * share for size in sizes]
-    taken = [int(part) for part in wanted]
-    remainders = sorted(range(len(classes)), key=lambda k: (taken[k] - wanted[k], k))
-    for k in remainders[: round(len(y) * share) - sum(taken)]:
-        taken[k] += 1
-    for label, count in zip(classes, taken, strict=True):
-        held_out[random.permutation(np.flatnonzero(y == label))[:count]] = True
-    return held_out
+    exact = [int(size) * share for size in sizes]
+    counts = [int(count) for count in exact]
+    by_remainder = sorted(range(len(classes)), key=lambda k: (counts[k] - exact[k], k))
+    for k in by_remainder[: round(len(y) * share) - sum(counts)]:
+        counts[k] += 1
+    for label, count in zip(classes, counts, strict=True):
+        mask[random.permutation(np.flatnonzero(y == label))[:count]] = True
+    return mask
 
 
-def _fold(y: np.ndarray, number: int, folds: int) -> np.ndarray:
-    """The rows of a fold: those of each class in drawn order, class after class, are dealt out like cards.
+def _cross_validation_fold(y: np.ndarray, number: int, folds: int) -> np.ndarray:
+    """Return the rows of a fold: shuffle each class, concatenate the classes, and take every ``folds``-th row.
 
     So two folds differ by at most one row, and in every class by at most one.
     """

@@ -1,8 +1,8 @@
-"""One job: ``python -m optree.bench.runs.job PROBLEM < ORDERS`` does some runs on an encoded problem, one after another.
+"""One job: ``python -m optree.bench.runs.job PROBLEM < RUNS`` executes runs on an encoded problem, one after another.
 
-Each run leaves one record, written whole or not at all, whatever happens to its search: it runs in a process of its own
-under limits from outside. A record that is there and is still about the same run, rows and code is left as it is, so a
-job that was ended at any moment and starts again does only what had not finished.
+Each run executes in a child process under limits. It leaves one record, written completely or not at all, whatever
+happens to its search. A valid record of the same run, rows and code stays. So a job that starts again, after an end at
+any moment, executes only the unfinished runs.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from optree import solvers
-from optree.bench.peers import run_peer as peer
-from optree.bench.peers.declaration import Peer, read
+from optree.bench.peers.declaration import Peer, read_peer
+from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
-from optree.bench.runs.plan import cell
+from optree.bench.runs.plan import comparison_key
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import depth_limit, describe_data, summary
-from optree.bench.runs.solve import guarded
+from optree.bench.runs.score import depth_limit, describe_data, summary_line
+from optree.bench.runs.solve import solve_in_child
 from optree.bench.system import environment
-from optree.bench.system import process_limits as guard
 from optree.bench.system.cli import reporting
+from optree.bench.system.process_limits import FOREIGN_SIGNALS, die_with_parent
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.base import Declaration
 
 
-class Order(NamedTuple):
-    """One run that is wanted: where its record goes, what it is, who does it, and where a peer is installed."""
+class PlannedRun(NamedTuple):
+    """One run of a job: the path of its record, its solver, and for a peer the content of its marker."""
 
     path: Path
     run: Run
@@ -42,8 +42,8 @@ class Order(NamedTuple):
     marker: dict | None
 
 
-def read_orders(text: str, peers: Path, markers: Path) -> list[Order]:
-    """The runs that a job is asked for: JSON, a list of [record, run].
+def read_runs(text: str, peers: Path, markers: Path) -> list[PlannedRun]:
+    """Return the runs of a job from JSON: a list of [record's path, run].
 
     Parameters
     ----------
@@ -51,23 +51,23 @@ def read_orders(text: str, peers: Path, markers: Path) -> list[Order]:
     peers : Path
         The folder of all peers.
     markers : Path
-        The folder with what :mod:`optree.bench.peers.install` wrote.
+        The folder of the markers that :mod:`optree.bench.peers.install` wrote.
     """
-    orders = []
+    planned = []
     for path, fields in json.loads(text):
         run = Run(**fields)
         if run.solver in solvers.names():
-            orders.append(Order(Path(path), run, solvers.get(run.solver), None))
+            planned.append(PlannedRun(Path(path), run, solvers.get(run.solver), None))
         else:
             marker = json.loads((markers / f"{run.solver}.json").read_text())
-            orders.append(Order(Path(path), run, read(peers / run.solver), marker))
-    return orders
+            planned.append(PlannedRun(Path(path), run, read_peer(peers / run.solver), marker))
+    return planned
 
 
 def preload(used: Iterable[Declaration]) -> None:
-    """Load once what every copy of this process would load again: libraries, and what numba sets up at its first call.
+    """Import the solvers' libraries and initialise numba, once for all forks of this process.
 
-    A copy then needs about 0.03 s of processor time before its search, in place of one to three seconds.
+    A fork then needs about 0.03 s of processor time before its search, in place of one to three seconds.
     """
     environment.git_commit()
     for solver in used:
@@ -77,90 +77,94 @@ def preload(used: Iterable[Declaration]) -> None:
         sys.modules["numba"].njit(lambda: None)()
 
 
-def code_of(solver: Declaration) -> str:
-    """The digest of the code that a solver's runs depend on."""
+def solver_digest(solver: Declaration) -> str:
+    """Return the digest of the code that a solver's runs depend on."""
     return environment.peer_digest(solver.folder) if isinstance(solver, Peer) else environment.code_digest()
 
 
-def finished(order: Order, data: dict, reference: dict | None) -> dict | None:
-    """The record that is there already, if it is about the same run, rows, depth and code; otherwise None.
+def read_finished(planned: PlannedRun, data: dict, reference: dict | None) -> dict | None:
+    """Return the record of an earlier job, if it is about the same run, rows, depth limit and code; otherwise None.
 
     Parameters
     ----------
-    order : Order
+    planned : PlannedRun
     data : dict
         From :func:`optree.bench.runs.score.describe_data`.
     reference : dict, optional
         The record of ``run.depth_of``.
     """
-    if not order.path.exists():
+    if not planned.path.exists():
         return None
     try:
-        made = record.read(order.path)
+        found = record.read(planned.path)
     except OptreeError:
-        print(f"{order.path}: is no record of this version; its run is done again", file=sys.stderr)
+        print(f"{planned.path}: is no record of this version; its run is done again", file=sys.stderr)
         return None
-    asked = json.loads(order.run.to_json()), data, code_of(order.solver)
-    there = made["run"], made["data"], made["environment"]["code"]
-    if there != asked or made["depth_limit"] != depth_limit(order.run, order.solver, reference):
+    expected = json.loads(planned.run.to_json()), data, solver_digest(planned.solver)
+    if (found["run"], found["data"], found["environment"]["code"]) != expected:
         return None
-    return None if made["status"] == "skipped" else made  # what it waited for may be there now
+    if found["depth_limit"] != depth_limit(planned.run, planned.solver, reference):
+        return None
+    return None if found["status"] == "skipped" else found  # its peer or its reference may be there now
 
 
-def do(order: Order, problem: Problem, notes: dict, reference: dict | None) -> dict:
-    """The record of a run. One that somebody else killed is done again, once: it may not have been meant."""
+def execute(planned: PlannedRun, problem: Problem, notes: dict, reference: dict | None) -> dict:
+    """Execute a run and return its record; repeat it once after a signal from elsewhere, which may be a mistake."""
     for attempt in (1, 2):
-        if isinstance(order.solver, Peer):
-            made = peer.solve(problem, notes, order.run, order.solver, order.marker, reference)
+        if isinstance(planned.solver, Peer):
+            made = run_peer(problem, notes, planned.run, planned.solver, planned.marker, reference)
         else:
-            made = guarded(problem, notes, order.run, reference)
-        if made["status"] != "killed" or not made["reason"].startswith(guard.FOREIGN) or attempt == 2:
+            made = solve_in_child(problem, notes, planned.run, reference)
+        if made["status"] != "killed" or not made["reason"].startswith(FOREIGN_SIGNALS) or attempt == 2:
             return made
-        print(f"{summary(made)}; it is done again", file=sys.stderr)
+        print(f"{summary_line(made)}; it is done again", file=sys.stderr)
     raise AssertionError
 
 
-def work(orders: list[Order], problem: Problem, notes: dict) -> None:
-    """Do all that is not done, in their order; say so, a line for each."""
+def execute_job(job: list[PlannedRun], problem: Problem, notes: dict) -> None:
+    """Execute the unfinished runs of a job in their order, and print a line about each."""
     data, records, new = describe_data(problem, notes), {}, 0
-    for order in orders:
-        run = order.run
-        reference = records[run.depth_of, cell(run)] if run.depth_of else None
-        made = finished(order, data, reference)
+    for planned in job:
+        run = planned.run
+        reference = records[run.depth_of, comparison_key(run)] if run.depth_of else None
+        made = read_finished(planned, data, reference)
         if made is None:
-            made, new = do(order, problem, notes, reference), new + 1
-            record.write(made, order.path)
-            print(summary(made), file=sys.stderr)
-        records[run.algorithm, cell(run)] = made
-    if new < len(orders):
-        print(f"{len(orders) - new} of {len(orders)} runs had finished before and are kept", file=sys.stderr)
+            made, new = execute(planned, problem, notes, reference), new + 1
+            record.write(made, planned.path)
+            print(summary_line(made), file=sys.stderr)
+        records[run.algorithm, comparison_key(run)] = made
+    if new < len(job):
+        print(f"{len(job) - new} of {len(job)} runs had finished before and are kept", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line. Exit code 0 whatever became of the searches; 1, with one line, where records cannot be made."""
+    """Run the command line.
+
+    The exit code is 0 whatever the statuses of the searches, and 1, with one line, if records cannot be made.
+    """
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.job", description=__doc__.splitlines()[0])
     parser.add_argument("problem", help="an encoded problem (.npz)")
     parser.add_argument("--peers", default="workflow/peers", help="the folder of all peers")
-    parser.add_argument("--markers", default=".peers", help="the folder with the peers' environments")
-    parser.add_argument("--log", default=os.devnull, help="where errors and warnings are copied to")
-    parser.add_argument("--parent", type=int, help="the process with which this one ends; by default it goes on")
+    parser.add_argument("--markers", default=".peers", help="the folder of the peers' environments and markers")
+    parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
+    parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the search is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the exception also ends the search
     if options.parent is not None:
-        guard.die_with(options.parent, signal.SIGTERM)
+        die_with_parent(options.parent, signal.SIGTERM)
     with reporting(options.log):
         try:
             problem, notes = Problem.load(options.problem)
-            orders = read_orders(sys.stdin.read(), Path(options.peers), Path(options.markers))
-            preload(order.solver for order in orders)
-            work(orders, problem, notes)
+            job = read_runs(sys.stdin.read(), Path(options.peers), Path(options.markers))
+            preload(planned.solver for planned in job)
+            execute_job(job, problem, notes)
         except OSError as error:
             raise OptreeError(
                 f"{error.filename or options.problem}: {error.strerror}; mend that and type the same command again, "
-                "what has finished is kept"
+                "finished runs are kept"
             ) from error
         except KeyboardInterrupt:
-            sys.exit(130)  # Ctrl-C: who typed it knows
+            sys.exit(130)  # Ctrl-C needs no message
 
 
 if __name__ == "__main__":

@@ -1,81 +1,75 @@
-"""Which runs share a job, and what that job may need: so that thousands of short runs are not thousands of jobs.
+"""Grouping of runs into jobs, and the resources of a job.
 
-A job costs seconds before it does anything, on a cluster as a rule more than a short run. So runs on the same encoded
-problem share one, one after another, as long as all of them would end within ``job_seconds`` even if each reached its
-limits. Runs that are compared (a cell) are never parted. The runs of a job are the same whatever the machine.
+A job costs seconds before its first search, on a cluster usually more than a short run. So runs on the same encoded
+problem share a job while all of them would end within ``job_seconds``, even if each reached its limits. The runs of one
+comparison (:func:`~optree.bench.runs.plan.comparison_key`) stay together. The grouping does not depend on the machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, inf
 
-from optree.bench.runs.plan import cell
+from optree.bench.runs.plan import comparison_key
+from optree.bench.runs.progress import hard_limit_seconds
 from optree.bench.runs.record import Run
 from optree.bench.runs.score import REPEAT_SECONDS
-from optree.bench.runs.solve import outer_memory_mib
-from optree.bench.system.child_process import patience
+from optree.bench.runs.solve import hard_limit_mib
 
 JOB_SECONDS = 600.0
-MOST_RUNS = 50  # what a job is asked is text on a command line, which may have 128 KiB
-RUN_SECONDS = 1.0  # reading, dividing, scoring and writing around a search
-COMPILE_SECONDS = 120.0  # on a node that has no kernels yet; one of its jobs pays
-JOB_MIB = (
-    700  # measured: 450 for the two nested Snakemakes of a cluster job, 10 for srun, 165 for the process that watches
-)
+MAX_RUNS = 50  # of a job: their JSON is part of a command line, which may have 128 KiB
+RUN_SECONDS = 1.0  # reading, partitioning, scoring and writing around a search
+COMPILE_SECONDS = 120.0  # on a node without compiled kernels, in one of its jobs
+JOB_MIB = 700  # measured: 450 for the two nested Snakemakes of a cluster job, 10 for srun, 165 for the watching process
 
 
-def longest(run: Run) -> float | None:
-    """Seconds that a run may take at most, None if it has no limit."""
+def max_seconds(run: Run) -> float:
+    """Return the seconds that a run takes at most, infinite without a time limit."""
     seconds = run.limits.get("seconds")
     if seconds is None:
-        return None
-    return patience(seconds) + (REPEAT_SECONDS if run.repeats > 1 else 0) + RUN_SECONDS
+        return inf
+    return hard_limit_seconds(seconds) + (REPEAT_SECONDS if run.repeats > 1 else 0) + RUN_SECONDS
 
 
-def batches(runs: Iterable[Run], job_seconds: float = JOB_SECONDS) -> list[list[Run]]:
-    """The runs of each job, in the order in which a configuration first names them.
+def group_into_jobs(runs: Iterable[Run], job_seconds: float = JOB_SECONDS) -> list[list[Run]]:
+    """Return the runs of each job, in the order of the configuration.
 
     Parameters
     ----------
     runs : iterable of Run
     job_seconds : float
-        A job gets no further runs if with them it might take longer. Runs without a time limit are a job per cell.
+        Limit on the sum of the runs' maximum seconds; one comparison may exceed it. Runs without a time limit make a
+        job for each comparison.
 
     Returns
     -------
     list of list of Run
-        Each list has one dataset and encoding. A run that is told a depth comes after the one that tells it.
+        A job has one dataset and encoding. A run with ``depth_of`` comes after the run whose depth it takes.
     """
-    cells: dict[tuple, list[Run]] = {}
+    comparisons: dict[tuple, list[Run]] = {}
     for run in runs:
-        cells.setdefault(cell(run), []).append(run)
-    found: list[list[Run]] = []
-    room: dict[tuple, tuple[list[Run], float]] = {}  # of the last job of a problem: its runs, the seconds that are left
-    for compared in cells.values():
+        comparisons.setdefault(comparison_key(run), []).append(run)
+    jobs: list[list[Run]] = []
+    last: dict[tuple, tuple[list[Run], float]] = {}  # encoded problem -> its last job, and that job's seconds left
+    for compared in comparisons.values():
         compared.sort(key=lambda run: run.depth_of is not None)
-        problem, needs = (compared[0].dataset, compared[0].encoding), _sum(map(longest, compared))
-        batch, left = room.get(problem, ([], -1.0))
-        if needs > left or len(batch) + len(compared) > MOST_RUNS:
-            batch, left = [], job_seconds
-            found.append(batch)
-        batch += compared
-        room[problem] = batch, left - needs
-    return found
+        problem, seconds = (compared[0].dataset, compared[0].encoding), sum(map(max_seconds, compared))
+        job, seconds_left = last.get(problem, ([], -1.0))
+        if seconds > seconds_left or len(job) + len(compared) > MAX_RUNS:
+            job, seconds_left = [], job_seconds
+            jobs.append(job)
+        job += compared
+        last[problem] = job, seconds_left - seconds
+    return jobs
 
 
-def _sum(seconds: Iterable[float | None]) -> float:
-    """The sum, infinite if one of them has no limit."""
-    return sum(float("inf") if one is None else one for one in seconds)
-
-
-def resources(batch: list[Run]) -> dict[str, int]:
-    """What a job asks a scheduler for: ``mem_mb`` and ``runtime`` (minutes), each only if all its runs are limited."""
-    asked = {}
-    memory = [outer_memory_mib(run) for run in batch]
+def resources(job: list[Run]) -> dict[str, int]:
+    """Return a job's requests to a scheduler: ``mem_mb`` and ``runtime`` (minutes), each if all runs have a limit."""
+    requests = {}
+    memory = [hard_limit_mib(run) for run in job]
     if None not in memory:
-        asked["mem_mb"] = ceil(max(memory)) + JOB_MIB
-    seconds = _sum(map(longest, batch))
-    if seconds < float("inf"):
-        asked["runtime"] = ceil((seconds + COMPILE_SECONDS) / 60)
-    return asked
+        requests["mem_mb"] = ceil(max(memory)) + JOB_MIB
+    seconds = sum(map(max_seconds, job))
+    if seconds < inf:
+        requests["runtime"] = ceil((seconds + COMPILE_SECONDS) / 60)
+    return requests

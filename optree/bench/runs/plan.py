@@ -1,4 +1,4 @@
-"""From a configuration to the list of runs. Whatever cannot be run is refused here, before any work."""
+"""Planning: the runs of a configuration. Everything that no run could do is refused here, before any work."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from optree import solvers
 from optree.bench import papers
 from optree.bench.peers.declaration import Peer
-from optree.bench.runs.encode import specification
-from optree.bench.runs.folds import kind
+from optree.bench.runs.encode import parse_encoding
+from optree.bench.runs.folds import fold_kind
 from optree.bench.runs.record import Run
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
@@ -18,15 +18,19 @@ from optree.errors import OptreeError, choice
 from optree.objective import Objective
 from optree.solvers.base import Declaration
 
-CELL = (
+_COMPARISON = (
     *("dataset", "encoding", "regularization", "penalty", "max_depth", "max_splits", "min_samples_leaf"),
-    "measure",
-    *("split", "test_size"),
+    *("measure", "split", "test_size"),
 )
 
 
-def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> list[Run]:
-    """The runs that a configuration asks for, each once, in its order.
+def comparison_key(run: Run) -> tuple:
+    """Return the fields that compared runs share: every field of the problem, none of the algorithm."""
+    return tuple(getattr(run, name) for name in _COMPARISON)
+
+
+def plan_runs(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> list[Run]:
+    """Return the runs of a configuration, each once, in its order.
 
     Parameters
     ----------
@@ -35,12 +39,12 @@ def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> 
     datasets : collection of str
         The names in the datasets table.
     peers : mapping of str to Peer, optional
-        Solvers that are not ours, by name.
+        All peers, by name.
 
     Raises
     ------
     OptreeError
-        Naming the key of the configuration, the value and what is accepted.
+        Naming the key of the configuration, the value, and the accepted values.
     """
     Budget(**config["limits"])
     if config.get("paper") not in (None, *papers.names()):
@@ -54,23 +58,23 @@ def plan(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> 
     runs: dict[str, Run] = {}
     for number, experiment in enumerate(config["experiments"]):
         try:
-            for run in _experiment(config, experiment, datasets, encodings, peers):
+            for run in _experiment_runs(config, experiment, datasets, encodings, peers):
                 runs.setdefault(run.to_json(), run)
         except OptreeError as error:
             raise OptreeError(f"config: experiments[{number}]: {error}") from error
-    _check_names(runs.values(), config)
+    _check_runs(runs.values(), config)
     return list(runs.values())
 
 
 def _encoding(name: str, fields: Mapping) -> EncodingSpec:
     try:
-        return specification(fields)[0]
+        return parse_encoding(fields)[0]
     except OptreeError as error:
         raise OptreeError(f"config: encodings.{name}: {error}") from error
 
 
 class Algorithm(NamedTuple):
-    """An algorithm of the configuration: its solver, ours or a peer, and how that is to be called."""
+    """An algorithm of the configuration: a solver, ours or a peer, with parameters."""
 
     name: str
     solver: Declaration
@@ -78,8 +82,10 @@ class Algorithm(NamedTuple):
     depth_of: str | None = None
 
 
-def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mapping, peers: Mapping) -> Iterator[Run]:
-    """The runs of one entry of ``experiments``: the product of its lists."""
+def _experiment_runs(
+    config: Mapping, experiment: Mapping, datasets, encodings: Mapping, peers: Mapping
+) -> Iterator[Run]:
+    """Yield the runs of one entry of ``experiments``: the product of its lists."""
     limits = {**config["limits"], **experiment.get("limits", {})}
     for dataset in experiment["datasets"]:
         if dataset not in datasets:
@@ -89,8 +95,8 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
     for encoding in experiment["encodings"]:
         if encoding not in encodings:
             raise choice("encoding", encoding, sorted(encodings))
-    for split in map(str, experiment["splits"]):
-        kind(split)
+    for fold in map(str, experiment["splits"]):
+        fold_kind(fold)
     for algorithm in (_algorithm(config, name, peers) for name in experiment["algorithms"]):
         _check_algorithm(config, experiment, algorithm, encodings)
         if isinstance(algorithm.solver, Peer) and limits.get("iterations") is not None:
@@ -100,7 +106,7 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
             )
         for objective in _objectives(experiment):
             algorithm.solver.check_objective(Objective.of(**objective))
-            for dataset, encoding, split in product(
+            for dataset, encoding, fold in product(
                 experiment["datasets"], experiment["encodings"], experiment["splits"]
             ):
                 yield Run(
@@ -108,7 +114,7 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
                     encoding=encoding,
                     algorithm=algorithm.name,
                     solver=algorithm.solver.name,
-                    split=str(split),
+                    split=str(fold),
                     test_size=str(config["test_size"]),
                     parameters=algorithm.parameters,
                     limits=limits,
@@ -119,7 +125,7 @@ def _experiment(config: Mapping, experiment: Mapping, datasets, encodings: Mappi
 
 
 def _objectives(experiment: Mapping) -> Iterator[dict]:
-    """The objectives of an experiment, as fields of a run."""
+    """Yield the objectives of an experiment, as fields of a run."""
     defaults = {
         **{"penalty": ["split"], "max_depth": [None], "max_splits": [None], "min_samples_leaf": [1]},
         "measure": ["accuracy"],
@@ -129,14 +135,14 @@ def _objectives(experiment: Mapping) -> Iterator[dict]:
 
 
 def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm, encodings: Mapping) -> None:
-    """Refuse what a solver cannot do with any dataset: parameters, encodings, a depth told by another."""
+    """Raise if the solver does not accept its parameters, the encodings, or the depth of another algorithm's tree."""
     name, solver, parameters, depth_of = algorithm
     solver.check_parameters(parameters)
     for encoding in experiment["encodings"]:
         if encodings[encoding].multiway and "multiway" not in solver.features:
             raise OptreeError(
-                f"algorithm {name!r} takes binary features only, and encoding {encoding!r} makes features with more "
-                "parts; give them an experiment of their own with a binary encoding"
+                f"algorithm {name!r} takes binary features only, and encoding {encoding!r} makes features of more "
+                "categories; give them an experiment of their own with a binary encoding"
             )
     if depth_of is None:
         return
@@ -153,7 +159,7 @@ def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm,
 
 
 def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorithm:
-    """An algorithm: one that the configuration defines, or a solver by its own name."""
+    """Return the algorithm that the configuration defines under this name, or the solver of this name."""
     defined = config.get("algorithms", {})
     fields = defined.get(name, {})
     solver = fields.get("solver", name)
@@ -165,21 +171,16 @@ def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorit
     return Algorithm(name, declared, dict(fields.get("parameters", {})), fields.get("depth_of"))
 
 
-def cell(run: Run) -> tuple:
-    """What the runs that are compared have in common: everything but the algorithm."""
-    return tuple(getattr(run, name) for name in CELL)
-
-
-def _check_names(runs: Iterable[Run], config: Mapping) -> None:
-    """Refuse two runs that would have one record, and a comparison with an algorithm that is not there."""
+def _check_runs(runs: Iterable[Run], config: Mapping) -> None:
+    """Raise if two runs would have the same record, or if no run is of the reference."""
     runs, seen = list(runs), set()
     for run in runs:
-        if (run.algorithm, cell(run)) in seen:
+        if (run.algorithm, comparison_key(run)) in seen:
             raise OptreeError(
                 f"config: experiments: {run.algorithm} on {run.dataset}/{run.encoding}, lambda {run.regularization}, "
                 "is asked for twice with different limits or repeats; leave one out"
             )
-        seen.add((run.algorithm, cell(run)))
+        seen.add((run.algorithm, comparison_key(run)))
     algorithms = sorted({run.algorithm for run in runs})
     if config.get("reference") is not None and config["reference"] not in algorithms:
         raise choice("config: reference", config["reference"], algorithms)

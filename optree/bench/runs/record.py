@@ -1,4 +1,4 @@
-"""Run records: one JSON file per run, validated when written and when read."""
+"""Run records: one JSON file for each run, validated at writing and at reading."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from optree.files import write_whole
 from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
-# How a peer's run can end beside what a search can: see optree.bench.peer.
+# Statuses of a run beside those of a search: see optree.bench.peers.run_peer and optree.bench.system.process_limits.
 PEER_STATUSES = ("wrong_certificate", "killed", "error", "skipped")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be run: one cell of a table.
+    """One run: a problem, an objective, an algorithm, and limits.
 
     Attributes
     ----------
     dataset, encoding : str
-        Names of the datasets table and of the configuration.
+        Names in the datasets table and in the configuration.
     algorithm : str
-        Name under which the configuration runs a solver.
+        The name under which the configuration runs a solver.
     solver : str
         Registry name.
     parameters : dict
@@ -39,16 +39,15 @@ class Run:
     measure : str
         The loss, as written; see :mod:`optree.measure`.
     split : str
-        "full", the seed of a stratified train/test split, or a fold such as "1of5": :mod:`optree.bench.runs.folds`.
+        The fold; see :mod:`optree.bench.runs.folds`.
     test_size : str
-        Share of rows held out by a seed, a decimal.
+        Share of rows that a seed holds out, a decimal.
     limits : dict
         Fields of :class:`~optree.budget.Budget`.
     repeats : int
-        How many searches are done at most; see :data:`optree.bench.runs.score.REPEAT_SECONDS`.
+        Maximum number of searches; see :data:`optree.bench.runs.score.REPEAT_SECONDS`.
     depth_of : str or None
-        The algorithm of the configuration whose tree's depth is told to this one as its limit, in place of
-        ``max_depth``.
+        Another algorithm of the configuration: the depth of its tree is the depth limit, in place of ``max_depth``.
     """
 
     dataset: str
@@ -69,7 +68,7 @@ class Run:
     depth_of: str | None = None
 
     def objective(self, max_depth: int | None) -> Objective:
-        """What is minimised, with this depth limit: ``self.max_depth``, unless another was told."""
+        """Return the objective with this depth limit, which may be another than ``self.max_depth``."""
         constraints = (max_depth, self.max_splits, self.min_samples_leaf)
         return Objective.of(self.regularization, self.penalty, *constraints, self.measure)
 
@@ -78,28 +77,33 @@ class Run:
 
 
 def write(record: dict, path: str | Path) -> None:
-    """Validate and write: the file is either complete or not there."""
+    """Validate a record and write its file, completely or not at all."""
     schema.check(record, SCHEMA, str(path))
     write_whole(path, _dump(record).encode())
 
 
 def _dump(record: dict) -> str:
-    """JSON with one line per top-level key: small, and still fit for ``diff``."""
+    """Return JSON with one line per top-level key: small, and readable for ``diff``."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def read(path: str | Path) -> dict:
-    """The record in a file.
+    """Return the record in a file.
 
     Raises
     ------
     OptreeError
-        If the file is truncated, not JSON, or not a run record; the message says how to have it made again.
+        If the file is truncated, not JSON, or not a run record.
     """
+    return read_record(path, SCHEMA, "not a run record", "its run is done again")
+
+
+def read_record(path: str | Path, record_schema: Path, problem: str, remedy: str) -> dict:
+    """Return the record in a file of this schema; an error names the problem, and the remedy if the file is deleted."""
     try:
         record = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
-        raise OptreeError(f"{path}: not a run record ({error}); delete the file and its run is done again") from error
-    schema.check(record, SCHEMA, str(path))
+        raise OptreeError(f"{path}: {problem} ({error}); delete the file and {remedy}") from error
+    schema.check(record, record_schema, str(path))
     return record

@@ -1,27 +1,28 @@
-"""One cell of a table alone: ``python -m optree.bench.runs.rerun RECORD`` does a run again, and sets it beside its record.
+"""Repetition of one run: ``python -m optree.bench.runs.rerun RECORD`` executes it again and prints both results.
 
-The encoded problem has to be where the workflow left it. Nothing is written; the exit code is 1 if anything that no
-clock decides came out differently.
+The encoded problem has to be where the workflow left it. Nothing is written. The exit code is 1 if any value differs
+that does not depend on a clock.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
-from optree.bench.runs import job as batch
 from optree.bench.runs import record
+from optree.bench.runs.job import execute, preload, read_runs
 from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 from optree.problem import Problem
 
 _RUNS = "runs"
-_FINAL = ("optimal", "heuristic")  # how a search ends that no limit stops
+_FINAL = ("optimal", "heuristic")  # statuses of a search that no limit stopped
 
 
-def facts(made: dict) -> dict[str, str]:
-    """What is set side by side, by name."""
+def printed_values(made: dict) -> dict[str, str]:
+    """Return the values of a record that are printed, by name."""
     size, seconds = made["size"], made["seconds"]
     return {
         "status": made["status"],
@@ -35,52 +36,54 @@ def facts(made: dict) -> dict[str, str]:
     }
 
 
-def differ(before: dict, now: dict) -> list[str]:
-    """The facts that should be the same, and are not: all that no clock decides, if neither search was stopped."""
+def differences(before: dict, now: dict) -> list[str]:
+    """Return the names of differing values that should agree; none if a limit stopped either search."""
     if before["status"] not in _FINAL or now["status"] not in _FINAL:
         return []
     names = ("status", "objective", "cost", "lower bound", "splits", "iterations")
-    return [name for name in names if facts(before)[name] != facts(now)[name]]
+    return [name for name in names if printed_values(before)[name] != printed_values(now)[name]]
 
 
-def again(path: Path, peers: Path, markers: Path) -> tuple[dict, dict]:
-    """The record in a file, and that of the same run done now.
+def rerun(path: Path, peers: Path, markers: Path) -> tuple[dict, dict]:
+    """Return the record in a file, and a new record of the same run.
 
     Raises
     ------
     OptreeError
-        If it is not one of the workflow's records, or its encoded problem is gone.
+        If the file is not one of the workflow's records, or if its encoded problem is missing.
     """
     before = record.read(path)
     run = before["run"]
     if run["depth_of"]:
-        raise OptreeError(f"{path}: was told the depth of {run['depth_of']}'s tree; delete it and run the workflow")
+        raise OptreeError(f"{path}: depends on the depth of {run['depth_of']}'s tree; delete it and run the workflow")
     folders = [folder for folder in path.resolve().parents if folder.name == _RUNS]
     if not folders:
         raise OptreeError(f"{path}: not below results/NAME/{_RUNS}, where the workflow puts records")
     encoded = folders[-1].parent / "encoded" / run["dataset"] / f"{run['encoding']}.npz"
     if not encoded.exists():
-        raise OptreeError(f"{encoded}: the encoded problem is not there; run the workflow, which makes it")
-    (order,) = batch.read_orders(json.dumps([[str(path), run]]), peers, markers)
-    batch.preload([order.solver])
+        raise OptreeError(f"{encoded}: the encoded problem is missing; run the workflow, which makes it")
+    (planned,) = read_runs(json.dumps([[str(path), run]]), peers, markers)
+    preload([planned.solver])
     problem, notes = Problem.load(encoded)
-    return before, batch.do(order, problem, notes, None)
+    return before, execute(planned, problem, notes, None)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.rerun", description=__doc__.splitlines()[0])
     parser.add_argument("record", type=Path, help="a run's record, results/NAME/runs/...json")
     parser.add_argument("--peers", type=Path, default=Path("workflow/peers"), help="the folder of all peers")
-    parser.add_argument("--markers", type=Path, default=Path(".peers"), help="the folder with the peers' environments")
+    parser.add_argument(
+        "--markers", type=Path, default=Path(".peers"), help="the folder of the peers' environments and markers"
+    )
     options = parser.parse_args(arguments)
-    with reporting("/dev/null"):
-        before, now = again(options.record, options.peers, options.markers)
+    with reporting(os.devnull):
+        before, now = rerun(options.record, options.peers, options.markers)
     print(f"{'':20}{'record':>24}{'now':>24}")
-    for name, value in facts(now).items():
-        print(f"{name:20}{facts(before)[name]:>24}{value:>24}")
-    changed = differ(before, now)
-    print(f"different: {', '.join(changed)}" if changed else "the same, as far as no clock decides")
+    for name, value in printed_values(now).items():
+        print(f"{name:20}{printed_values(before)[name]:>24}{value:>24}")
+    changed = differences(before, now)
+    print(f"different: {', '.join(changed)}" if changed else "the same, apart from values that depend on a clock")
     return bool(changed)
 
 

@@ -1,4 +1,4 @@
-"""What every record is made of, whoever searched: scores are recomputed here, from the tree and the rows."""
+"""Run records, made alike for every solver: scores are recomputed here, from the tree and the rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median_low
 
 import numpy as np
 
-from optree.bench.runs.folds import test_rows
+from optree.bench.runs.folds import held_out
 from optree.bench.runs.record import Run
 from optree.bench.system import environment
 from optree.encoding import Encoder
@@ -19,34 +19,34 @@ from optree.result import TracePoint
 from optree.solvers.base import Declaration
 from optree.tree import Tree
 
-REPEAT_SECONDS = 10.0  # a search is not repeated once that much is spent
+REPEAT_SECONDS = 10.0  # of search, after which no search is repeated
 
 
 @dataclass(frozen=True)
-class Found:
-    """What searches came to.
+class SearchOutcome:
+    """The outcome of a run's searches.
 
     Attributes
     ----------
     status : str
     tree : Tree or None
-        None if there is no tree: a search that was ended from outside, or did not start.
+        None after a search that was killed, or that did not start.
     lower_bound : int or None
-        No tree costs less; in units of the objective's scale.
+        Lower bound on the cost of every tree, in units of the objective's scale.
     counters : dict
-        "iterations" first, None if the solver does not tell.
+        "iterations" first, None if the solver does not report them.
     searches, calls : tuple of float
         Seconds of each search by the solver's own clock, and of the calls around them. Empty without a search.
     warm_up_seconds, peak_rss_mib : float or None
-        None where nothing was run.
+        None if nothing was run.
     trace : tuple of TracePoint
-        Of the search that has the median time.
+        The trace of the search with the median time.
     reason : str
-        Why there is no more than this, one line; empty where there is nothing to say.
+        An explanation of the status, one line; may be empty.
     claim : dict or None
-        What a peer says of itself; see the schema of records.
+        A peer's own values; see the schema of records.
     machine : dict
-        What the environment of the search has other than that of this process.
+        Fields of the search's environment that differ from this process's.
     """
 
     status: str
@@ -63,41 +63,36 @@ class Found:
     machine: dict = field(default_factory=dict)
 
 
-def divide(problem: Problem, run: Run) -> tuple[Problem, Problem | None]:
-    """The training rows of a run, and those that it holds out, None if it trains on all."""
-    held_out = test_rows(problem.y, run.split, run.test_size)
-    train = problem.take(np.flatnonzero(~held_out))
-    return train, problem.take(np.flatnonzero(held_out)) if held_out.any() else None
-
-
-def seed(run: Run) -> int:
-    """The random seed of a run: that of its split."""
-    return int(run.split) if run.split.isdigit() else 0
+def train_and_test(problem: Problem, run: Run) -> tuple[Problem, Problem | None]:
+    """Return the training rows of a run, and its test rows, None if it trains on all."""
+    mask = held_out(problem.y, run.split, run.test_size)
+    train = problem.take(np.flatnonzero(~mask))
+    return train, problem.take(np.flatnonzero(mask)) if mask.any() else None
 
 
 def depth_limit(run: Run, solver: Declaration, reference: dict | None) -> int | None:
-    """The depth limit of a search: the run's own, or for ``depth_of`` the depth of the tree in the reference's record.
+    """Return the depth limit of a search: the run's own, or with ``depth_of`` the depth of the reference's tree.
 
-    A solver's own greatest depth (``deepest``, of a peer) is never exceeded, and its default.
+    A peer's greatest depth (``deepest``) is an upper limit, and the default.
     """
-    told = run.max_depth if reference is None else reference["size"]["depth"]
-    limits = [depth for depth in (told, getattr(solver, "deepest", None)) if depth is not None]
+    requested = run.max_depth if reference is None else reference["size"]["depth"]
+    limits = [depth for depth in (requested, getattr(solver, "deepest", None)) if depth is not None]
     return min(limits, default=None)
 
 
-def untold(run: Run, reference: dict | None) -> str:
-    """Why the depth that a run waits for cannot be told; empty if it can, or if it waits for none."""
+def why_no_depth(run: Run, reference: dict | None) -> str:
+    """Return the reason why the reference of ``depth_of`` gives no depth limit; empty if there is a limit."""
     has_tree = reference is None or reference["tree"] is not None
-    return "" if has_tree else f"{run.depth_of} has no tree whose depth could be told"
+    return "" if has_tree else f"{run.depth_of} has no tree whose depth could be the limit"
 
 
 def describe_data(problem: Problem, notes: dict) -> dict:
-    """What a record says of the rows: their provenance, and their shape once encoded."""
+    """Return the ``data`` of a record: the provenance of the rows, and their shape once encoded."""
     return notes["data"] | {"encoded_features": len(problem.features), "parts": int(problem.n_parts.sum())}
 
 
 def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict | None:
-    """Errors, accuracy and loss of a tree on rows; None without rows, and without a tree the rows alone."""
+    """Return errors, accuracy and loss of a tree on rows; None without rows, only the rows without a tree."""
     if problem is None:
         return None
     if tree is None:
@@ -106,68 +101,74 @@ def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict
     return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight, "loss": loss}
 
 
-def median_search(searches: tuple[float, ...]) -> int:
-    """Which search has the median time, of two middle ones the lower: its position."""
-    return searches.index(median_low(searches))
+def median_index(seconds: tuple[float, ...]) -> int:
+    """Return the index of the median, of two middle values the lower."""
+    return seconds.index(median_low(seconds))
 
 
-def entry(
-    problem: Problem, notes: dict, run: Run, solver: Declaration, objective: Objective, found: Found, code: str
+def make_record(
+    problem: Problem,
+    notes: dict,
+    run: Run,
+    solver: Declaration,
+    objective: Objective,
+    outcome: SearchOutcome,
+    code: str,
 ) -> dict:
-    """The record of a run.
+    """Return the record of a run.
 
     Parameters
     ----------
     problem : Problem
         All rows of the dataset, encoded.
     notes : dict
-        What the encode step wrote beside it: ``data`` (provenance) and ``seconds``.
+        From the encoded problem's file: ``data`` (provenance), ``seconds`` and ``encoder``.
     run : Run
     solver : Declaration
     objective : Objective
-        With the depth limit that the search had.
-    found : Found
+        With the depth limit of the search.
+    outcome : SearchOutcome
     code : str
         The digest of the code that the search depends on.
     """
-    (train, test), tree, bound = divide(problem, run), found.tree, found.lower_bound
+    (train, test), tree, bound = train_and_test(problem, run), outcome.tree, outcome.lower_bound
     scale, score = objective.scale(train), _score(tree, train, objective.measure)
     cost = None if tree is None else objective.cost(tree, scale, objective.measure.loss(tree, train))
-    value, most = (None if c is None else 1 - float(scale.in_rows(c) / train.total_weight) for c in (cost, bound))
-    search = found.searches[median_search(found.searches)] if found.searches else None
+    value, upper = (None if c is None else 1 - float(scale.in_rows(c) / train.total_weight) for c in (cost, bound))
+    search = outcome.searches[median_index(outcome.searches)] if outcome.searches else None
     return {
         "run": {**run.__dict__},
         "data": describe_data(problem, notes),
-        "status": found.status,
-        "reason": found.reason,
+        "status": outcome.status,
+        "reason": outcome.reason,
         "depth_limit": objective.max_depth,
         "cost": {"value": cost, "lower_bound": bound, "error_unit": scale.error, "penalty_unit": scale.penalty},
         "objective": value,
-        "objective_bound": most,
-        "gap": None if value is None or most is None else most - value,
-        "claim": found.claim,
+        "objective_bound": upper,
+        "gap": None if value is None or upper is None else upper - value,
+        "claim": outcome.claim,
         "train": score,
         "test": _score(tree, test, objective.measure),
         "size": _size(tree, notes),
-        "counters": found.counters,
+        "counters": outcome.counters,
         "iteration": solver.iteration,
         "exact": solver.exact,
         "seconds": {
             "encode": notes["seconds"],
-            "warm_up": found.warm_up_seconds,
+            "warm_up": outcome.warm_up_seconds,
             "search": search,
-            "searches": list(found.searches),
-            "calls": list(found.calls),
+            "searches": list(outcome.searches),
+            "calls": list(outcome.calls),
         },
-        "peak_rss_mib": found.peak_rss_mib,
-        "trace": [list(point) for point in found.trace],
+        "peak_rss_mib": outcome.peak_rss_mib,
+        "trace": [list(point) for point in outcome.trace],
         "tree": None if tree is None else tree.to_dict(),
-        "environment": environment.describe(sys.argv, code) | found.machine,
+        "environment": environment.describe(sys.argv, code) | outcome.machine,
     }
 
 
 def _size(tree: Tree | None, notes: dict) -> dict:
-    """Splits, leaves and depth of a tree, and its decision sparsity: what a row meets on its path."""
+    """Return splits, leaves and depth of a tree, and the mean splits and features on a row's path."""
     if tree is None:
         return dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
     sources = Encoder.from_dict(notes["encoder"]).sources_ if "encoder" in notes else None
@@ -176,18 +177,18 @@ def _size(tree: Tree | None, notes: dict) -> dict:
     return size | {"decisions": decisions, "path_features": features}
 
 
-def summary(entry: dict) -> str:
-    """One line on a record, for the screen."""
-    run, seconds = entry["run"], entry["seconds"]
+def summary_line(record: dict) -> str:
+    """Return one line about a record, for the screen."""
+    run, seconds = record["run"], record["seconds"]
     depth = "" if run["max_depth"] is None else f" depth {run['max_depth']}"
     head = f"{run['algorithm']} on {run['dataset']}/{run['encoding']} lambda {run['regularization']}{depth} "
-    head += f"split {run['split']}: {entry['status']}"
-    if entry["tree"] is None:
-        return f"{head}, {entry['reason']}"
-    gap = f" gap {entry['gap']:.4f}" if entry["gap"] else ""
-    iterations = entry["counters"]["iterations"]
+    head += f"split {run['split']}: {record['status']}"
+    if record["tree"] is None:
+        return f"{head}, {record['reason']}"
+    gap = f" gap {record['gap']:.4f}" if record["gap"] else ""
+    iterations = record["counters"]["iterations"]
     return (
-        f"{head}{gap}, objective {entry['objective']:.5f}, {entry['size']['splits']} splits, "
+        f"{head}{gap}, objective {record['objective']:.5f}, {record['size']['splits']} splits, "
         f"{'?' if iterations is None else iterations} iterations, "
         f"{seconds['search']:.3f} s (+ {seconds['warm_up']:.1f} s warm-up)"
     )

@@ -1,6 +1,6 @@
-"""One run of a solver of ours, bare (:func:`solve`) or under limits from outside (:func:`guarded`).
+"""One run of a solver of ours, in this process (:func:`solve`) or in a child under limits (:func:`solve_in_child`).
 
-Imports only what a solve needs; scikit-learn and pandas alone would cost more than most searches.
+Imports only modules that a solve needs: the import of scikit-learn and pandas takes longer than most searches.
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from numba.core.event import install_recorder
 
 from optree import solvers
+from optree.bench.runs.folds import random_seed
+from optree.bench.runs.progress import Progress
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import REPEAT_SECONDS, Found, depth_limit, divide, entry, median_search, seed, untold
+from optree.bench.runs.score import (
+    REPEAT_SECONDS,
+    SearchOutcome,
+    depth_limit,
+    make_record,
+    median_index,
+    train_and_test,
+    why_no_depth,
+)
 from optree.bench.system import environment
-from optree.bench.system import process_limits as guard
-from optree.bench.system.child_process import Progress
-from optree.bench.system.numba_cache import one_at_a_time
+from optree.bench.system.numba_cache import compilation_lock
+from optree.bench.system.process_limits import call_function
 from optree.budget import Budget, peak_rss_mib
 from optree.errors import OptreeError
 from optree.objective import Objective
@@ -31,25 +39,27 @@ from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.base import Solver
 
-_REHEARSAL_SECONDS = 10.0
+_SECOND_WARM_UP_SECONDS = 10.0
 
 
 def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> float:
-    """Seconds of a first call that ends after an iteration: compiling for data of this kind, or loading what was.
+    """Compile the kernels for data of this kind, or load them, by a call of one iteration; return its seconds.
 
-    If it compiled, a longer call follows, for kernels that only the end of a search needs.
+    After a compilation a longer call follows, for kernels that only the end of a search needs.
     """
-    with one_at_a_time():
+    with compilation_lock():
         start = time.perf_counter()
         with install_recorder("numba:compile") as compiled:
             solver.solve(train, objective, Budget(iterations=1), **run.parameters)
         if compiled.buffer:
-            solver.solve(train, objective, Budget(**run.limits | {"seconds": _REHEARSAL_SECONDS}), **run.parameters)
+            solver.solve(
+                train, objective, Budget(**run.limits | {"seconds": _SECOND_WARM_UP_SECONDS}), **run.parameters
+            )
         return time.perf_counter() - start
 
 
-def _check(result: Result, objective: Objective, train: Problem, where: str) -> None:
-    """Nobody grades himself: the cost is recomputed from the tree, and a proof must not contradict it."""
+def _check_result(result: Result, objective: Objective, train: Problem, where: str) -> None:
+    """Raise if a solver's cost, bound or status contradicts its own tree."""
     cost = objective.cost(result.tree, result.scale, objective.measure.loss(result.tree, train))
     if cost != result.cost:
         raise OptreeError(f"{where}: claims cost {result.cost}, but its tree costs {cost}")
@@ -62,24 +72,24 @@ def _check(result: Result, objective: Objective, train: Problem, where: str) -> 
 
 
 def _search(
-    solver: Solver, train: Problem, objective: Objective, run: Run, tell: Callable[[dict], None]
+    solver: Solver, train: Problem, objective: Objective, run: Run, report: Callable[[dict], None]
 ) -> tuple[list[Result], list[float]]:
-    """Search ``run.repeats`` times, or less often if :data:`REPEAT_SECONDS` are spent or a limit was reached.
+    """Search at most ``run.repeats`` times: until a limit is reached or :data:`REPEAT_SECONDS` have passed.
 
-    A first search that still compiled does not count.
+    A first search that still compiles does not count.
     """
     budget, results, calls, warm = Budget(**run.limits), [], [], False
     while len(results) < run.repeats and sum(calls) < REPEAT_SECONDS:
-        tell({"event": "search"})
+        report({"event": "search"})
         start = time.perf_counter()
         with install_recorder("numba:compile") as compiled:
-            result = solver.solve(train, objective, budget, seed(run), **run.parameters)
+            result = solver.solve(train, objective, budget, random_seed(run.split), **run.parameters)
         if compiled.buffer and not warm:
             warm = True
             continue
         results.append(result)
         calls.append(time.perf_counter() - start)
-        tell({"event": "answer", "seconds": results[-1].search_seconds, "call": calls[-1]})
+        report({"event": "answer", "seconds": results[-1].search_seconds, "call": calls[-1]})
         if results[-1].status not in ("optimal", "heuristic"):
             break
     return results, calls
@@ -90,39 +100,39 @@ def solve(
     notes: dict,
     run: Run,
     reference: dict | None = None,
-    tell: Callable[[dict], None] = lambda event: None,
+    report: Callable[[dict], None] = lambda event: None,
 ) -> dict:
-    """Do a run and return its record.
+    """Execute a run and return its record.
 
     Parameters
     ----------
     problem : Problem
         All rows of the dataset, encoded.
     notes : dict
-        What the encode step wrote beside it: ``data`` (provenance) and ``seconds``.
+        From the encoded problem's file: ``data`` (provenance), ``seconds`` and ``encoder``.
     run : Run
     reference : dict, optional
         The record of ``run.depth_of``: the depth of its tree is the depth limit.
-    tell : callable
-        Gets what happens when it happens, as a peer's runner tells it: see ``workflow/peers/runner.py``.
+    report : callable
+        Receives each event at once, in the form of :class:`~optree.bench.runs.progress.Progress`.
 
     Raises
     ------
     OptreeError
-        For what the solver does not accept, and for a result that its own tree contradicts.
+        If the solver does not accept the run, or if its tree contradicts its result.
     """
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
-    train, _ = divide(problem, run)
+    train, _ = train_and_test(problem, run)
     warm_up_seconds = _warm_up(solver, train, objective, run)
     loaded = {"python": platform.python_version(), "versions": environment.versions()}
-    tell({"event": "ready", "warm_up": warm_up_seconds, **loaded})
-    results, calls = _search(solver, train, objective, run, tell)
+    report({"event": "ready", "warm_up": warm_up_seconds, **loaded})
+    results, calls = _search(solver, train, objective, run, report)
     for result in results:
-        _check(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
+        _check_result(result, objective, train, f"{run.dataset}/{run.encoding}: solver {run.solver}")
     searches = tuple(result.search_seconds for result in results)
-    result = results[median_search(searches)]
-    found = Found(
+    result = results[median_index(searches)]
+    outcome = SearchOutcome(
         status=result.status,
         tree=result.tree,
         lower_bound=result.lower_bound,
@@ -133,47 +143,50 @@ def solve(
         peak_rss_mib=peak_rss_mib(),
         trace=result.trace,
     )
-    return entry(problem, notes, run, solver, objective, found, environment.code_digest())
+    return make_record(problem, notes, run, solver, objective, outcome, environment.code_digest())
 
 
-def outer_memory_mib(run: Run) -> float | None:
-    """What a run's process may hold before it is ended: a little more than its limit, to end by itself."""
+def hard_limit_mib(run: Run) -> float | None:
+    """Return the memory at which a run's process is killed: its limit, and a margin to end by itself."""
     limit = run.limits.get("memory_mib")
     return None if limit is None else 1.1 * limit + 256
 
 
-def guarded(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
-    """Do a run in a process of its own, under limits from outside, and return its record whatever becomes of it.
+def solve_in_child(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
+    """Execute a run in a child process under limits, and return its record.
 
-    Parameters are those of :func:`solve`. A search that keeps its own limits gives a tree and a bound; one that does
-    not, or that crashes, is ended, and its record says how and why.
+    Parameters are those of :func:`solve`. A search that obeys its limits gives a tree and a bound. A search that
+    ignores them is killed; then, and after a crash, the record has a status and a reason but no tree.
 
     Raises
     ------
     OSError
-        If it is the machine that fails: a disk that is full.
+        If the machine fails: the disk is full.
     """
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
-    if reason := untold(run, reference):
-        return entry(problem, notes, run, solver, objective, Found("skipped", reason=reason), environment.code_digest())
+
+    def record_without_tree(outcome: SearchOutcome) -> dict:
+        return make_record(problem, notes, run, solver, objective, outcome, environment.code_digest())
+
+    if reason := why_no_depth(run, reference):
+        return record_without_tree(SearchOutcome("skipped", reason=reason))
     with TemporaryDirectory(prefix="run-") as name:
-        answers, made = Path(name, "answers"), Path(name, "record.json")
+        answers, path = Path(name, "answers"), Path(name, "record.json")
         progress = Progress(answers, run.limits.get("seconds"))
 
-        def work() -> None:
+        def solve_and_write() -> None:
             with open(answers, "a", buffering=1) as file:
-                tell = partial(print, file=file)
-                made.write_text(json.dumps(solve(problem, notes, run, reference, lambda e: tell(json.dumps(e)))))
+                record = solve(problem, notes, run, reference, lambda event: print(json.dumps(event), file=file))
+                path.write_text(json.dumps(record))
 
         try:
-            end = guard.call(work, Path(name, "output"), outer_memory_mib(run), progress.late)
+            end = call_function(solve_and_write, Path(name, "output"), hard_limit_mib(run), progress.overdue)
         finally:
             progress.close()
         if end.status is None:
-            return json.loads(made.read_text())
+            return json.loads(path.read_text())
     for number in (errno.ENOSPC, errno.EDQUOT):
         if end.status == "error" and os.strerror(number) in end.reason:
             raise OSError(number, os.strerror(number), name)
-    found = Found(end.status, reason=end.reason, **progress.facts(end))
-    return entry(problem, notes, run, solver, objective, found, environment.code_digest())
+    return record_without_tree(SearchOutcome(end.status, reason=end.reason, **progress.measurements(end)))

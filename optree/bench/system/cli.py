@@ -1,4 +1,4 @@
-"""What a workflow script says on the screen: bad input gives one line, not a traceback."""
+"""Error reporting of scripts and command lines: bad input gives one line, not a traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optree.errors import OptreeError
 
 
 class _Tee:
-    """A stream that writes to two."""
+    """A stream that writes to two others."""
 
     def __init__(self, screen: TextIO, file: TextIO):
         self._streams = (screen, file)
@@ -30,9 +30,9 @@ class _Tee:
 
 @contextmanager
 def reporting(log: str | Path) -> Iterator[None]:
-    """Copy stderr to a log; end the process with one ``error: ...`` line and exit code 1 on an :class:`OptreeError`.
+    """Copy stderr to a log; an :class:`OptreeError` ends the process with one ``error: ...`` line and exit code 1.
 
-    Any other exception is a defect: its traceback goes to the log, and on to Python.
+    Any other exception is a defect: its traceback goes to the log, and the exception propagates.
     """
     with open(log, "w") as file:
         try:

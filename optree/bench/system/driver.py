@@ -1,4 +1,4 @@
-"""What the process that drives the workflow does before and after it: be alone, tidy up, say what to type."""
+"""The process that drives the workflow: exclusive access at the start, clean-up, and advice after a failure."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-JOB_NAME = "optree_"  # how names of our jobs begin: slurm/config.v9+.yaml
-CANCEL_SECONDS = 60.0  # until a cancelled job is given up
-FULL_BYTES = 2**20  # what is left on a disk when it is called full: less than a few records and tables need
-_held = []  # open files with locks, until this process ends
+JOB_PREFIX = "optree_"  # first characters of our SLURM jobs' names: slurm/config.v9+.yaml
+CANCEL_SECONDS = 60.0  # waiting time for cancelled jobs to end
+FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
+_held = []  # open files whose locks this process holds until it ends
 
 
 def start(results: str) -> None:
-    """Before the first job: refuse to be the second driver, cancel what a killed one left behind, mend times."""
-    terminate_in_a_thread()
+    """Lock the results, cancel the jobs of a killed driver, and correct times in the future, before the first job."""
+    handle_sigterm_in_a_thread()
     Path(results).mkdir(parents=True, exist_ok=True)
     _lock(results)
     _enter(Path(results).parent)
-    mend_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
+    correct_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
 
 
-def terminate_in_a_thread() -> None:
-    """Leave SIGTERM's handler to a thread of its own.
+def handle_sigterm_in_a_thread() -> None:
+    """Run SIGTERM's handler in a thread of its own.
 
-    Snakemake's (9.27) waits for a lock that the main thread, which it interrupts, may hold: it would wait forever.
+    Snakemake's handler (9.27) waits for a lock that the interrupted main thread may hold: a deadlock.
     """
     if callable(handler := signal.getsignal(signal.SIGTERM)):
         signal.signal(signal.SIGTERM, lambda *arguments: threading.Thread(target=handler, args=arguments).start())
 
 
 def _lock(results: str) -> None:
-    """End this process if another driver is at work here.
+    """End this process if another driver works on the same results.
 
     Snakemake's own lock outlives a kill -9; this one is the operating system's and ends with the process.
     """
@@ -54,9 +54,10 @@ def _lock(results: str) -> None:
 
 
 def _enter(folder: Path) -> None:
-    """Cancel the jobs of killed drivers, if nobody else is at work in this directory: whose they are does not show.
+    """Cancel the jobs of killed drivers, if no other driver is at work in this directory.
 
-    All drivers share a lock, of whatever configuration; who gets it alone is the only one.
+    A job does not show its driver. So all drivers, of whatever configuration, share a lock, and only a driver that gets
+    this lock exclusively is alone.
     """
     lock = open(folder / ".drivers", "w")  # noqa: SIM115 - held until the end
     try:
@@ -70,32 +71,33 @@ def _enter(folder: Path) -> None:
 
 
 def _leftovers() -> list[str]:
-    """SLURM's numbers of jobs that a driver has started from this directory and that have not ended."""
+    """Return the SLURM numbers of unfinished jobs that a driver submitted from this directory."""
     listed = subprocess.run(
         ["squeue", "--noheader", "--me", "--format=%A|%j|%Z"], capture_output=True, text=True, check=False
     )
     rows = [line.split("|", 2) for line in listed.stdout.splitlines()]
-    return [number for number, name, folder in rows if name.startswith(JOB_NAME) and folder == os.getcwd()]
+    return [number for number, name, folder in rows if name.startswith(JOB_PREFIX) and folder == os.getcwd()]
 
 
 def cancel_leftovers() -> None:
-    """Cancel the SLURM jobs of a driver that was killed: two jobs would do the same runs. What has finished is kept."""
+    """Cancel the SLURM jobs of a killed driver, which would repeat this driver's runs; finished records stay."""
     if shutil.which("squeue") is None or not (jobs := _leftovers()):
         return
     print(f"{len(jobs)} jobs of a driver that was killed are cancelled: scancel {' '.join(jobs)}", file=sys.stderr)
     subprocess.run(["scancel", *jobs], check=False)
     end = time.monotonic() + CANCEL_SECONDS
-    while (left := _leftovers()) and time.monotonic() < end:
+    while (remaining := _leftovers()) and time.monotonic() < end:
         time.sleep(0.5)
-    if left:
-        print(f"error: they do not end; wait, then type the same command again: {' '.join(left)}", file=sys.stderr)
+    if remaining:
+        listed = " ".join(remaining)
+        print(f"error: cancelled jobs do not end: {listed}; wait, then type the same command again", file=sys.stderr)
         os._exit(1)
 
 
-def mend_times(paths: Iterable[Path]) -> None:
-    """Give files from the future the present time: Snakemake takes what is made of them for older, and fails.
+def correct_times(paths: Iterable[Path]) -> None:
+    """Give files from the future the present time.
 
-    That is what a clock that was set back leaves behind.
+    A clock that was set back leaves such files. Snakemake would take their outputs for outdated, and fail.
     """
     now = time.time()
     for path in paths:
@@ -104,14 +106,14 @@ def mend_times(paths: Iterable[Path]) -> None:
 
 
 def explain(records: list[str], logs: str) -> None:
-    """After a failure: how far it came, where the reasons are, and what to type."""
+    """Print the number of finished runs, the place of the logs, and the command to continue, after a failure."""
     done = sum(os.path.exists(path) for path in records)
     results = os.path.dirname(logs)
-    if shutil.disk_usage(results).free < FULL_BYTES:  # on a cluster only the job's own log says so, or nothing does
+    if shutil.disk_usage(results).free < FULL_BYTES:  # on a cluster at most the job's own log names a full disk
         print(f"{os.strerror(errno.ENOSPC)}: {results}; make room first", file=sys.stderr)
-    again = shlex.join(["snakemake", *sys.argv[1:]])
+    command = shlex.join(["snakemake", *sys.argv[1:]])
     print(
         f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
-        f"--quiet host reason there are more of them. To go on, type\n    {again}",
+        f"--quiet host reason there are more of them. To continue, type\n    {command}",
         file=sys.stderr,
     )

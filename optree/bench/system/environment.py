@@ -1,4 +1,4 @@
-"""What a run ran on: machine, versions, code."""
+"""The environment of a record: machine, versions, and digests of the code."""
 
 from __future__ import annotations
 
@@ -6,61 +6,59 @@ import hashlib
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2]
-# Modules that only read records: editing one of them does not change any run.
+# Modules that only read records, as files or folders of the package: an edit in one of them changes no run.
 _READERS = (
-    "views.py",
-    *(f"bench/{name}.py" for name in ("fits", "frame", "tables", "formats", "verdicts", "bounds", "cli", "datasheets")),
-    *(
-        f"bench/{name}.py"
-        for name in ("certificates", "comparison", "problems", "ablation", "plots", "races", "panels")
-    ),
-    *(f"bench/{name}.py" for name in ("statistics", "duels", "ranks", "findings", "pages")),
-    *(f"bench/{name}.py" for name in ("reproduce", "archive", "again")),
+    "drawing/",
+    *(f"bench/{folder}/" for folder in ("figures", "papers", "report", "tables")),
+    *("bench/fits/frame.py", "bench/runs/rerun.py", "bench/system/cli.py"),
 )
 
 
-def _digest(readers: bool) -> str:
-    """A digest of the package's modules that only read records, or of all others, 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        if (name in _READERS or name.startswith("bench/papers/")) == readers:
-            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+def _digest_of(files: Iterable[tuple[str, Path]], seed: str = "") -> str:
+    """Return a digest of named files, 16 hexadecimal digits."""
+    digest = hashlib.sha256(seed.encode())
+    for name, path in files:
+        digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _package_digest(readers: bool) -> str:
+    """Return a digest of the package's modules that only read records, or of all others."""
+    files = ((path.relative_to(PACKAGE).as_posix(), path) for path in sorted(PACKAGE.rglob("*.py")))
+    return _digest_of((name, path) for name, path in files if name.startswith(_READERS) == readers)
 
 
 @cache
 def code_digest() -> str:
-    """A digest of all code that a run depends on, 16 hexadecimal digits.
+    """Return a digest of all code that a run depends on.
 
-    Neither Snakemake nor numba's disk cache sees an edit in an imported module: the workflow passes this digest to
-    every solve job, and keys numba's cache by it.
+    Neither Snakemake nor numba's disk cache notices an edit in an imported module. The workflow passes this digest to
+    every solve job, and it is the key of numba's cache.
     """
-    return _digest(readers=False)
-
-
-@cache
-def peer_digest(folder: Path) -> str:
-    """A digest of all code that a run of a peer depends on: ours, its folder's and the runner of all peers."""
-    digest = hashlib.sha256(code_digest().encode())
-    for path in sorted([*(path for path in folder.iterdir() if path.is_file()), folder.parent / "runner.py"]):
-        digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return _package_digest(readers=False)
 
 
 @cache
 def readers_digest() -> str:
-    """A digest of all code that makes tables and figures of records: an edit there makes them again, and no run."""
-    return _digest(readers=True)
+    """Return a digest of all code that makes tables and figures from records: an edit there repeats no run."""
+    return _package_digest(readers=True)
+
+
+@cache
+def peer_digest(folder: Path) -> str:
+    """Return a digest of all code that a peer's run depends on: the package's, the peer's and the peers' runner."""
+    paths = sorted([*(path for path in folder.iterdir() if path.is_file()), folder.parent / "runner.py"])
+    return _digest_of(((path.name, path) for path in paths), seed=code_digest())
 
 
 @cache
 def cpu() -> str:
-    """The processor's name."""
+    """Return the processor's name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -70,7 +68,7 @@ def cpu() -> str:
 
 @cache
 def git_commit() -> str | None:
-    """The commit of the checkout that holds the package, None outside one; "+" marks uncommitted changes."""
+    """Return the commit of the package's checkout, with "+" after uncommitted changes; None outside a checkout."""
     git = ["git", "-C", str(PACKAGE)]
     try:
         commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
@@ -81,13 +79,13 @@ def git_commit() -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """What is loaded of the packages that a search depends on; an import costs more than it tells."""
+    """Return the versions of the imported packages that a search depends on; an import just for its version is slow."""
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("numpy", "numba", "sklearn")}
     return {name: version for name, version in loaded.items() if version}
 
 
 def describe(command: list[str], code: str) -> dict:
-    """The environment of a run record, of code with this digest."""
+    """Return the ``environment`` of a run record, given the digest of the code."""
     return {
         "cpu": cpu(),
         "system": platform.platform(),

@@ -1,23 +1,25 @@
-"""Where compiled kernels are kept, and who compiles them: once per node and code, not once per job."""
+"""Numba's cache of compiled kernels, shared by the jobs of a node: one of them compiles, the others load."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from optree.errors import OptreeError
+from optree.files import locked
+
 VARIABLE = "NUMBA_CACHE_DIR"
 
 
 def cache_folder(code: str) -> Path:
-    """The folder for kernels of code with this digest, made if it is not there.
+    """Return the folder for kernels compiled from the code with this digest; create it if necessary.
 
-    numba's own cache does not see an edit in another module, hence the digest. In a SLURM job the folder is on the
-    node's own disk, for all jobs of the user there: ``OPTREE_NODE_CACHE``, by default ``/tmp/optree-UID``. Otherwise,
-    or where somebody else has taken that name (what is read from there is executed), it is in the working directory.
+    Numba's own cache key ignores edits in other modules, hence the digest. A SLURM job uses the node's own disk, one
+    folder for all jobs of a user: ``OPTREE_NODE_CACHE``, by default ``/tmp/optree-UID``. Any other process uses the
+    working directory, and so does a SLURM job if another user owns that folder: files in the cache are executed.
     """
     here = Path(".numba_cache").resolve()
     node = Path(os.environ.get("OPTREE_NODE_CACHE") or f"/tmp/optree-{os.getuid()}")
@@ -33,16 +35,13 @@ def cache_folder(code: str) -> Path:
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Of the processes that share a cache, one at a time gets in: the first compiles, the others load what it made.
+def compilation_lock() -> Iterator[None]:
+    """Admit one process at a time to a shared cache, so that the first compiles and the others load.
 
-    The operating system frees the lock of a process that is killed. Where files cannot be locked, all get in.
+    Without a shared cache, or on a file system without locks, every process is admitted.
     """
-    with suppress(OSError), ExitStack() as held:
+    with ExitStack() as held:
         if folder := os.environ.get(VARIABLE):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            file = held.enter_context(open(Path(folder, "lock"), "w"))
-            fcntl.flock(file, fcntl.LOCK_EX)
-        held = held.pop_all()
-    with held:
+            with suppress(OptreeError):
+                held.enter_context(locked(Path(folder, "lock")))
         yield

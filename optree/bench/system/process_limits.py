@@ -1,10 +1,10 @@
-"""Limits from outside: wall clock and memory of a process and its children, for programs and for functions.
+"""Limits from outside on the wall clock and the memory of a process and its children, for programs and for functions.
 
-A program is started (:func:`run`); a function is called in a copy of this process (:func:`call`). Either way the other
-process gets a session of its own, is looked at every few milliseconds, and is killed with all its children when it goes
-too far. Memory is that of the whole tree of processes, as ``/proc`` tells it; a limit of the operating system on each
-process stands behind that, for the moments in which this process does not get a processor. If this process dies, the
-operating system kills the other one.
+:func:`run_program` starts a program; :func:`call_function` calls a function in a fork of this process. Either child has
+a session of its own. This process polls the child every few milliseconds, and kills the whole session at a limit.
+Memory is the sum over the child's process tree, read from ``/proc``. A resource limit of each process stands behind
+that sum, for the moments in which this process gets no processor. If this process dies, the operating system kills the
+child.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from pathlib import Path
 from optree.budget import rss_mib
 
 POLL_SECONDS = 0.01  # a program that grows by 1 GiB/s is then caught within 10 MiB
-MARGIN_MIB = 512  # by which the operating system's limit is above ours: it counts what is reserved, not what is used
+MARGIN_MIB = 512  # of the resource limit above ours: the former counts reserved memory, ours only memory in use
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
 _MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10
 _PR_SET_PDEATHSIG = 1
-# How the end of a process that somebody else killed is told: an operator, a scheduler, or a system short of memory.
-FOREIGN = tuple(signal.strsignal(one) for one in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
+# First words of ``ProcessEnd.reason`` after a signal that an operator, a scheduler or a system short of memory sends.
+FOREIGN_SIGNALS = tuple(map(signal.strsignal, (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)))
 
 
 @dataclass(frozen=True)
-class End:
-    """How a process ended.
+class ProcessEnd:
+    """The end of a process.
 
     Attributes
     ----------
     status : str or None
-        None if it ended by itself with exit code 0, otherwise "time_limit", "memory_limit", "killed" (by a signal that
-        is not ours) or "error" (another exit code).
+        None after exit code 0, "time_limit" or "memory_limit" after a limit, "killed" after a signal from elsewhere,
+        "error" after any other exit code.
     reason : str
-        What happened, one line.
+        An explanation in one line; empty after exit code 0.
     peak_rss_mib : float
-        The most memory that the process and its children held at a time.
+        The largest memory of the process tree, in MiB.
     """
 
     status: str | None
@@ -54,103 +54,98 @@ class End:
     peak_rss_mib: float
 
 
-def _children(pid: int) -> list[int]:
-    """The processes that a process has started and that still live, with theirs."""
-    found = []
+def _descendants(pid: int) -> list[int]:
+    """Return the living descendants of a process.
+
+    psutil finds them in a list of all processes of the machine, which takes too long for every poll.
+    """
+    children = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children") as file:
-                found += [int(child) for child in file.read().split()]
-    except OSError:  # it ended meanwhile, or the system has no such file
+                children += [int(child) for child in file.read().split()]
+    except OSError:  # the process has ended meanwhile, or the system has no such file
         pass
-    return found + [grandchild for child in found for grandchild in _children(child)]
+    return children + [grandchild for child in children for grandchild in _descendants(child)]
 
 
-def tree_rss_mib(pid: int) -> float:
-    """Memory that a process and its children hold now, in MiB; 0 where the system does not tell."""
-    total = 0
-    for one in (pid, *_children(pid)):
-        try:
-            with open(f"/proc/{one}/statm") as file:
-                total += int(file.read().split()[1])
-        except (OSError, IndexError):
-            continue
-    return total * _PAGE_MIB
-
-
-def die_with(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
-    """Have the operating system send this process a signal when its parent ends; end now if it has ended already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def _data_mib() -> float:
-    """What this process has reserved to write to: a copy starts with it. 0 where the system does not tell."""
+def _statm_mib(process: int | str, field: int) -> float:
+    """Return a field of ``/proc/PROCESS/statm`` in MiB; 0 for an ended process or on a system without this file."""
     try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[5]) * _PAGE_MIB
+        with open(f"/proc/{process}/statm") as file:
+            return int(file.read().split()[field]) * _PAGE_MIB
     except (OSError, IndexError):
         return 0.0
 
 
-def _prepare(parent: int, memory_mib: float | None, data_mib: float = 0.0) -> None:
-    """In the new process, before its work starts: die with the parent, and do not grow without end."""
-    die_with(parent)
+def tree_rss_mib(pid: int) -> float:
+    """Return the memory of a process and its descendants, in MiB."""
+    return sum(_statm_mib(process, 1) for process in (pid, *_descendants(pid)))
+
+
+def die_with_parent(parent: int, signal_number: signal.Signals = signal.SIGKILL) -> None:
+    """Have the operating system send this process a signal when its parent ends; exit if the parent has ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _prepare(parent: int, memory_mib: float | None, inherited_mib: float = 0.0) -> None:
+    """Tie this new process to its parent, and limit the memory that it may reserve beyond the inherited memory."""
+    die_with_parent(parent)
     if memory_mib is not None:
-        most = int((memory_mib + data_mib + MARGIN_MIB) * 2**20)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        limit = int((memory_mib + inherited_mib + MARGIN_MIB) * 2**20)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def _kill(pid: int) -> None:
-    """Kill a process group; one that is gone already is as good."""
+def _kill_group(pid: int) -> None:
+    """Kill a process group, if it still exists."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def _last_line(path: Path) -> str:
-    """The last line that a program wrote, as a rule its error."""
+    """Return the last line of a program's output, usually its error."""
     lines = path.read_text(errors="replace").strip().splitlines()
     return lines[-1].strip()[:500] if lines else "no message"
 
 
-def _judge(code: int, output: Path) -> tuple[str | None, str]:
-    """Status and reason of a process that ended without our doing."""
-    said = _last_line(output)
+def _classify(code: int, output: Path) -> tuple[str | None, str]:
+    """Return status and reason of a process that this one did not kill, from its exit code and output."""
+    message = _last_line(output)
     if code == 0:
         return None, ""
-    if "MemoryError" in said or "bad_alloc" in said:
-        return "memory_limit", said
+    if "MemoryError" in message or "bad_alloc" in message:
+        return "memory_limit", message
     if code < 0:
-        return "killed", f"{signal.strsignal(-code) or -code}: {said}"
-    return "error", said
+        return "killed", f"{signal.strsignal(-code) or -code}: {message}"
+    return "error", message
 
 
-def run(
+def run_program(
     command: list[str],
     output: str | Path,
     memory_mib: float | None = None,
-    late: Callable[[], str | None] = lambda: None,
+    overdue: Callable[[], str | None] = lambda: None,
     environment: Mapping[str, str] | None = None,
-) -> End:
+) -> ProcessEnd:
     """Run a program under limits.
 
     Parameters
     ----------
     command : list of str
     output : path
-        What the program writes to its standard output and error goes there; at once, if it is Python, so that an
-        error comes last.
+        File for the program's standard output and error. Python does not buffer them, so that an error comes last.
     memory_mib : float, optional
-        The most that the process and its children may hold together, in MiB.
-    late : callable
-        Asked every :data:`POLL_SECONDS`: a reason to end the program now (it has had its time), or None.
+        Memory limit of the process tree, in MiB.
+    overdue : callable
+        Polled every :data:`POLL_SECONDS`. Returns None, or the reason to kill the program for its time limit.
     environment : mapping, optional
         The program's environment variables; this process's by default.
     """
     output = Path(output)
-    before = rss_mib()
+    own_mib = rss_mib()
     with open(output, "wb") as file:
         try:
             process = subprocess.Popen(
@@ -163,50 +158,49 @@ def run(
                 preexec_fn=partial(_prepare, os.getpid(), memory_mib),
             )
         except OSError as error:
-            return End("error", f"{command[0]}: {error.strerror}", 0.0)
-    end, code, usage = _watch(process.pid, memory_mib, late, output)
-    process.returncode = code
-    if usage > before:  # else it may be our memory, before the exec
-        end = replace(end, peak_rss_mib=max(end.peak_rss_mib, usage))
+            return ProcessEnd("error", f"{command[0]}: {error.strerror}", 0.0)
+    end, process.returncode, max_rss_mib = _watch(process.pid, memory_mib, overdue, output)
+    if max_rss_mib > own_mib:  # a smaller value may be this process's memory before the exec
+        end = replace(end, peak_rss_mib=max(end.peak_rss_mib, max_rss_mib))
     return end
 
 
-def call(
-    work: Callable[[], None],
+def call_function(
+    function: Callable[[], None],
     output: str | Path,
     memory_mib: float | None = None,
-    late: Callable[[], str | None] = lambda: None,
-) -> End:
-    """Call a function in a copy of this process, under limits: nothing that is imported has to be imported again.
+    overdue: Callable[[], str | None] = lambda: None,
+) -> ProcessEnd:
+    """Call a function in a fork of this process, under limits: imported modules need no second import.
 
     Parameters
     ----------
-    work : callable
-        Whatever it raises is an error; what it returns is lost.
-    output, memory_mib, late
-        As for :func:`run`. The memory that this process holds counts: the copy shares it.
+    function : callable
+        An exception is an error; a returned value is lost.
+    output, memory_mib, overdue
+        As for :func:`run_program`. The memory of this process counts, because the fork shares it.
     """
     output, parent = Path(output), os.getpid()
     with open(output, "wb") as file:
         pid = os.fork()
         if not pid:
-            _become(work, file.fileno(), parent, memory_mib)
-    end, _, usage = _watch(pid, memory_mib, late, output)
-    return replace(end, peak_rss_mib=max(end.peak_rss_mib, usage))
+            _call_and_exit(function, file.fileno(), parent, memory_mib)
+    end, _, max_rss_mib = _watch(pid, memory_mib, overdue, output)
+    return replace(end, peak_rss_mib=max(end.peak_rss_mib, max_rss_mib))
 
 
-def _become(work: Callable[[], None], output: int, parent: int, memory_mib: float | None) -> None:
-    """In the copy: do the work and end, without a step back into what the parent was doing."""
+def _call_and_exit(function: Callable[[], None], output: int, parent: int, memory_mib: float | None) -> None:
+    """Call the function in the fork, and exit without returning into the parent's code."""
     code = 1
     try:
         os.setsid()
-        _prepare(parent, memory_mib, _data_mib())
+        _prepare(parent, memory_mib, inherited_mib=_statm_mib("self", 5))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for ours, stream in enumerate((nothing, output, output)):
-            os.dup2(stream, ours)
+        empty = os.open(os.devnull, os.O_RDONLY)
+        for standard, stream in enumerate((empty, output, output)):
+            os.dup2(stream, standard)
         sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, closefd=False) for stream in (1, 2))
-        work()
+        function()
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -214,8 +208,10 @@ def _become(work: Callable[[], None], output: int, parent: int, memory_mib: floa
         os._exit(code)
 
 
-def _watch(pid: int, memory_mib: float | None, late: Callable[[], str | None], output: Path) -> tuple[End, int, float]:
-    """Wait for the end, or bring it about: how it was, the exit code, and the peak that the system tells, in MiB."""
+def _watch(
+    pid: int, memory_mib: float | None, overdue: Callable[[], str | None], output: Path
+) -> tuple[ProcessEnd, int, float]:
+    """Wait for the end of a child, or kill it at a limit; return its end, exit code and ``ru_maxrss`` in MiB."""
     status, reason, peak = None, "", 0.0
     try:
         while True:
@@ -223,17 +219,17 @@ def _watch(pid: int, memory_mib: float | None, late: Callable[[], str | None], o
             if done:
                 code = os.waitstatus_to_exitcode(wait_status)
                 break
-            now = tree_rss_mib(pid)
-            peak = max(peak, now)
-            if status is None and memory_mib is not None and now > memory_mib:
-                status, reason = "memory_limit", f"ended at {now:.0f} MiB, the limit is {memory_mib:g} MiB"
-            elif status is None and (why := late()):
-                status, reason = "time_limit", why
+            held = tree_rss_mib(pid)
+            peak = max(peak, held)
+            if status is None and memory_mib is not None and held > memory_mib:
+                status, reason = "memory_limit", f"ended at {held:.0f} MiB, the limit is {memory_mib:g} MiB"
+            elif status is None and (late := overdue()):
+                status, reason = "time_limit", late
             if status is not None:
-                _kill(pid)
+                _kill_group(pid)
             time.sleep(POLL_SECONDS)
     finally:
-        _kill(pid)  # children that outlived it, or all of them if it is us who are interrupted
+        _kill_group(pid)  # descendants that outlived the child, or all of them after an exception in this process
     if status is None:
-        status, reason = _judge(code, output)
-    return End(status, reason, peak), code, usage.ru_maxrss / _MAXRSS_MIB
+        status, reason = _classify(code, output)
+    return ProcessEnd(status, reason, peak), code, usage.ru_maxrss / _MAXRSS_MIB

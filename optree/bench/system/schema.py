@@ -1,4 +1,4 @@
-"""Validation against closed JSON schemas, with errors of one line."""
+"""Validation against closed JSON schemas, with one-line errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _validator(schema: Path):
 
 
 def _explain(error) -> str:
-    """What is wrong, and what would be accepted."""
+    """Return the offending value of a schema error and the accepted ones."""
     if error.validator == "additionalProperties":
         accepted = error.schema.get("properties", {})
         unknown = [key for key in error.instance if key not in accepted]
@@ -33,16 +33,16 @@ def _explain(error) -> str:
 
 
 def check(instance, schema: str | Path, where: str) -> None:
-    """Raise OptreeError if ``instance`` does not agree with a schema.
+    """Raise OptreeError if ``instance`` violates a schema.
 
     Parameters
     ----------
     instance : object
-        What was read from JSON or YAML.
+        Content of a JSON or YAML file.
     schema : path
         A JSON schema, in JSON or YAML.
     where : str
-        The file the instance comes from, for the message.
+        The file of the instance, for the message.
     """
     from jsonschema.exceptions import best_match
 

@@ -1,0 +1,71 @@
+"""The records of fits as a data frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from optree.bench.fits import fit
+from optree.files import write_whole
+
+# Column -> keys of its value in a record.
+_COLUMNS = {
+    "dataset": ("fit", "dataset"),
+    "model": ("fit", "model"),
+    "split": ("fit", "split"),
+    "encoding": ("fit", "encoding"),
+    "rows": ("data", "rows"),
+    "features": ("data", "features"),
+    "classes": ("data", "classes"),
+    "rows_train": ("rows_train",),
+    "train": ("train",),
+    "test": ("test",),
+    "status": ("status",),
+    "iterations": ("counters", "iterations"),
+    "splits_offered": ("counters", "splits"),
+    "splits": ("size", "splits"),
+    "depth": ("size", "depth"),
+    "seconds": ("seconds", "wall"),
+    "processor_seconds": ("seconds", "processor"),
+    "search_seconds": ("seconds", "search"),
+    "memory_before_mib": ("memory_mib", "before"),
+    "memory_peak_mib": ("memory_mib", "peak"),
+    "cpu": ("environment", "cpu"),
+    "code": ("environment", "code"),
+    "staged": ("staged",),
+    "trials": ("trials",),
+    "surface": ("surface",),
+    "tree": ("tree",),
+}
+_OPTIONAL = {"encoding", "iterations", "splits_offered", "search_seconds"}  # absent from some estimators or old records
+
+
+def collect_fits(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
+    """Read and validate records, and write them to one file, a line each."""
+    records = [fit.read(path) for path in paths]
+    write_whole(target, "".join(json.dumps(record) + "\n" for record in records).encode())
+    return records
+
+
+def read_fits(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
+    """Return the frame of the records that :func:`collect_fits` wrote, as ``fits``; empty without such files."""
+    lines = [line for path in paths for line in Path(path).read_text().splitlines()]
+    return {"fits": frame(map(json.loads, lines))} if lines else {}
+
+
+def _value(record: dict, column: str):
+    *outer, key = _COLUMNS[column]
+    for name in outer:
+        record = record[name]
+    return record.get(key) if column in _OPTIONAL else record[key]
+
+
+def frame(records: Iterable[dict]) -> pd.DataFrame:
+    """Return a row for each fit, sorted by dataset, model and split; stages and trials stay lists."""
+    rows = [{column: _value(record, column) for column in _COLUMNS} for record in records]
+    table = pd.DataFrame(rows, columns=list(_COLUMNS)).sort_values(["dataset", "model", "split"])
+    integers = dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64")
+    return table.reset_index(drop=True).astype(integers)

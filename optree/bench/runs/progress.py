@@ -1,0 +1,82 @@
+"""Progress of a search in a child process, as the child reports it line by line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from optree.bench.system.process_limits import ProcessEnd
+
+START_SECONDS = 300.0  # limit on imports and the warm-up, which may compile
+END_SECONDS = 30.0  # limit on handing over an answer
+
+
+def hard_limit_seconds(seconds: float) -> float:
+    """Return the seconds after which a search is killed: its limit, and a margin to end by itself."""
+    return 1.1 * seconds + 2
+
+
+class Progress:
+    """The events that a search has reported so far, one JSON object a line.
+
+    "ready" ends the warm-up, "search" starts a search, and "answer" ends one. ``workflow/peers/runner.py`` describes
+    their fields.
+
+    Parameters
+    ----------
+    path : Path
+        The file to which the child appends its events; created if necessary.
+    seconds : float or None
+        The time limit of each search.
+    """
+
+    def __init__(self, path: Path, seconds: float | None):
+        path.touch()
+        self._file = open(path)  # noqa: SIM115 - closed by close()
+        self._incomplete_line, self._seconds = "", seconds
+        self.ready: dict | None = None
+        self.answers: list[dict] = []
+        self.searching = False
+        self._last_event = time.perf_counter()
+
+    def read(self) -> None:
+        """Read the events that the child has written since the last call."""
+        text = self._incomplete_line + self._file.read()
+        *lines, self._incomplete_line = text.split("\n")
+        for line in lines:
+            event = json.loads(line)
+            self._last_event = time.perf_counter()
+            self.searching = event["event"] == "search"
+            if event["event"] == "ready":
+                self.ready = event
+            elif event["event"] == "answer":
+                self.answers.append(event)
+
+    def seconds(self) -> float:
+        """Return the seconds since the last event."""
+        return time.perf_counter() - self._last_event
+
+    def overdue(self) -> str | None:
+        """Return the reason to kill the child for its time limit, or None."""
+        self.read()
+        if self.searching:
+            late = self._seconds is not None and self.seconds() > hard_limit_seconds(self._seconds)
+            return f"ignores its limit of {self._seconds:g} s" if late else None
+        limit = END_SECONDS if self.ready else START_SECONDS
+        return f"no answer within {limit:g} s" if self.seconds() > limit else None
+
+    def close(self) -> None:
+        self.read()
+        self._file.close()
+
+    def measurements(self, end: ProcessEnd) -> dict:
+        """Return memory, versions and seconds, as fields of :class:`~optree.bench.runs.score.SearchOutcome`."""
+        measured: dict = {"peak_rss_mib": end.peak_rss_mib}
+        if ready := self.ready:
+            measured |= {"warm_up_seconds": ready["warm_up"]}
+            measured |= {"machine": {"python": ready["python"], "versions": ready["versions"]}}
+        seconds = [(answer["seconds"], answer["call"]) for answer in self.answers]
+        if not seconds and self.searching:
+            seconds = [(self.seconds(),) * 2]
+        return measured | {"searches": tuple(own for own, _ in seconds), "calls": tuple(call for _, call in seconds)}
