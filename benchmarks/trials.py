@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.checkout import Checkout
 
-from optree.bench.system.process_limits import die_with
+from optree.bench.system.process_limits import die_with_parent
 
 EXPERIMENT = {
     "limits": {"seconds": 60, "iterations": 20000},  # ends at the same iteration everywhere
@@ -92,7 +92,7 @@ class Trial:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=partial(die_with, os.getpid()),
+                preexec_fn=partial(die_with_parent, os.getpid()),
             )
 
     def said(self) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from optree.bench.system.process_limits import die_with
+from optree.bench.system.process_limits import die_with_parent
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 MARK = "# made by optree's tests, and removed by them\n"
@@ -154,7 +154,7 @@ class Cluster:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=partial(die_with, os.getpid(), signal.SIGTERM),
+                preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGTERM),
             )
 
     def start(self) -> None:

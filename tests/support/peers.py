@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from optree.bench.peers import declaration as peers
-from optree.bench.peers import run_peer as peer
+from optree.bench.peers.declaration import read_peer
+from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs.record import Run
 from support import ROOT
 from support.runs import encoded
@@ -72,7 +72,7 @@ def run(folder: Path, dataset="monks-1", encoding="onehot-drop-first", reference
     marker = {"python": sys.executable, "reason": ""}
     wanted = {"regularization": "0.01", "limits": {"seconds": 30, "memory_mib": 1000}} | fields
     asked = Run(dataset, encoding, folder.name, folder.name, **wanted)
-    made = peer.solve(*encoded(dataset, encoding), asked, peers.read(folder), marker, reference)
+    made = run_peer(*encoded(dataset, encoding), asked, read_peer(folder), marker, reference)
     return json.loads(json.dumps(made))
 
 

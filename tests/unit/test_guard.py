@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from optree.bench.system import process_limits as guard
+from optree.bench.system import process_limits
 
 
-def run(tmp_path, code: str, **options) -> guard.End:
-    return guard.run([sys.executable, "-c", code], tmp_path / "output", **options)
+def run(tmp_path, code: str, **options) -> process_limits.ProcessEnd:
+    return process_limits.run_program([sys.executable, "-c", code], tmp_path / "output", **options)
 
 
 def after(seconds: float):
@@ -45,14 +45,14 @@ def test_a_program_that_ends_by_itself_is_left_alone(tmp_path):
 
 def test_time_is_up(tmp_path):
     start = time.monotonic()
-    end = run(tmp_path, "import time; time.sleep(60)", late=after(0.3))
+    end = run(tmp_path, "import time; time.sleep(60)", overdue=after(0.3))
     assert (end.status, end.reason) == ("time_limit", "too late")
     assert time.monotonic() - start < 5
 
 
 def test_a_program_that_grows_is_ended_near_its_limit(tmp_path):
     grow = "import time\nkept = []\nwhile True: kept.append(bytearray(2**20)); time.sleep(0.001)"
-    end = run(tmp_path, grow, memory_mib=200, late=after(20))
+    end = run(tmp_path, grow, memory_mib=200, overdue=after(20))
     assert end.status == "memory_limit"
     assert "the limit is 200 MiB" in end.reason
     assert 200 < end.peak_rss_mib < 300
@@ -63,9 +63,9 @@ def test_memory_of_children_counts_and_they_end_with_their_parent(tmp_path):
     child = (
         f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grow + '; import time; time.sleep(60)'!r}])"
     )
-    end = run(tmp_path, child, memory_mib=140, late=after(20))
+    end = run(tmp_path, child, memory_mib=140, overdue=after(20))
     assert end.status == "memory_limit"
-    end = run(tmp_path, child, late=after(2))
+    end = run(tmp_path, child, overdue=after(2))
     assert end.status == "time_limit"
     assert end.peak_rss_mib > 150
     assert gone(int((tmp_path / "pid").read_text()))
@@ -92,15 +92,15 @@ def test_how_it_ended_is_said(tmp_path, code, status, reason):
 
 
 def test_a_program_that_is_not_there(tmp_path):
-    end = guard.run(["no-such-program"], tmp_path / "output")
+    end = process_limits.run_program(["no-such-program"], tmp_path / "output")
     assert (end.status, end.reason) == ("error", "no-such-program: No such file or directory")
 
 
 WATCHER = """
 import sys
-from optree.bench.system import process_limits as guard
+from optree.bench.system import process_limits
 code = "import os, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
-guard.run([sys.executable, "-c", "import sys; " + code, sys.argv[1]], sys.argv[2])
+process_limits.run_program([sys.executable, "-c", "import sys; " + code, sys.argv[1]], sys.argv[2])
 """
 
 

@@ -8,9 +8,9 @@ from support import peers as stubs
 from support.refusal import refused
 
 from optree import solvers
-from optree.bench.peers import declaration as peers
+from optree.bench.peers.declaration import read_peer, read_peers
 from optree.bench.report.reproduce import laid
-from optree.bench.runs.plan import cell, plan
+from optree.bench.runs.plan import comparison_key, plan_runs
 from optree.bench.system import schema
 from optree.datasets import read_table
 
@@ -41,10 +41,10 @@ EXPERIMENT = {
 
 
 def runs(tmp_path, *experiments: dict, **config):
-    stub = peers.read(stubs.write(tmp_path))
-    free = peers.read(stubs.write(tmp_path, declaration=stubs.DECLARATION.replace("[max_depth]", "[]"), name="free"))
+    stub = read_peer(stubs.write(tmp_path))
+    free = read_peer(stubs.write(tmp_path, declaration=stubs.DECLARATION.replace("[max_depth]", "[]"), name="free"))
     made = [{**EXPERIMENT, **experiment} for experiment in experiments or [{}]]
-    return plan({**CONFIG, **config, "experiments": made}, ["monks-1"], {"stub": stub, "free": free})
+    return plan_runs({**CONFIG, **config, "experiments": made}, ["monks-1"], {"stub": stub, "free": free})
 
 
 def test_a_peer_is_planned_like_any_solver(tmp_path):
@@ -55,7 +55,7 @@ def test_a_peer_is_planned_like_any_solver(tmp_path):
         ("slow", "stub"),
     ]
     assert planned[-1].parameters == {"slowly": True}
-    assert len({cell(run) for run in planned}) == 2  # what is compared: two lambdas
+    assert len({comparison_key(run) for run in planned}) == 2  # what is compared: two lambdas
 
 
 def test_repeats_are_of_the_configuration_unless_an_experiment_has_its_own(tmp_path):
@@ -100,9 +100,9 @@ def test_two_runs_with_one_name_are_refused(tmp_path):
 
 
 def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
-    cart = peers.read(stubs.write(tmp_path, name="cart"))
+    cart = read_peer(stubs.write(tmp_path, name="cart"))
     with refused("cart", "is the name of a solver of ours"):
-        plan({**CONFIG, "experiments": [EXPERIMENT]}, ["monks-1"], {"cart": cart})
+        plan_runs({**CONFIG, "experiments": [EXPERIMENT]}, ["monks-1"], {"cart": cart})
 
 
 def shipped(name: str) -> dict:
@@ -112,7 +112,7 @@ def shipped(name: str) -> dict:
 
 def everything(name: str) -> list:
     """The runs of a configuration that ships."""
-    return plan(shipped(name), read_table(ROOT / "config" / "datasets.csv"), peers.read_all(PEERS))
+    return plan_runs(shipped(name), read_table(ROOT / "config" / "datasets.csv"), read_peers(PEERS))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)

@@ -21,28 +21,26 @@ from support.refusal import refused
 from support.runs import encoded
 
 from optree import solvers
-from optree.bench.runs import job as batch
-from optree.bench.runs import record
-from optree.bench.runs.jobs import JOB_MIB, MOST_RUNS, batches, longest, resources
-from optree.bench.runs.plan import cell
+from optree.bench.runs import job, record
+from optree.bench.runs.jobs import JOB_MIB, MAX_RUNS, group_into_jobs, max_seconds, resources
+from optree.bench.runs.plan import comparison_key
 from optree.bench.runs.record import Run
-from optree.bench.system import driver
-from optree.bench.system import numba_cache as compiling
+from optree.bench.system import driver, numba_cache
 from optree.budget import rss_mib
 
 WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 2000})
 
 
-def orders(folder, *runs: Run) -> list[batch.Order]:
+def planned(folder, *runs: Run) -> list[job.PlannedRun]:
     """Runs in a job, with their records in a folder."""
     asked = [(str(folder / f"{number}.json"), vars(run)) for number, run in enumerate(runs)]
-    return batch.read_orders(json.dumps(asked), folder, folder)
+    return job.read_runs(json.dumps(asked), folder, folder)
 
 
 def do(asked) -> list[dict]:
     """Do a job; the records that it leaves."""
-    batch.work(asked, *encoded("monks-1", "onehot-drop-first"))
-    return [record.read(order.path) for order in asked]
+    job.execute_job(asked, *encoded("monks-1", "onehot-drop-first"))
+    return [record.read(one.path) for one in asked]
 
 
 @pytest.fixture
@@ -88,7 +86,7 @@ def test_whatever_becomes_of_a_search_there_is_a_record_of_it(tmp_path, trouble,
     trouble(act)
     if "memory_mib" in limits:  # what this process holds counts
         limits = limits | {"memory_mib": limits["memory_mib"] + rss_mib()}
-    (made,) = do(orders(tmp_path, replace(WANTED, limits=limits)))
+    (made,) = do(planned(tmp_path, replace(WANTED, limits=limits)))
     assert made["status"] == status
     assert reason in made["reason"]
     assert made["tree"] is made["objective"] is made["cost"]["value"] is None
@@ -107,7 +105,7 @@ def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
     trouble(kill)
     for most, status in ((1, "heuristic"), (2, "killed")):
         (tmp_path / "times").unlink(missing_ok=True)
-        (made,) = do(orders(tmp_path, replace(WANTED, split=str(most))))
+        (made,) = do(planned(tmp_path, replace(WANTED, split=str(most))))
         assert made["status"] == status
         assert (tmp_path / "times").read_text() == "xx"
 
@@ -115,7 +113,7 @@ def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
 def test_a_limit_that_the_solver_keeps_leaves_its_tree_and_bound(tmp_path):
     wanted = replace(WANTED, algorithm="branches", solver="branches", regularization="0.001")
     exceeded = max(1, rss_mib() - 200)  # by a process that is ended at 256 MiB more
-    asked = orders(tmp_path, *(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
+    asked = planned(tmp_path, *(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
     made = do(asked)
     assert [entry["status"] for entry in made] == ["iteration_limit", "memory_limit"]
     assert all(entry["tree"] and entry["gap"] > 0 for entry in made)
@@ -124,11 +122,13 @@ def test_a_limit_that_the_solver_keeps_leaves_its_tree_and_bound(tmp_path):
 def test_what_has_finished_is_kept_and_what_has_changed_is_done_again(tmp_path, monkeypatch, capsys):
     wanted = [replace(WANTED, split=str(seed)) for seed in range(3)]
     done = []
-    monkeypatch.setattr(batch, "guarded", lambda *args, real=batch.guarded: done.append(args[2].split) or real(*args))
+    monkeypatch.setattr(
+        job, "solve_in_child", lambda *args, real=job.solve_in_child: done.append(args[2].split) or real(*args)
+    )
 
     def again(*runs):
         done.clear()
-        do(orders(tmp_path, *runs))
+        do(planned(tmp_path, *runs))
         return "".join(done)
 
     assert again(*wanted) == "012"
@@ -151,14 +151,14 @@ def test_what_has_finished_is_kept_and_what_has_changed_is_done_again(tmp_path, 
 
 def test_who_is_told_a_depth_does_not_wait_for_what_is_not_there(tmp_path, trouble):
     trouble(fail)
-    asked = orders(tmp_path, WANTED, replace(WANTED, algorithm="told", depth_of="cart"))
+    asked = planned(tmp_path, WANTED, replace(WANTED, algorithm="told", depth_of="cart"))
     assert [(made["status"], made["reason"]) for made in do(asked)] == [
         ("error", "ValueError: no such luck"),
-        ("skipped", "cart has no tree whose depth could be told"),
+        ("skipped", "cart has no tree whose depth could be the limit"),
     ]
 
 
-def job(folder, tmp_path, **options) -> tuple[int, str]:
+def run_job(folder, tmp_path, **options) -> tuple[int, str]:
     """Exit code and last line of a job as the workflow starts it."""
     problem, notes = encoded("monks-1", "onehot-drop-first")
     problem.save(tmp_path / "problem.npz", **notes)
@@ -178,12 +178,12 @@ def test_a_disk_that_is_full_fails_the_job_with_one_line_and_leaves_no_record(tm
         resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
 
     (tmp_path / "runs").mkdir()
-    code, said = job(tmp_path / "runs", tmp_path, preexec_fn=small_files)
+    code, said = run_job(tmp_path / "runs", tmp_path, preexec_fn=small_files)
     assert code == 1
     assert said.startswith("error: ")
     assert "cannot be written (File too large); nothing was changed" in said
     assert list((tmp_path / "runs").iterdir()) == []
-    code, said = job(tmp_path / "runs", tmp_path)
+    code, said = run_job(tmp_path / "runs", tmp_path)
     assert code == 0
     assert "heuristic" in said
 
@@ -194,7 +194,7 @@ def test_a_full_disk_in_the_search_is_no_result(tmp_path, trouble):
 
     trouble(full)
     with pytest.raises(OSError, match="No space left on device"):
-        do(orders(tmp_path, WANTED))
+        do(planned(tmp_path, WANTED))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,21 +207,24 @@ RUNS = [
 
 
 def test_runs_share_jobs_within_their_limits_and_what_is_compared_is_never_parted():
-    found = batches(RUNS, 300)
+    found = group_into_jobs(RUNS, 300)
     assert sorted(map(Run.to_json, (run for one in found for run in one))) == sorted(map(Run.to_json, RUNS))
     homes = {}
     for number, one in enumerate(found):
         assert len({run.encoding for run in one}) == 1
-        assert len(one) <= MOST_RUNS
+        assert len(one) <= MAX_RUNS
         if one[0].encoding != "c":
-            assert sum(map(longest, one)) <= 300
+            assert sum(map(max_seconds, one)) <= 300
         for run in one:
-            assert homes.setdefault(cell(run), number) == number
+            assert homes.setdefault(comparison_key(run), number) == number
             if run.depth_of:
-                assert any(other.algorithm == "one" and cell(other) == cell(run) for other in one[: one.index(run)])
+                assert any(
+                    other.algorithm == "one" and comparison_key(other) == comparison_key(run)
+                    for other in one[: one.index(run)]
+                )
     sizes = {name: {len(one) for one in found if one[0].encoding == name} for name in "abc"}
     assert sizes == {"a": {21, 12}, "b": {48, 36}, "c": {3}}
-    assert [len(one) for one in batches(RUNS[:180], 0)] == [3] * 60
+    assert [len(one) for one in group_into_jobs(RUNS[:180], 0)] == [3] * 60
 
 
 def test_what_a_job_asks_for_follows_from_the_limits_of_its_runs():
@@ -230,10 +233,10 @@ def test_what_a_job_asks_for_follows_from_the_limits_of_its_runs():
     assert resources([replace(WANTED, limits={})]) == {}
 
 
-def test_orders_of_an_unknown_peer_are_refused(tmp_path):
+def test_runs_of_an_unknown_peer_are_refused(tmp_path):
     (tmp_path / "nobody.json").write_text("{}")
     with refused("nobody", "not a peer's declaration"):
-        orders(tmp_path, replace(WANTED, solver="nobody"))
+        planned(tmp_path, replace(WANTED, solver="nobody"))
 
 
 @pytest.mark.parametrize("others", [False, True])
@@ -275,7 +278,7 @@ def test_a_handler_that_waits_for_the_thread_it_interrupts_does_not_stop_it():
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        driver.terminate_in_a_thread()
+        driver.handle_sigterm_in_a_thread()
         with lock:
             os.kill(os.getpid(), signal.SIGTERM)
             assert not ended.wait(0.05)
@@ -288,7 +291,7 @@ def test_files_from_the_future_get_the_present_time(tmp_path):
     for name, ahead in (("old", -100), ("new", 3600)):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (time.time() + ahead,) * 2)
-    driver.mend_times([*tmp_path.rglob("*"), *(tmp_path / "nowhere").rglob("*")])
+    driver.correct_times([*tmp_path.rglob("*"), *(tmp_path / "nowhere").rglob("*")])
     assert (tmp_path / "old").stat().st_mtime < time.time() - 99
     assert time.time() - 60 < (tmp_path / "new").stat().st_mtime <= time.time()
 
@@ -297,20 +300,20 @@ def test_kernels_are_kept_on_the_node_of_a_job_unless_somebody_else_has_the_name
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    assert numba_cache.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert compiling.cache_folder("abc") == tmp_path / "node" / "abc"
+    assert numba_cache.cache_folder("abc") == tmp_path / "node" / "abc"
     assert (tmp_path / "node").stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(tmp_path / "node")
     monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "link"))
-    assert compiling.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    assert numba_cache.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
 
 
 def test_one_process_at_a_time_compiles(tmp_path, monkeypatch):
-    monkeypatch.setenv(compiling.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(numba_cache.VARIABLE, str(tmp_path))
 
     def compile_slowly():
-        with compiling.one_at_a_time(), open(tmp_path / "order", "a") as file:
+        with numba_cache.compilation_lock(), open(tmp_path / "order", "a") as file:
             print("in", file=file, flush=True)
             time.sleep(0.2)
             print("out", file=file, flush=True)

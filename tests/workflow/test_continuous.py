@@ -15,9 +15,10 @@ from support.refusal import refused
 
 from optree.bench import papers
 from optree.bench.fits import fit
-from optree.bench.fits import plan as fits
 from optree.bench.fits.fit import Fit
-from optree.bench.peers.declaration import read_all
+from optree.bench.fits.frame import frame
+from optree.bench.fits.plan import plan_fits
+from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
 from optree.datasets import read_table
 
@@ -53,9 +54,9 @@ def test_the_tree_of_a_peer_is_judged_on_the_rows(tmp_path):
     right = np.where(X[:, 0] > X[:, 0].mean(), 7, 3)
     assert model.predict(X).tolist() == right.tolist()
     assert model.score(X, Y) == (right == Y).mean()
-    assert model.told_["wall"] > 0
-    assert model.told_["processor"] >= 0
-    assert model.told_["peak"] > 5
+    assert model.measured_["wall"] > 0
+    assert model.measured_["processor"] >= 0
+    assert model.measured_["peak"] > 5
 
 
 def test_a_claim_that_the_tree_refutes_is_no_certificate(tmp_path):
@@ -81,22 +82,22 @@ def test_a_peer_that_could_not_be_installed_is_skipped(tmp_path):
 def test_a_peer_that_splits_no_numbers_is_refused(tmp_path):
     with refused("model: peer 'stub' splits no columns of numbers"):
         fitted(tmp_path, STUMP % "0", DECLARATION)
-    peers = read_all(tmp_path)
+    peers = read_peers(tmp_path)
     config = {
         "test_size": "0.2",
         "models": {"it": {"estimator": "Peer", "parameters": {"peer": "stub", "max_depth": 2}}},
     }
     with refused("config: models.it: peer: 'stub' is not known"):
-        fits.plan(config, {}, peers)
+        plan_fits(config, {}, peers)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("continuous*.yaml")), ids=lambda path: path.stem)
 def test_the_configurations_ask_for_what_there_is(path):
     config = yaml.safe_load(path.read_text())
-    planned = fits.plan(
+    planned = plan_fits(
         {"test_size": "0.2", **config},
         read_table(ROOT / "config" / "datasets.csv"),
-        read_all(ROOT / "workflow" / "peers"),
+        read_peers(ROOT / "workflow" / "peers"),
     )
     sets = {row["dataset"] + "-train" for row in pd.read_csv(FOLDER / "quantbnb.csv").to_dict("records")} - {
         "skin-train"
@@ -115,7 +116,7 @@ def records(table):
     for estimator, model in (("OptimalTreeClassifier", "optimal"), ("DecisionTreeClassifier", "cart")):
         extra = {"regularization": 0} if model == "optimal" else {}
         asked = Fit("iris", f"{model}-3", estimator, parameters={"max_depth": 3, **extra}, repeats=3)
-        made.append(fit.do(asked, data, y, table["iris"]))
+        made.append(fit.execute(asked, data, y, table["iris"]))
     return made
 
 
@@ -142,7 +143,7 @@ NO_RUNS = pd.DataFrame(
 
 
 def compared(name, made, runs=NO_RUNS):
-    return papers.get("continuous").tables[name](FOLDER, runs, fits.frame(made))
+    return papers.get("continuous").tables[name](FOLDER, runs, frame(made))
 
 
 def test_accuracies_are_set_beside_printed_ones_and_other_proofs(records):
@@ -190,7 +191,7 @@ def test_what_few_thresholds_lose(records):
 def test_trees_are_drawn(records):
     draw = papers.get("continuous").figures["trees"]
     made = [altered(records[0], name, "optimal-3", 0.9) for name in "abc"]
-    assert len(draw(FOLDER, NO_RUNS, fits.frame(made)).axes) == 3
+    assert len(draw(FOLDER, NO_RUNS, frame(made)).axes) == 3
     assert not draw(FOLDER, NO_RUNS).axes
 
 
@@ -201,7 +202,7 @@ def test_growth_is_drawn_of_what_was_proven(records):
         record["fit"]["split"], record["rows_train"] = str(number), 10 ** (number + 1)
     row = {"dataset": "rice-train", "algorithm": "allthresholds", "split": "full", "max_depth": 3, "status": "optimal"}
     runs = pd.DataFrame([row | {"encoding": f"cuts-{n}", "accuracy_train": 0.9, "search_seconds": n} for n in (20, 5)])
-    rows, cuts = draw(FOLDER, runs, fits.frame(made)).axes
+    rows, cuts = draw(FOLDER, runs, frame(made)).axes
     assert rows.lines[0].get_xdata().tolist() == [10.0, 1000.0]
     assert cuts.lines[0].get_xdata().tolist() == [5.0, 20.0]
     assert not draw(FOLDER, NO_RUNS).axes

@@ -16,8 +16,9 @@ from support.refusal import refused
 
 from optree.bench import papers
 from optree.bench.fits import fit, trials
-from optree.bench.fits import plan as fits
 from optree.bench.fits.fit import Fit
+from optree.bench.fits.frame import collect_fits, frame
+from optree.bench.fits.plan import plan_fits
 from optree.datasets import fetch, read_table, save_table
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")
@@ -30,7 +31,7 @@ TREE, BOOSTED = "DPDTreeClassifier", "DPDTGradientBoostingClassifier"
 def rows(dataset: str, folder) -> tuple:
     path = folder / f"{dataset}.csv"
     save_table(fetch(TABLE[dataset]), path)
-    return fit.numbers(path, TABLE[dataset])
+    return fit.load_arrays(path, TABLE[dataset])
 
 
 @pytest.fixture(scope="module")
@@ -69,24 +70,24 @@ def records(folder):
                 ("cart", "DecisionTreeClassifier"),
             )
         ]
-    return [fit.do(each, *rows(each.dataset, folder), TABLE[each.dataset]) for each in wanted]
+    return [fit.execute(each, *rows(each.dataset, folder), TABLE[each.dataset]) for each in wanted]
 
 
 def test_records_are_valid_and_come_back(records, tmp_path):
     for number, record in enumerate(records):
         fit.write(record, tmp_path / f"{number}.json")
-    again = fits.collect([tmp_path / f"{number}.json" for number in range(len(records))], tmp_path / "all.jsonl")
+    again = collect_fits([tmp_path / f"{number}.json" for number in range(len(records))], tmp_path / "all.jsonl")
     assert again == json.loads(json.dumps(records))
-    table = fits.frame(again)
+    table = frame(again)
     assert len(table) == len(records)
-    assert table.equals(fits.frame(again[::-1]))
+    assert table.equals(frame(again[::-1]))
     (tmp_path / "0.json").write_text("{")
     with refused("0.json", "not a record of a fit", "delete the file"):
-        fits.collect([tmp_path / "0.json"], tmp_path / "all.jsonl")
+        collect_fits([tmp_path / "0.json"], tmp_path / "all.jsonl")
 
 
 def test_what_is_measured(records, folder):
-    table = fits.frame(records)
+    table = frame(records)
     board = table[table["dataset"].eq("xor-board")].iloc[0]
     assert board["train"] > 0.95
     assert len(board["surface"]) == len(board["surface"][0]) == 100
@@ -114,7 +115,7 @@ def test_a_fit_that_compiles_does_not_count():
             kernel(len(y))
             fitted.append(bool(kernel.signatures))
 
-    fit._fitted(Compiling, np.zeros((3, 1)), np.zeros(3), 2)
+    fit._timed_fit(Compiling, np.zeros((3, 1)), np.zeros(3), 2)
     assert len(fitted) == 3
 
 
@@ -122,9 +123,9 @@ def test_rows_held_out_are_for_tests_alone(folder):
     """Validation and test of a random search are apart, and the fit sees neither."""
     X, y = rows("wine", folder)
     wanted = Fit("wine", "search", TREE, "0", "0.3", {}, "dpdt", 2)
-    test = fit.held_out(y, wanted, TABLE["wine"])
+    test = fit.test_mask(y, wanted, TABLE["wine"])
     spoiled = np.where(test[:, None], 1e6, X)
-    first, second = (fit.do(wanted, data, y, TABLE["wine"]) for data in (X, spoiled))
+    first, second = (fit.execute(wanted, data, y, TABLE["wine"]) for data in (X, spoiled))
     assert first["train"] == second["train"]
     assert first["test"] != second["test"]
 
@@ -133,21 +134,21 @@ def test_rows_are_capped(folder):
     """At most so many rows to train on, and to test on, the same for each model."""
     X, y = rows("wine", folder)
     most = {"train_rows": 50, "test_rows": 20}
-    record = fit.do(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
+    record = fit.execute(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
     assert record["rows_train"] == 50
     assert record["test"] * 20 == pytest.approx(round(record["test"] * 20))
-    test = fit.held_out(y, Fit("wine", "cart", TREE, "0", "0.3"), TABLE["wine"])
-    drawn = fit.at_most(~test, 50, 0)
+    test = fit.test_mask(y, Fit("wine", "cart", TREE, "0", "0.3"), TABLE["wine"])
+    drawn = fit.sample_rows(~test, 50, 0)
     assert drawn.sum() == 50
     assert not (drawn & test).any()
-    assert (fit.at_most(~test, None, 0) == ~test).all()
-    assert fit.at_most(~test, 10_000, 0).sum() == (~test).sum()
+    assert (fit.sample_rows(~test, None, 0) == ~test).all()
+    assert fit.sample_rows(~test, 10_000, 0).sum() == (~test).sum()
 
 
 def test_parameters_are_drawn_as_the_paper_says():
     for space in trials.SPACES:
         random = np.random.RandomState(0)
-        drawn = [trials.draw(space, random) for _ in range(2000)]
+        drawn = [trials.sample(space, random) for _ in range(2000)]
         rows = [parameters["min_samples_leaf"] for parameters in drawn]
         assert (min(rows), max(rows)) == (2, 50)
         assert abs(np.mean(np.log(rows)) - np.log(1.5 * 50.5) / 2) < 0.1
@@ -171,14 +172,14 @@ ENTRY = {"datasets": ["iris", "wine"], "models": ["tree"], "splits": ["full", 0]
 
 
 def test_fits_are_planned_in_order_and_once():
-    planned = fits.plan({**CONFIG, "fits": [ENTRY, ENTRY]}, TABLE)
+    planned = plan_fits({**CONFIG, "fits": [ENTRY, ENTRY]}, TABLE)
     assert [(one.dataset, one.split) for one in planned] == [
         ("iris", "full"),
         ("iris", "0"),
         ("wine", "full"),
         ("wine", "0"),
     ]
-    assert fits.plan({"test_size": "0.2"}, TABLE) == []
+    assert plan_fits({"test_size": "0.2"}, TABLE) == []
 
 
 @pytest.mark.parametrize(
@@ -210,18 +211,18 @@ def test_fits_are_planned_in_order_and_once():
 def test_misuse_is_refused(models_, entry, words):
     config = {**CONFIG, "models": CONFIG["models"] | models_, "fits": [ENTRY | entry]}
     with refused(*words):
-        fits.plan(config, TABLE)
+        plan_fits(config, TABLE)
 
 
 def test_one_fit_asked_for_in_two_ways_is_refused():
     with refused("tree on iris", "asked for twice"):
-        fits.plan({**CONFIG, "fits": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
+        plan_fits({**CONFIG, "fits": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("dpdt*.yaml")), ids=lambda path: path.stem)
 def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
     config = yaml.safe_load(path.read_text())
-    planned = fits.plan({"test_size": "0.2", **config}, TABLE)
+    planned = plan_fits({"test_size": "0.2", **config}, TABLE)
     assert len(planned) > (1 if path.stem == "dpdt-smoke" else 20)
 
 
@@ -231,12 +232,12 @@ def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
 @pytest.mark.parametrize("name", papers.get("dpdt").tables)
 def test_tables_are_made_of_what_is_there(name, records):
     make = papers.get("dpdt").tables[name]
-    assert set(make(FOLDER, NO_RUNS, fits.frame([])).data["verdict"]) == {"not run"}
-    assert len(make(FOLDER, NO_RUNS, fits.frame(records)).data) > 8
+    assert set(make(FOLDER, NO_RUNS, frame([])).data["verdict"]) == {"not run"}
+    assert len(make(FOLDER, NO_RUNS, frame(records)).data) > 8
 
 
 def test_regression_on_other_sets_is_shown_beside_the_papers(records):
-    data = papers.get("dpdt").tables["5"](FOLDER, NO_RUNS, fits.frame(records)).data
+    data = papers.get("dpdt").tables["5"](FOLDER, NO_RUNS, frame(records)).data
     own = data[data["row"].eq("diabetes") & data["verdict"].eq("other data")]
     assert list(own["claim"]) == ["train R2, %", "test R2, %"]
     assert list(own["paper"]) == ["", ""]
@@ -258,7 +259,7 @@ def test_printed_numbers_are_judged(records):
         record("page-train", "top-16-1-1", 0.9644, 70),
         record("raisin-train", "dpdt-8-8-8", 0.88611, 0),
     ]
-    data = papers.get("dpdt").tables["1"](FOLDER, NO_RUNS, fits.frame(made)).data
+    data = papers.get("dpdt").tables["1"](FOLDER, NO_RUNS, frame(made)).data
     verdicts = {(row["row"], row["model"], row["claim"]): row["verdict"] for _, row in data.iterrows()}
     assert verdicts["raisin", "dpdt-16-16-16", "accuracy"] == "reproduced (rounded)"
     assert verdicts["raisin", "dpdt-16-16-16", "operations"] == "within 3 %"
@@ -267,7 +268,7 @@ def test_printed_numbers_are_judged(records):
     assert verdicts["rice", "dpdt-16-16-16", "operations"] == "not reproduced"
     assert verdicts["page", "top-16-1-1", "operations"] == "paper contradicts itself"
     assert verdicts["skin", "cart", "accuracy"] == "not run"
-    data = papers.get("dpdt").tables["4"](FOLDER, NO_RUNS, fits.frame(made)).data
+    data = papers.get("dpdt").tables["4"](FOLDER, NO_RUNS, frame(made)).data
     found = data[data["row"].eq("raisin") & data["model"].eq("dpdt-8-8-8")]
     assert found["verdict"].tolist() == ["reproduced (rounded)", "reproduced"]
 
@@ -275,7 +276,7 @@ def test_printed_numbers_are_judged(records):
 @pytest.mark.parametrize("name", papers.get("dpdt").figures)
 def test_figures_are_drawn_of_what_is_there(name, records, tmp_path):
     make = papers.get("dpdt").figures[name]
-    make(FOLDER, NO_RUNS, fits.frame([])).savefig(tmp_path / "empty.png")
-    figure = make(FOLDER, NO_RUNS, fits.frame(records))
+    make(FOLDER, NO_RUNS, frame([])).savefig(tmp_path / "empty.png")
+    figure = make(FOLDER, NO_RUNS, frame(records))
     figure.savefig(tmp_path / "figure.png")
     assert figure.axes

@@ -15,7 +15,7 @@ from optree.bench import papers
 from optree.bench.papers import branches, verdicts
 from optree.bench.papers import work_bounds as bounds
 from optree.bench.papers.spec import read
-from optree.bench.runs.plan import plan
+from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 
 FOLDER = ROOT / "resources" / "papers" / "branches"
@@ -52,7 +52,7 @@ def test_other_papers_are_refused():
     with refused("paper: 'nobody'", *papers.names()):
         papers.get("nobody")
     with refused("config: paper: 'nobody'", *papers.names()):
-        plan({"limits": {}, "paper": "nobody"}, [])
+        plan_runs({"limits": {}, "paper": "nobody"}, [])
 
 
 def claims(table, runs, row) -> dict[tuple[str, str], dict]:

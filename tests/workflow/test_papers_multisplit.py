@@ -10,8 +10,8 @@ from support.runs import run
 
 from optree.bench import papers
 from optree.bench.figures import plots
-from optree.bench.peers.declaration import read_all
-from optree.bench.runs.plan import plan
+from optree.bench.peers.declaration import read_peers
+from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 from optree.datasets import read_table
 
@@ -87,10 +87,10 @@ def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
 def test_its_configurations_can_be_planned(name):
     default, own = (yaml.safe_load((ROOT / "config" / f"{file}.yaml").read_text()) for file in ("config", name))
     datasets = read_table(ROOT / "config" / "datasets.csv")
-    runs = plan(
+    runs = plan_runs(
         default | own | {"encodings": default["encodings"] | own["encodings"]},
         datasets,
-        read_all(ROOT / "workflow/peers"),
+        read_peers(ROOT / "workflow/peers"),
     )
     asked = {run.algorithm for run in runs}
     assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked

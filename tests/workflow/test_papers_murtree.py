@@ -18,13 +18,14 @@ from support.runs import encoded, run
 from optree.bench import papers
 from optree.bench.figures import plots
 from optree.bench.fits import fit
-from optree.bench.fits import plan as fits
 from optree.bench.fits.fit import Fit
+from optree.bench.fits.frame import collect_fits, read_fits
+from optree.bench.fits.plan import plan_fits
 from optree.bench.papers import murtree, ratios, tuning
 from optree.bench.papers.ratios import Interval, measured, printed
-from optree.bench.peers.declaration import read_all
-from optree.bench.runs import folds as splits
-from optree.bench.runs.plan import plan
+from optree.bench.peers.declaration import read_peers
+from optree.bench.runs.folds import fold_kind, held_out
+from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 from optree.datasets import read_table
 
@@ -222,26 +223,26 @@ def grown(tmp_path_factory):
     dataset = read_table(ROOT / "config" / "datasets.csv")["monks-1"]
     wanted = Fit("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
     for fold in FOLDS:
-        made = fit.do(replace(wanted, split=fold), *fit.numbers(folder / "problem.npz", dataset), dataset)
+        made = fit.execute(replace(wanted, split=fold), *fit.load_arrays(folder / "problem.npz", dataset), dataset)
         fit.write(made, folder / f"{fold}.json")
-    fits.collect(folder.glob("*.json"), folder / "fits.jsonl")
-    return fits.read([folder / "fits.jsonl"])
+    collect_fits(folder.glob("*.json"), folder / "fits.jsonl")
+    return read_fits([folder / "fits.jsonl"])
 
 
 def test_forests_are_trained_on_the_folds_of_the_trees(grown):
     from sklearn.ensemble import RandomForestClassifier
 
     problem, _ = encoded("monks-1", "onehot-drop-first")
-    held_out = splits.test_rows(problem.y, "2of2", "0.2")
+    test = held_out(problem.y, "2of2", "0.2")
     record = grown["fits"].set_index("split").loc["2of2"]
     assert [list(trial["parameters"].values()) for trial in record["trials"]] == list(
         map(list, product(*GRID.values()))
     )
     for trial in record["trials"]:
         model = RandomForestClassifier(**trial["parameters"], random_state=0)
-        model.fit(problem.codes[~held_out], problem.y[~held_out])
+        model.fit(problem.codes[~test], problem.y[~test])
         assert trial["test"] == model.score(problem.codes[held_out], problem.y[held_out])
-        assert trial["train"] == model.score(problem.codes[~held_out], problem.y[~held_out])
+        assert trial["train"] == model.score(problem.codes[~test], problem.y[~test])
 
 
 def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
@@ -289,7 +290,7 @@ def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
     done = checkout.snakemake(config="folded.json")
     assert done.returncode == 0, done.stdout + done.stderr
     results = checkout.path / "results" / "folded"
-    table = fits.read([results / "tables" / "fits.jsonl"])["fits"]
+    table = read_fits([results / "tables" / "fits.jsonl"])["fits"]
     assert set(table["dataset"] + "/" + table["encoding"] + "/" + table["split"]) == {
         "monks-1/onehot/1of2",
         "monks-1/onehot/2of2",
@@ -313,7 +314,9 @@ def planned(name: str):
         config[key] = (
             {**config[key], **value} if isinstance(value, dict) and isinstance(config.get(key), dict) else value
         )
-    return plan(config, read_table(ROOT / "config" / "datasets.csv"), read_all(ROOT / "workflow" / "peers")), config
+    return plan_runs(
+        config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow" / "peers")
+    ), config
 
 
 def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch):
@@ -336,13 +339,13 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
         papers.get("murtree").tables[name](FOLDER, record)
     assert len(wanted) > 200
     assert wanted <= there
-    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if splits.kind(r.split) == "folds"}
+    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if fold_kind(r.split) == "folds"}
     assert folds == {
         *(("cart", depth, None) for depth in tuning.DEPTHS),
         *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
         ("murtree", 0, 0),
     }
-    fitted = fits.plan(config, read_table(ROOT / "config" / "datasets.csv"))
+    fitted = plan_fits(config, read_table(ROOT / "config" / "datasets.csv"))
     assert {(one.dataset, one.model) for one in fitted} == {(r.dataset, tuning.FOREST) for r in runs}
 
 

@@ -17,11 +17,11 @@ from support.refusal import refused
 from support.runs import encoded
 from support.runs import run as ours
 
-from optree.bench.peers import declaration as peers
-from optree.bench.peers import run_peer as peer
+from optree.bench.peers.declaration import peer_names, read_peer, read_peers
+from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
-from optree.bench.runs import score as entries
 from optree.bench.runs.record import Run
+from optree.bench.runs.score import summary_line
 from optree.bench.tables.frame import frame
 from optree.objective import Objective
 from optree.solvers import get
@@ -166,7 +166,7 @@ def test_the_depth_of_anothers_tree_is_told(tmp_path):
     assert made["counters"]["iterations"] == made["depth_limit"] == reference["size"]["depth"] > 1
     assert made["run"]["max_depth"] is None
     nothing = stubs.run(folder, reference={**reference, "tree": None, "size": {"depth": None}}, depth_of="optree")
-    assert (nothing["status"], nothing["reason"]) == ("skipped", "optree has no tree whose depth could be told")
+    assert (nothing["status"], nothing["reason"]) == ("skipped", "optree has no tree whose depth could be the limit")
 
 
 def test_the_greatest_depth_of_a_peer_is_its_default_and_its_limit(tmp_path):
@@ -176,17 +176,17 @@ def test_the_greatest_depth_of_a_peer_is_its_default_and_its_limit(tmp_path):
     assert stubs.run(folder, max_depth=2)["depth_limit"] == 2
     assert stubs.run(folder, reference={"tree": {}, "size": {"depth": 9}}, depth_of="optree")["depth_limit"] == 4
     with refused("stub", "max_depth = 5", "at most 4"):
-        peers.read(folder).check_objective(Objective.of("0.01", max_depth=5))
+        read_peer(folder).check_objective(Objective.of("0.01", max_depth=5))
 
 
 def test_a_peer_that_could_not_be_installed_is_skipped(tmp_path):
-    folder = peers.read(stubs.write(tmp_path))
+    folder = read_peer(stubs.write(tmp_path))
     asked = Run("monks-1", "onehot-drop-first", "stub", "stub", "0.01")
     marker = {"python": None, "reason": "cannot be installed: no network"}
-    made = peer.solve(*encoded("monks-1", "onehot-drop-first"), asked, folder, marker)
+    made = run_peer(*encoded("monks-1", "onehot-drop-first"), asked, folder, marker)
     record.write(made, tmp_path / "record.json")
     assert (made["status"], made["reason"]) == ("skipped", marker["reason"])
-    assert "skipped, cannot be installed" in entries.summary(made)
+    assert "skipped, cannot be installed" in summary_line(made)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_a_peer_that_could_not_be_installed_is_skipped(tmp_path):
 def test_bad_declarations_are_named(tmp_path, old, new, words):
     folder = stubs.write(tmp_path, declaration=stubs.DECLARATION.replace(old, new))
     with refused(*words):
-        peers.read(folder)
+        read_peer(folder)
 
 
 def test_a_folder_with_a_file_missing_is_named(tmp_path):
     folder = stubs.write(tmp_path)
     (folder / "run.py").unlink()
     with refused("stub", "run.py is missing"):
-        peers.read(folder)
+        read_peer(folder)
 
 
 # The real ones.
@@ -220,7 +220,7 @@ def environments() -> Path:
     return Path(os.environ.get("OPTREE_PEERS") or ROOT / ".peers")
 
 
-@pytest.fixture(params=peers.names(ROOT / "workflow" / "peers"))
+@pytest.fixture(params=peer_names(ROOT / "workflow" / "peers"))
 def real(request):
     """A real peer with the marker of its environment."""
     return installed(request.param)
@@ -231,12 +231,12 @@ def installed(name):
     state = json.loads(marker.read_text()) if marker.is_file() else {"reason": f"{marker} is not there"}
     if state["reason"]:
         pytest.skip(f"{name} is not installed: {state['reason']}")
-    return peers.read(ROOT / "workflow" / "peers" / name), state
+    return read_peer(ROOT / "workflow" / "peers" / name), state
 
 
 def test_every_peer_that_ships_can_be_read():
     exact = {"fast-small-tree", "gosdt-cpp", "pycontree", "pydl85", "pystreed", "pytrees-rs"}
-    found = peers.read_all(ROOT / "workflow" / "peers")
+    found = read_peers(ROOT / "workflow" / "peers")
     assert {name for name, solver in found.items() if solver.exact} == exact
     assert set(found) == exact | {"licketysplit-cpp", "sgtlearn"}
 
@@ -256,12 +256,12 @@ def test_the_trees_of_a_real_peer_are_read_as_it_means_them(real):
     seeds = [seed for seed in range(40) if (random_problem(seed).n_parts == 2).all()][:3]
     for seed in seeds:
         problem, fields = random_problem(seed), asked(solver, "0.02")
-        made = peer.solve(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
+        made = run_peer(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
         best = get("optree").solve(problem, Objective.of(**fields))
         assert (made["status"], made["reason"]) == ("optimal", ""), made["claim"]
         assert made["cost"]["value"] == best.cost
     problem, fields = encoded("monks-1", "onehot-drop-first")[0], asked(solver, "0.01")
-    made = peer.solve(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
+    made = run_peer(problem, notes, Run("d", "e", solver.name, solver.name, **fields), solver, marker)
     assert (made["status"], made["cost"]["value"]) == (
         "optimal",
         get("optree").solve(problem, Objective.of(**fields)).cost,
@@ -279,7 +279,7 @@ def test_a_real_peer_obeys_a_depth_limit_as_we_count_it(real):
         fields = asked(solver, "0.01", depth)
         run = Run("monks-1", "onehot-drop-first", solver.name, solver.name, **fields)
         assert (
-            peer.solve(problem, notes, run, solver, marker)["cost"]["value"]
+            run_peer(problem, notes, run, solver, marker)["cost"]["value"]
             == get("optree").solve(problem, Objective.of(**fields)).cost
         )
 
@@ -295,7 +295,7 @@ def test_shapes_of_a_real_peer_are_read_as_it_means_them(ways, sweeps):
         problem = make(codes, y, [9, 8, 8], classes)  # a part without rows
         options = {"num_partitions": ways, "tao_n_runs": sweeps}
         fields = {"penalty": "leaf", "max_depth": depth, "parameters": options}
-        made = peer.solve(
+        made = run_peer(
             problem,
             {"data": {}, "seconds": 0.0},
             Run("d", "e", "sgtlearn", "sgtlearn", "0.01", **fields),
@@ -332,14 +332,14 @@ def test_a_stub_may_answer_shapes(tmp_path):
 
 def test_a_real_peer_of_a_given_depth_is_anytime():
     """DL8.5 leaves its best tree when its time is over."""
-    solver = peers.read(ROOT / "workflow" / "peers" / "pydl85")
+    solver = read_peer(ROOT / "workflow" / "peers" / "pydl85")
     marker = environments() / "pydl85.json"
     if not marker.is_file() or (state := json.loads(marker.read_text()))["reason"]:
         pytest.skip("pydl85 is not installed")
     random = np.random.RandomState(0)
     problem = make(random.randint(2, size=(2000, 150)), random.randint(2, size=2000), [2] * 150, 2)
     run = Run("d", "e", "pydl85", "pydl85", "0", max_depth=5, limits={"seconds": 1})
-    made = peer.solve(problem, {"data": {}, "seconds": 0.0}, run, solver, state)
+    made = run_peer(problem, {"data": {}, "seconds": 0.0}, run, solver, state)
     assert (made["status"], made["reason"]) == ("time_limit", "")
     assert made["size"]["depth"] == 5
     with refused("solver pydl85: max_depth = None"):

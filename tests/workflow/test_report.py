@@ -12,7 +12,7 @@ from harness.checkout import Checkout
 from support.browser import CHROMIUM, page
 
 from optree.bench.report import snakemake_pages as pages
-from optree.bench.runs import rerun as again
+from optree.bench.runs import rerun
 
 pytestmark = pytest.mark.workflow
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -187,13 +187,13 @@ def test_records_that_are_not_there_are_named(finished):
 def test_a_run_is_done_again_beside_its_record(finished, capsys, monkeypatch):
     monkeypatch.chdir(finished.path)
     path = next((finished.path / "results" / "test" / "runs").rglob("algorithm~cart/**/*.json"))
-    assert again.main([str(path)]) == 0
+    assert rerun.main([str(path)]) == 0
     printed = capsys.readouterr().out
     assert "the same, as far as no clock decides" in printed
     stray = finished.path / "stray.json"
     shutil.copy(path, stray)
     with pytest.raises(SystemExit):
-        again.main([str(stray)])
+        rerun.main([str(stray)])
     assert "not below results/NAME/runs" in capsys.readouterr().err
 
 
@@ -201,6 +201,9 @@ def test_what_came_out_differently_is_named():
     size = {"splits": 1}
     made = {"status": "optimal", "objective": 0.5, "cost": {"value": 3, "lower_bound": 3}, "size": size}
     made |= {"counters": {"iterations": 7}, "seconds": {"search": 1.0}, "peak_rss_mib": 1.0}
-    assert again.differ(made, {**made, "seconds": {"search": 2.0}}) == []
-    assert again.differ(made, {**made, "counters": {"iterations": 8}, "objective": 0.6}) == ["objective", "iterations"]
-    assert again.differ(made, {**made, "status": "time_limit", "objective": 0.4}) == []
+    assert rerun.differences(made, {**made, "seconds": {"search": 2.0}}) == []
+    assert rerun.differences(made, {**made, "counters": {"iterations": 8}, "objective": 0.6}) == [
+        "objective",
+        "iterations",
+    ]
+    assert rerun.differences(made, {**made, "status": "time_limit", "objective": 0.4}) == []

@@ -12,9 +12,9 @@ from support import ROOT
 from support.refusal import refused
 
 from optree.bench import papers
-from optree.bench.peers import declaration as peers
+from optree.bench.peers.declaration import read_peers
 from optree.bench.report import archive, reproduce
-from optree.bench.runs.plan import plan
+from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
 from optree.solvers import names
 
@@ -34,7 +34,7 @@ def test_smoke_needs_no_network_and_no_peer(name):
     table = read_table(ROOT / "config" / "datasets.csv")
     for config in papers.get(name).levels["smoke"].config:
         laid = reproduce.laid(ROOT, config)
-        runs = plan(laid, table, peers.read_all(ROOT / "workflow" / "peers"))
+        runs = plan_runs(laid, table, read_peers(ROOT / "workflow" / "peers"))
         assert {run.solver for run in runs} <= set(names())
         used = {run.dataset for run in runs} | {one for fit in laid.get("fits", []) for one in fit["datasets"]}
         assert {table[dataset].source for dataset in used} == {"builtin"}

@@ -1,16 +1,17 @@
-"""All records -> tables: every run, the summary, and the comparison with a paper where the configuration names one."""
+"""Tables from all records: all runs, the summary, the statistics, and the comparison with a paper."""
 
 from optree.bench import papers
 
-# The paper of the configuration, if there is one: what it printed, and what is made of that and the runs.
+# The paper of the configuration, if there is one, its printed numbers, and its tables and figures.
 PAPER = papers.get(config["paper"]) if config.get("paper") else None
 PAPER_TABLES, PAPER_FIGURES = (list(PAPER.tables), list(PAPER.figures)) if PAPER else ([], [])
 PAPER_OF = {"paper": config.get("paper"), "folder": f"{HOME}/resources/papers/{config.get('paper')}", "code": READERS}
 PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
 STATISTICS = ["statistics", "duels"]
-# Tables of a comparison, and the one of an ablation where the reference's solver runs with other parameters, too.
+# Tables of a comparison; an ablation needs the reference's solver with other parameters.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
-if len({run.algorithm for run in RUNS if run.solver in {own.solver for own in RUNS if own.algorithm == REFERENCE}}) > 1:
+REFERENCE_SOLVERS = {run.solver for run in RUNS if run.algorithm == REFERENCE}
+if len({run.algorithm for run in RUNS if run.solver in REFERENCE_SOLVERS}) > 1:
     COMPARISONS.append("ablation")
 
 
@@ -38,7 +39,7 @@ rule tables:
 
 
 rule statistics:
-    # One process for both: to start one takes longer than the tables do.
+    # One process for both tables, because its start takes longer than the tables.
     input:
         LINES,
     output:
@@ -132,7 +133,7 @@ rule paper_tables:
 
 
 rule claims:
-    # All claims of the paper. Whether they hold is asked apart: a job that fails would lose this table.
+    # The check of the claims is a rule of its own, because a failing job would lose this table.
     input:
         records=LINES,
         printed=PRINTED,

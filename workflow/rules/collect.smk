@@ -1,8 +1,8 @@
-"""All records -> one file of runs, one of fits, a line each. What comes after reads nothing else."""
+"""All records in one file of runs and one of fits, a line each: the only input of tables and plots."""
 
 
 rule collect:
-    # The one reader of record files: a broken one is reported once, and tables and plots made before stay.
+    # The only reader of record files: it reports a broken one once, and earlier tables and plots stay.
     input:
         RECORDS,
     output:

@@ -1,4 +1,4 @@
-"""One job per dataset: generate, read from the mirror or download; verify; save, with a record of what it is."""
+"""One job per dataset: generate, read from the mirror or download; verify; save with a record of its facts."""
 
 LOCK = HOME / Path(DATASETS_TABLE).with_name("datasets.lock.json")
 
@@ -9,7 +9,7 @@ rule data:
         record=f"{RESULTS}/data/{{dataset}}.json",
     log:
         f"{RESULTS}/logs/data/{{dataset}}.log",
-    localrule: True  # seconds; and where a cluster's jobs start, there is a network
+    localrule: True  # takes seconds, and may need the network of the login node
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         mirror=config.get("data_mirror"),

@@ -1,4 +1,4 @@
-"""One job per dataset and encoding: codes, names, and how long it took."""
+"""One job per dataset and encoding: codes, names, and the seconds of encoding."""
 
 
 rule encode:
@@ -8,7 +8,7 @@ rule encode:
         f"{RESULTS}/encoded/{{dataset}}/{{encoding}}.npz",
     log:
         f"{RESULTS}/logs/encode/{{dataset}}/{{encoding}}.log",
-    localrule: True  # seconds
+    localrule: True  # takes seconds
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         encoding=lambda wildcards: config["encodings"][wildcards.encoding],

@@ -1,19 +1,17 @@
-"""One job per fit of an estimator to a table, for what a search over coded features is not about."""
-
-from optree.bench.fits import plan as fits
+"""One job per fit of an estimator to a table, for everything beyond a search over encoded features."""
 
 FIT_OF = {(fit.dataset, fit.model, fit.split): fit for fit in FITS}
 FIT_RECORDS = [f"{RESULTS}/fits/{'/'.join(name)}.json" for name in FIT_OF]
 
 
 def rows_of(wildcards):
-    """The table as it is, or as the model's encoding has it."""
+    """Return the dataset's table, or its encoded problem if the model has an encoding."""
     encoding = FIT_OF[tuple(wildcards)].encoding
     return f"{RESULTS}/encoded/{{dataset}}/{encoding}.npz" if encoding else rules.data.output.table
 
 
 def peer_of(wildcards):
-    """The files of the peer that is fitted, if it is one."""
+    """Return the files of the fitted peer, if the model is one."""
     fit = FIT_OF[tuple(wildcards)]
     return peer_files([fit.parameters["peer"]] if fit.estimator == "Peer" else [])
 

@@ -1,15 +1,15 @@
-"""All records -> plots. `snakemake --report` puts them and the tables into one page."""
+"""Plots from all records. `snakemake --report` puts them and the tables into one page."""
 
-from optree.bench.report import snakemake_pages as pages
+from optree.bench.report import snakemake_pages
 
 
 report: "../report/workflow.rst"
 
 
-if pages.wanted():
-    pages.dress(HOME / "workflow/report", f"optree: {config['name']}")
+if snakemake_pages.wanted():
+    snakemake_pages.dress(HOME / "workflow/report", f"optree: {config['name']}")
 
-# What made the results, but for where the raw files were.
+# The command that made the results, without the directory of raw files.
 FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
 COMMAND = " ".join(
     [
@@ -35,7 +35,7 @@ if REFERENCE:
 
 
 rule findings:
-    # The report's first page has it.
+    # The first page of the report.
     input:
         records=LINES,
         claims=rules.claims.output[0] if PAPER else [],
@@ -82,7 +82,7 @@ rule plots:
 
 
 rule trees:
-    # A page per dataset: thousands of runs have thousands of proofs, but far fewer trees.
+    # A page per dataset, because thousands of runs prove far fewer different trees.
     input:
         records=LINES,
         fits=FIT_LINES,

@@ -1,8 +1,8 @@
-"""Jobs of one or more runs each. A limit is a result; only bad input and broken infrastructure fail a job."""
+"""Jobs of one or more runs each. A limit is a result; only bad input and a broken machine fail a job."""
 
 
 rule environment:
-    # Made once, where the network is. A peer that cannot be installed leaves the reason, and its runs are skipped.
+    # Made once, on a machine with a network. A failed installation leaves its reason, and the peer's runs are skipped.
     input:
         lock=f"{PEERS_FOLDER}/{{peer}}/requirements.lock",
         runner=f"{PEERS_FOLDER}/{{peer}}/run.py",
@@ -10,7 +10,7 @@ rule environment:
         ".peers/{peer}.json",
     log:
         ".peers/{peer}.log",
-    priority: len(BATCHES) + 1  # before all runs, or those of a peer could not alternate with others
+    priority: len(JOBS) + 1  # before all runs, so that a peer's runs can alternate with others
     localrule: True
     params:
         peer=lambda wildcards: f"{PEERS_FOLDER}/{wildcards.peer}",
@@ -20,28 +20,28 @@ rule environment:
         "../scripts/environment.py"
 
 
-for number, batch in enumerate(BATCHES, 1):
+for number, job in enumerate(JOBS, 1):
 
     rule:
-        # Records are updated, not made anew: Snakemake would delete those of the runs that had finished.
+        # ``update``, because Snakemake would delete finished records before a job that continues.
         name:
             f"solve_{number}"
         input:
-            problem=f"{RESULTS}/encoded/{batch[0].dataset}/{batch[0].encoding}.npz",
-            peers=peers_of(batch),
+            problem=f"{RESULTS}/encoded/{job[0].dataset}/{job[0].encoding}.npz",
+            peers=peers_of(job),
         output:
-            [update(record) for record in orders(batch)],
+            [update(record) for record in runs_of(job)],
         log:
             f"{RESULTS}/logs/solve/{number}.log",
-        priority: len(BATCHES) - number
+        priority: len(JOBS) - number
         resources:
-            **requests(batch),
+            **requests(job),
         params:
-            orders=json.dumps(list(orders(batch).items())),
+            runs=json.dumps(list(runs_of(job).items())),
             peers=PEERS_FOLDER,
             code=CODE,
         message:
-            f"{len(batch)} runs on {batch[0].dataset}/{batch[0].encoding}"
+            f"{len(job)} runs on {job[0].dataset}/{job[0].encoding}"
         shell:
             "exec python -m optree.bench.runs.job {input.problem} --peers {params.peers:q} --log {log} --parent $PPID"
-            " <<'ORDERS'\n{params.orders}\nORDERS"
+            " <<'RUNS'\n{params.runs}\nRUNS"

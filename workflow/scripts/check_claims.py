@@ -1,4 +1,4 @@
-"""Fail if a claim that has to pass does not."""
+"""Fail if a required claim does not pass."""
 
 import pandas as pd
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from optree.bench import papers
-from optree.bench.fits import plan as fits
+from optree.bench.fits.frame import read_fits
 from optree.bench.papers import claims
 from optree.bench.system.cli import reporting
 from optree.bench.tables import formats
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    more = fits.read(snakemake.input.fits)
+    more = read_fits(snakemake.input.fits)
     runs = frame(load(snakemake.input.records))
     table = claims.claims(papers.get(snakemake.params.paper), Path(snakemake.params.folder), runs, **more)
     for path in snakemake.output:

@@ -1,4 +1,4 @@
-"""Fetch and verify one dataset, and say what it is."""
+"""Fetch and verify one dataset, and write its facts."""
 
 import json
 
@@ -7,8 +7,8 @@ from optree.datasets import Dataset, facts, fetch, save_table
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
-    dataset, asked = Dataset(**snakemake.params.row), snakemake.params
-    table = fetch(dataset, asked.mirror, lock_path=asked.lock, kept=asked.quarantine)
+    dataset, params = Dataset(**snakemake.params.row), snakemake.params
+    table = fetch(dataset, params.mirror, lock_path=params.lock, kept=params.quarantine)
     record = json.dumps(facts.record(table, dataset), indent=1, ensure_ascii=False)
     write_whole(snakemake.output.record, f"{record}\n".encode())
     save_table(table, snakemake.output.table)

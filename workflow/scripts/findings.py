@@ -1,4 +1,4 @@
-"""Write what the first page of the report says."""
+"""Write the findings for the first page of the report."""
 
 import pandas as pd
 

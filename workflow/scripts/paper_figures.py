@@ -4,12 +4,12 @@ from pathlib import Path
 
 from optree.bench import papers
 from optree.bench.figures import plots
-from optree.bench.fits import plan as fits
+from optree.bench.fits.frame import read_fits
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    more, runs = fits.read(snakemake.input.fits), frame(load(snakemake.input.records))
+    more, runs = read_fits(snakemake.input.fits), frame(load(snakemake.input.records))
     for name, make in papers.get(snakemake.params.paper).figures.items():
         figure = make(Path(snakemake.params.folder), runs, **more)
         for path in snakemake.output:

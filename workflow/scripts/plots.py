@@ -1,10 +1,8 @@
-"""Draw the figures that are about all runs."""
+"""Draw the figures of all runs."""
 
 from pathlib import Path
 
-from optree.bench.figures import critical_difference as ranks
-from optree.bench.figures import plots
-from optree.bench.figures import profiles as races
+from optree.bench.figures import critical_difference, plots, profiles
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
@@ -15,11 +13,11 @@ with reporting(snakemake.log[0]):
     figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(records)}
     reference = snakemake.params.reference
     figures |= {
-        "certified": races.certified(runs, reference),
-        "profile": races.profile(runs),
-        "ranks": ranks.figure(runs),
+        "certified": profiles.certified(runs, reference),
+        "profile": profiles.profile(runs),
+        "ranks": critical_difference.figure(runs),
     }
     if reference:
-        figures |= {"scatter": races.scatter(runs, reference)}
+        figures |= {"scatter": profiles.scatter(runs, reference)}
     for path in snakemake.output:
         plots.save(figures[Path(path).stem], path)

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from optree.bench.system.cli import reporting
-from optree.bench.tables import formats, statistics
-from optree.bench.tables import pairwise as duels
+from optree.bench.tables import formats, pairwise, statistics
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     runs = frame(load(snakemake.input[0]))
-    tables = {"statistics": statistics.statistics(runs), "duels": duels.duels(runs)}
+    tables = {"statistics": statistics.statistics(runs), "duels": pairwise.duels(runs)}
     for path in snakemake.output:
         formats.write(tables[Path(path).stem], path)

@@ -11,8 +11,7 @@ from html import escape
 
 import pandas as pd
 
-from optree.bench.runs import folds as splits
-from optree.bench.runs.folds import FULL
+from optree.bench.runs.folds import FULL, fold_name
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM
 from optree.bench.tables.formats import HEAD, LINKS, Table, count
 from optree.bench.tables.frame import CONSTRAINTS
@@ -76,7 +75,7 @@ def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> 
         From :func:`optree.bench.tables.frame.frame`: all of them, for the proofs that others refute.
     dataset : str
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.plan.frame`.
+        From :func:`optree.bench.fits.frame.frame`.
     """
     own = runs.assign(number=numbered(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
@@ -146,7 +145,7 @@ def _of_fits(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
         size = f"{count(tree.n_splits, 'split')}, {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}"
         lines = []
         for _, fit in same.iterrows():
-            split = f", {name}" if (name := splits.name(fit["split"])) else ""
+            split = f", {name}" if (name := fold_name(fit["split"])) else ""
             lines.append(escape(f"{fit['model']}{split}: training accuracy {fit['train']:.5f}, proven"))
         cards.append(_article(number, size, lines, tree))
     return cards[: max(0, MOST - last)]
@@ -162,7 +161,7 @@ def _told(runs: pd.DataFrame) -> str:
     for what, name, bound in limits:
         if not pd.isna(one[name]) and (name, one[name]) != ("min_samples_leaf", 1):
             text += f", {what} {bound} {one[name]}"
-    text += f", {split}" if (split := splits.name(one["split"])) else ""
+    text += f", {split}" if (split := fold_name(one["split"])) else ""
     text = f"{escape(text)}: objective {one['objective']:.5f}"
     others = runs[runs["status"].ne(CERTIFIED)]
     proven = list(dict.fromkeys(runs.loc[runs["status"].eq(CERTIFIED), "algorithm"]))

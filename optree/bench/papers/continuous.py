@@ -16,7 +16,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, empty, looks
-from optree.bench.fits.plan import frame
+from optree.bench.fits.frame import frame
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.papers.verdicts import agreement

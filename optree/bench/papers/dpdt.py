@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.fits.plan import frame
+from optree.bench.fits.frame import frame
 from optree.bench.papers import dpdt_figures
 from optree.bench.papers.claims import judged
 from optree.bench.papers.spec import Level, Paper, read
@@ -211,7 +211,7 @@ def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFra
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.plan.frame`.
+        From :func:`optree.bench.fits.frame.frame`.
     """
     title, make = _TABLES[table]
     fits = frame([]) if fits is None else fits

@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, empty
-from optree.bench.fits.plan import frame
+from optree.bench.fits.frame import frame
 from optree.bench.tables.formats import count
 from optree.drawing.views import PALETTE
 

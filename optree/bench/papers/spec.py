@@ -57,7 +57,7 @@ class Paper:
     tables : mapping of str to callable
         A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
         as :func:`optree.bench.tables.frame.frame` gives them. It has to cope with runs that are not there. Where a
-        configuration asks for fits of estimators, they come as ``fits``: :func:`optree.bench.fits.plan.read`.
+        configuration asks for fits of estimators, they come as ``fits``: :func:`optree.bench.fits.frame.read_fits`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
     tolerances : mapping of str to str

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from optree.bench.papers.claims import declare
-from optree.bench.runs.folds import FULL, kind
+from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
@@ -34,7 +34,7 @@ _MEANS = {"train": ("accuracy_train", "mean"), "test": ("accuracy_test", "mean")
 
 def _folds(runs: pd.DataFrame, algorithm: str) -> pd.DataFrame:
     """The runs of an algorithm on folds, for the fewest errors, with a proof if it is exact."""
-    own = runs[runs["algorithm"].eq(algorithm) & runs["lambda"].eq(0) & runs["split"].map(kind).eq("folds")]
+    own = runs[runs["algorithm"].eq(algorithm) & runs["lambda"].eq(0) & runs["split"].map(fold_kind).eq("folds")]
     return own[own["status"].isin(("optimal", "heuristic"))]
 
 
@@ -103,7 +103,7 @@ def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataF
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.plan.read`; the random forests are among them.
+        From :func:`optree.bench.fits.frame.read_fits`; the random forests are among them.
 
     Returns
     -------

@@ -5,17 +5,18 @@ What a run may take at most follows from its plan; what it takes is what the pap
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.fits import plan as fits
+from optree.bench.fits.plan import plan_fits
 from optree.bench.papers.claims import DIGITS
 from optree.bench.papers.spec import LEVELS, Level, Paper
-from optree.bench.peers import declaration as peers
-from optree.bench.runs.jobs import batches, longest, resources
-from optree.bench.runs.plan import plan
+from optree.bench.peers.declaration import read_peers
+from optree.bench.runs.jobs import group_into_jobs, max_seconds, resources
+from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
 
 _HOME = Path(__file__).resolve().parents[3]
@@ -56,10 +57,10 @@ def _hours(seconds: float) -> str:
 def _line(home: Path, level: str, config_name: str, has: Level) -> str:
     """A row of a paper's table of levels."""
     config, table = laid(home, config_name), read_table(home / "config" / "datasets.csv")
-    others = peers.read_all(home / "workflow" / "peers")
-    runs, fitted = plan(config, table, others), fits.plan(config, table, others)
-    most = sum(longest(run) or 0 for run in runs)
-    memory = max(resources(batch).get("mem_mb", 0) for batch in batches(runs))
+    others = read_peers(home / "workflow" / "peers")
+    runs, fitted = plan_runs(config, table, others), plan_fits(config, table, others)
+    most = sum(filter(isfinite, map(max_seconds, runs)))
+    memory = max(resources(job).get("mem_mb", 0) for job in group_into_jobs(runs))
     mirror = " --config data_mirror=DIR" if "mirror" in has.needs else ""
     command = f"snakemake --cores 2 --configfile config/{config_name}{mirror}"
     work = f"{len(runs):,} runs" + (f", {len(fitted):,} fits" if fitted else "")

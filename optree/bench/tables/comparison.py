@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from optree.bench.runs import folds as splits
+from optree.bench.runs.folds import fold_name
 from optree.bench.tables.formats import Table
 from optree.bench.tables.frame import CONSTRAINTS
 from optree.bench.tables.summary import number, provenance
@@ -41,7 +41,7 @@ def name_of(problem: pd.Series) -> str:
     for key, default in defaults.items():
         if not pd.isna(problem[key]) and problem[key] != default:
             parts.append(f"{key} {problem[key]}")
-    return "/".join([*parts, *([split] if (split := splits.name(problem["split"])) else [])])
+    return "/".join([*parts, *([split] if (split := fold_name(problem["split"])) else [])])
 
 
 def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:

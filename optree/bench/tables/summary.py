@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 from pandas.api.typing import DataFrameGroupBy
 
-from optree.bench.runs.folds import FULL, kind
+from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
 from optree.bench.tables.frame import CONSTRAINTS
 
@@ -37,7 +37,7 @@ def count_statuses(statuses: pd.Series) -> str:
 
 
 def _cells(runs: pd.DataFrame) -> DataFrameGroupBy:
-    return runs.assign(rows=runs["split"].map(kind)).groupby(_CELL, sort=False, dropna=False)
+    return runs.assign(rows=runs["split"].map(fold_kind)).groupby(_CELL, sort=False, dropna=False)
 
 
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
