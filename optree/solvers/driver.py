@@ -26,10 +26,19 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 
 
 class Room(NamedTuple):
-    """Memory for a larger table: the number of bytes to be added, and the function that adds them."""
+    """Memory for larger tables: the number of bytes to be added, and the function that adds them."""
 
     size: int
     take: Callable[[], None]
+
+    def __add__(self, other: Room) -> Room:
+        """Return room for both."""
+
+        def take() -> None:
+            self.take()
+            other.take()
+
+        return Room(self.size + other.size, take)
 
 
 def drive(

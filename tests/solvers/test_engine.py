@@ -21,13 +21,14 @@ from support.problems import harder_problem, make, noise, random_problem, with_c
 from support.real_data import embedded
 
 from optree import solvers
-from optree.budget import Budget, Clock, rss_mib
+from optree.budget import Budget, Clock, Pace, rss_mib
 from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
 from optree.solvers.engine import expand as splits
 from optree.solvers.engine import memory as engine_tables
 from optree.solvers.engine import search as engine_search
 from optree.solvers.kernels import bitset as bits
+from optree.solvers.kernels import memo
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.lambda_path import lambda_path
 
@@ -264,7 +265,7 @@ def test_ctrl_c_ends_the_search_with_what_it_has():
 def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
     problem, objective = embedded("tic-tac-toe", "ordinal"), Objective.of("0.005")
     expected = SOLVER.solve(problem, objective)
-    monkeypatch.setattr(engine_search.Pace, "next", lambda self, iterations: 3)
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 3)
     result = SOLVER.solve(problem, objective)
     assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
 
@@ -272,19 +273,16 @@ def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
 def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     grown = []
 
-    def small_memo(data):
-        return roomy_memo(data)._replace(entry=np.empty(2, engine_tables.ENTRY), slot=np.full(4, -1, np.int64))
-
     def count(*arguments):
         grown.append(1)
         return grow(*arguments)
 
-    roomy_memo, roomy_stack, grow = engine_tables.new_memo, engine_tables.new_stack, engine_tables.grow_memo
+    roomy_memo, roomy_stack, grow = memo.new_memo, engine_tables.new_stack, memo.grow
     objective = Objective.of("0.01")
     expected = [SOLVER.solve(harder_problem(seed), objective) for seed in range(20)]
-    monkeypatch.setattr(engine_tables, "new_memo", small_memo)
+    monkeypatch.setattr(memo, "new_memo", lambda words: roomy_memo(words, 2))
     monkeypatch.setattr(engine_tables, "new_stack", lambda data, left: roomy_stack(data, left, depth=2))
-    monkeypatch.setattr(engine_tables, "grow_memo", count)
+    monkeypatch.setattr(memo, "grow", count)
     for seed, before in enumerate(expected):
         result = SOLVER.solve(harder_problem(seed), objective)
         assert (result.counters, result.tree.to_dict()) == (before.counters, before.tree.to_dict())
@@ -370,12 +368,10 @@ def test_the_layout_counts_every_row_and_every_unavoidable_error():
 
 
 FRESH = """
-from numba.core.dispatcher import Dispatcher
 from optree import solvers
 from optree.objective import Objective
-from optree.solvers.kernels import memo
 from optree.solvers.engine import depth_first as engine_search
-from support import ROOT
+from support.problems import random_problem
 for seed in (2, 3, 4):
     print(solvers.get("optree").solve(random_problem(seed), Objective.of("0.01")).cost)
 print(len(engine_search.search.signatures), sum(engine_search.search.stats.cache_misses.values()))

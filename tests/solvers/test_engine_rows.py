@@ -10,7 +10,7 @@ from support.oracle import check
 from support.problems import harder_problem, make
 
 from optree import solvers
-from optree.budget import Budget
+from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.solvers.engine import row_generation as engine_rows
 from optree.solvers.engine import search as engine_search
@@ -97,7 +97,7 @@ def test_where_trees_err_on_many_rows_all_are_searched(searches):
 def test_the_tree_does_not_depend_on_how_the_searches_are_sliced(searches, monkeypatch):
     problem = planted(3000, 60, weights=np.random.RandomState(3).randint(1, 9, 3000))
     result = SOLVER.solve(problem, Objective.of("0.003"))
-    monkeypatch.setattr(engine_search.Pace, "next", lambda self, iterations: 3)
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 3)
     again = SOLVER.solve(problem, Objective.of("0.003"))
     assert result.status == again.status == "optimal"
     assert len(searches) > 4

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.kernels.bit_layout import FACTOR, FIRST, LAST, TARGET
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.shared_counts import count_masked
 from optree.solvers.kernels.simd import (

@@ -8,9 +8,9 @@ multiway split is left and rows are not counted; ``splits.bound_part`` does the 
 
 from __future__ import annotations
 
-from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.stack import list_column
 from optree.solvers.kernels.bit_layout import FACTOR, FIRST, LAST, TARGET, TERMS
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.shared_counts import count_listed, count_shared
 from optree.solvers.kernels.simd import fill, infinite, lanes, least, least_lane, load, most, store, where_more

@@ -65,9 +65,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 
-INFINITE = np.int64(2**62)  # above every cost (2**61 at most), and a cost and a penalty added to it still fit
 BARRED = INFINITE - 1
 
 # Rows of a table of tops: for each column of bits, the weight of its rows, and of the one and two heaviest classes in

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.expand import ZERO, expand, improve, levels_below, look_up, refresh
 from optree.solvers.engine.stack import (
     DEPTH,
@@ -20,11 +19,10 @@ from optree.solvers.engine.stack import (
     inherit,
 )
 from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.memo import find, insert, key_of, spare_of
-
-# What `search` returns.
-COMPLETE, PAUSED, NO_ROOM, NO_DEPTH = range(4)
+from optree.solvers.kernels.memo import find, insert, limits_of, splits_left_of
+from optree.solvers.kernels.row_set_table import has_room
 
 
 @inner_function
@@ -61,13 +59,13 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
     frame["upper"] = rules.error * (n - most)
     frame["best"] = -1
     frame["floor"] = INFINITE
-    frame["spare"] = spare_of(memo.entry[entry]["left"])
-    frame["left"] = key_of(memo.entry[entry]["left"], -2 - frame["spare"])
+    frame["splits_left"] = splits_left_of(memo.entry[entry]["limits"])
+    frame["levels_left"] = limits_of(memo.entry[entry]["limits"], -2 - frame["splits_left"])
     inherit(data, stack, d, counts, rules)
     for w in range(len(stack.key_below)):
         stack.key[d + 1, w] = stack.key_below[w]
     frame["n_candidates"] = 0
-    if frame["left"] == 1 or frame["spare"] == 1:
+    if frame["levels_left"] == 1 or frame["splits_left"] == 1:
         frame["floor"] = frame["upper"]
         return False
     target, least = min(budget, frame["upper"]), INFINITE
@@ -174,20 +172,21 @@ def descend(data, memo, stack, d, clause, rules):
         for w in range(len(stack.key_below)):
             stack.key_below[w] = stack.key[0, w]
         hashed = hash_words(stack.key_below, data.salt)
-        left, parent, upper = key_of(frame["left"], frame["spare"]), -1, INFINITE
-        lower, at = np.int64(0), find(memo, data.rows, stack.key_below, hashed, left)
+        limits, parent = limits_of(frame["levels_left"], frame["splits_left"]), -1
+        lower, upper = np.int64(0), INFINITE
+        at, place = find(memo, data.rows, stack.key_below, hashed, limits)
     else:
-        left, parent = levels_below(stack, d), frame["entry"]
-        at, hashed = look_up(data, memo, stack, d, clause, left)
+        limits, parent = levels_below(stack, d), frame["entry"]
+        at, place, hashed = look_up(data, memo, stack, d, clause, limits)
         lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
     if at >= 0:
         return at, True
-    return insert(memo, -1 - at, hashed, left, parent, clause, lower, upper), False
+    return insert(memo, place, hashed, limits, parent, clause, lower, upper), False
 
 
 @kernel
 def search(data, memo, stack, rules, iterations):
-    """Up to ``iterations`` more frames; COMPLETE, PAUSED, NO_ROOM (in the memo) or NO_DEPTH.
+    """Make up to ``iterations`` more frames; return a code. COMPLETE may mean that the wanted tree is found.
 
     The first call starts at frame 0, whose only part is the root; its budget is the root's. With -1 iterations the
     search is ended early: all frames are left, so that the memo's root holds the interval that was reached. (A kernel
@@ -206,8 +205,8 @@ def search(data, memo, stack, rules, iterations):
         if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
         if d > 0 and stack.frame[1]["upper"] < stack.state[WANTED] and stack.state[ITERATIONS] >= stack.state[EARLIEST]:
-            return PAUSED
-        if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
+            return COMPLETE
+        if not has_room(memo.slots, memo.entry, memo.used[0], 1):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH

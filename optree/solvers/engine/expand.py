@@ -7,9 +7,10 @@ import numpy as np
 from optree.solvers.engine.bound_contained import contain, find_gains, find_leaves
 from optree.solvers.engine.bound_covers import cover
 from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
-from optree.solvers.engine.bounds import BARRED, INFINITE, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.engine.bounds import BARRED, bound_classes, bound_multiway, multiway_cells
 from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find
 
@@ -34,7 +35,7 @@ def bound_part(data, stack, d, counts, rules):
         n = counts[len(counts) - 3, 0]
     upper = error * (n - most)
     too_few = rules.least > 1 and counts[len(counts) - 2, 0] < 2 * rules.least
-    if upper <= penalty + error * e or frame["left"] == 1 or too_few:
+    if upper <= penalty + error * e or frame["levels_left"] == 1 or too_few:
         return upper, upper
     margin = gain_margin(stack, d, rules)
     stump, two = least_pairs(stack, d, counts, n_classes, rules)
@@ -82,7 +83,7 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     present.
     """
     error, penalty, weights = rules.error, rules.penalty, stack.weights
-    if stack.frame[d]["left"] == 2:
+    if stack.frame[d]["levels_left"] == 2:
         return upper
     if not rules.two_splits:
         two = 2 * penalty + error * e
@@ -130,13 +131,13 @@ def bound_split(data, stack, d, t, rules):
 @inner_function
 def levels_below(stack, d):
     """Levels of splits left to the parts of frame ``d``, -1 for no limit."""
-    left = stack.frame[d]["left"]
+    left = stack.frame[d]["levels_left"]
     return left - 1 if left > 0 else left
 
 
 @inner_function
-def look_up(data, memo, stack, d, clause, left):
-    """The entry of a part of a split of frame ``d`` with what is ``left`` to it (`key_of`), or ``-1 - slot``; its hash.
+def look_up(data, memo, stack, d, clause, limits):
+    """Return (entry, place, hash) of a part of a split of frame ``d`` with ``limits``: see `memo.find`.
 
     Leaves its rows in key_below.
     """
@@ -144,7 +145,8 @@ def look_up(data, memo, stack, d, clause, left):
     for w in range(len(key)):
         below[w] = key[w] & rows[w]
     hashed = hash_words(below, data.salt)
-    return find(memo, data.rows, below, hashed, left), hashed
+    at, place = find(memo, data.rows, below, hashed, limits)
+    return at, place, hashed
 
 
 @inner_function
@@ -155,7 +157,7 @@ def recall(data, memo, stack, d, t, rules):
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         stack.entry[d, clause] = -1
         if stack.lower[d, clause] < stack.upper[d, clause]:
-            stack.entry[d, clause] = max(look_up(data, memo, stack, d, clause, levels_below(stack, d))[0], -1)
+            stack.entry[d, clause] = look_up(data, memo, stack, d, clause, levels_below(stack, d))[0]
             if stack.entry[d, clause] >= 0:
                 refresh(memo, stack, d, clause)
         lower += stack.lower[d, clause]

@@ -1,25 +1,14 @@
-"""The engine's tables: made small, grown in place, and looked up from Python."""
+"""The engine's node stack: made small, grown in place; and counts of supports for Python."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from optree.budget import Clock
+from optree.solvers.driver import Room, enlarge
 from optree.solvers.engine.bounds import TOP_ROWS
 from optree.solvers.engine.split_limit import Shares
 from optree.solvers.engine.stack import FRAME, Stack
 from optree.solvers.kernels.bit_layout import Layout
-from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.memo import ENTRY, LEVELS, LOW, Memo, rebuild
-
-
-def new_memo(data: Layout) -> Memo:
-    return Memo(
-        entry=np.empty(1 << 10, ENTRY),
-        slot=np.full(1 << 11, -1, np.int64),
-        used=np.zeros(1, np.int64),
-        chain=np.empty(data.rows.shape[1], np.uint64),
-    )
 
 
 def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
@@ -63,7 +52,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         state=np.zeros(6, np.int64),
     )
     root = stack.frame[0]
-    root["spare"], root["left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
+    root["splits_left"], root["levels_left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
     root["n_columns"] = 1 + clauses - q
     root["width"], root["n_blocks"], root["n_classes"], root["n_counts"] = width, len(data.blocks), classes, counts
     stack.feature[0] = np.arange(q)
@@ -96,51 +85,12 @@ def count_clauses(data: Layout, keys: np.ndarray) -> np.ndarray:
     return (terms @ blocks.reshape(-1, len(data.blocks)).T).reshape(-1, *blocks.shape[:2])
 
 
-def look_up(memo: Memo, data: Layout, key: np.ndarray, left: int, spare: int = -1) -> int:
-    """The entry of a set of rows, -1 if there is none; as ``memo.find``, but in Python, which spares compiling it."""
-    hashed = hash_words(key, data.salt)
-    slot = hashed & (len(memo.slot) - 1)
-    while memo.slot[slot] >= 0:
-        at = int(memo.slot[slot] & LOW)
-        entry = memo.entry[at]
-        if entry["hash"] == hashed and entry["left"] == left + ((spare + 1) << LEVELS):
-            rows = data.rows[-1].copy()
-            while entry["clause"] >= 0:
-                rows &= data.rows[entry["clause"]]
-                entry = memo.entry[entry["parent"]]
-            if (rows == key).all():
-                return at
-        slot = (slot + 1) & (len(memo.slot) - 1)
-    return -1
-
-
-def grow_memo(memo: Memo, clock: Clock, iterations: int) -> tuple[Memo, str | None]:
-    """Make room for more entries, unless that would break a limit; the memo, and that limit or None."""
-    slots = np.empty(2 * len(memo.slot) if 2 * (memo.used[0] + 1) > len(memo.slot) else 0, np.int64)
-    full = memo.used[0] == len(memo.entry)
-    if limit := clock.limit(iterations, (slots.nbytes + full * memo.entry.nbytes // 2) / 2**20):
-        return memo, limit
-    if full:  # in place: the system moves pages of large tables without copying them
-        memo.entry.resize(len(memo.entry) + len(memo.entry) // 2, refcheck=False)
-    if len(slots):
-        slots[:] = -1
-        memo = memo._replace(slot=slots)
-        rebuild(memo)
-    return memo, None
-
-
 _BY_DEPTH = Stack._fields[: Stack._fields.index("gain_row")]
-
-
 _SHARES_BY_DEPTH = Shares._fields[: Shares._fields.index("low")]
 
 
-def grow_stack(stack: Stack, shares: Shares | None, clock: Clock, iterations: int) -> str | None:
-    """Make room for as many frames again, unless that would break a limit; that limit or None."""
+def grow_stack(stack: Stack, shares: Shares | None) -> Room:
+    """Return room for as many frames again."""
     tables = [getattr(stack, name) for name in _BY_DEPTH]
     tables += [] if shares is None else [getattr(shares, name) for name in _SHARES_BY_DEPTH]
-    if limit := clock.limit(iterations, sum(table.nbytes for table in tables) / 2**20):
-        return limit
-    for table in tables:
-        table.resize((2 * len(table), *table.shape[1:]), refcheck=False)
-    return None
+    return enlarge(tables, len(stack.frame))

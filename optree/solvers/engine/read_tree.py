@@ -8,10 +8,10 @@ import numpy as np
 
 from optree.problem import Problem
 from optree.solvers.engine import memory as tables
-from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.stack import Rules
 from optree.solvers.kernels.bit_layout import Layout
-from optree.solvers.kernels.memo import Memo
+from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.memo import LEVELS, Memo, look_up
 from optree.tree import LEAF, Tree
 
 Root = tuple[np.ndarray | None, int, int]
@@ -59,7 +59,7 @@ class Reader:
 
     def _known(self, key: np.ndarray, left: int, spare: int) -> int:
         """The entry of a set of rows, -1 if there is none of which a tree is known."""
-        at = tables.look_up(self.memo, self.data, key, left, spare)
+        at = look_up(self.memo, self.data.rows, self.data.salt, key, left + ((spare + 1) << LEVELS))
         return at if at >= 0 and self.memo.entry[at]["upper"] < INFINITE else -1  # INFINITE: from another penalty
 
     def _share_out(self, parts: list[np.ndarray | None], left: int, spare: int) -> list[int]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
-from optree.budget import Clock, Pace
+from optree.budget import Clock
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace
-from optree.solvers.engine import depth_first as kernel
+from optree.solvers.driver import Room, drive
+from optree.solvers.engine import depth_first, split_limit
 from optree.solvers.engine import memory as tables
-from optree.solvers.engine import split_limit as limited_search
-from optree.solvers.engine.bounds import INFINITE
 from optree.solvers.engine.read_tree import Reader
 from optree.solvers.engine.stack import DEPTH, EARLIEST, ITERATIONS, STARTED, STOPPED, WANTED, Rules
+from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.bit_layout import Layout, layout
+from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT
 from optree.tree import LEAF, Tree
 
 _MANY, _LONG = 28, 8  # features, words of rows: with fewer, what B6 spares is not worth the time it takes
@@ -70,14 +70,14 @@ class Search:
             problem = replace(problem, costs=problem.costs - least[:, None])
         self.leaf = int(losses.sum(axis=0).min()) - self.constant
         self.problem, self.objective, self.switches = problem, objective, switches
-        self.left = -1 if objective.max_depth is None else objective.max_depth
+        self.left = NO_LIMIT if objective.max_depth is None else objective.max_depth
         may_split = self.leaf and self.left and objective.max_splits != 0
         data = layout(problem, objective.min_samples_leaf > 1) if may_split else None
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
         self.before = 0
         self.root: dict[int, int] = {}  # entry of the root's rows, by limit on splits
         if data is not None:
-            self.memo, self.stack = tables.new_memo(data), tables.new_stack(data, self.left)
+            self.memo, self.stack = supports.new_memo(data.rows.shape[1]), tables.new_stack(data, self.left)
 
     def count(self, iterations: int) -> None:
         """Count those of other searches, too; limits do."""
@@ -86,10 +86,12 @@ class Search:
             self.stack.state[ITERATIONS] += iterations
 
     @property
+    def iterations(self) -> int:
+        return self.before if self.data is None else int(self.stack.state[ITERATIONS])
+
+    @property
     def counters(self) -> dict[str, int]:
-        if self.data is None:
-            return {"iterations": self.before, "supports": 0}
-        return {"iterations": int(self.stack.state[ITERATIONS]), "supports": int(self.memo.used[0])}
+        return {"iterations": self.iterations, "supports": 0 if self.data is None else int(self.memo.used[0])}
 
     def interval(self) -> tuple[int, int]:
         """(cost of the best tree in hand, lower bound), without what every tree costs."""
@@ -146,7 +148,7 @@ class Search:
         else:
             self._tune(scale)
             self.stack.state[WANTED] = self.known if eager else 0
-            self.stack.state[EARLIEST] = self.counters["iterations"] + _EAGER
+            self.stack.state[EARLIEST] = self.iterations + _EAGER
             budget = self.known if hoped is None else min(self.known, hoped - self.offset + 1)
             status = self._try_without_limit(clock) or self._run(budget, clock, trace, most)
             if status is None and budget < self.known:
@@ -190,7 +192,7 @@ class Search:
 
         With many splits to share out the search under a limit is the slower one, and what was found bounds it.
         """
-        self.spare = -1
+        self.spare = NO_LIMIT
         limit = self.objective.max_splits
         useful = self.leaf * self.scale.error // self.scale.penalty if self.scale.penalty else INFINITE
         if limit is None or min(useful, len(self.problem.groups.rows) - 1) <= limit:
@@ -220,37 +222,20 @@ class Search:
 
         None if no tree costs less than the budget, after ``most`` iterations, or when a tree costs less than is wanted.
         """
-        stack, first = self.stack, self._slice()
-        stack.state[DEPTH] = stack.state[STARTED] = stack.state[STOPPED] = 0
-        stack.frame[0]["spare"], stack.frame[0]["budget"] = self.spare, budget
-        pace = Pace(clock, self.counters["iterations"], first)
-        end = INFINITE if most is None else self.counters["iterations"] + most
-        status, code = None, kernel.PAUSED
-        try:
-            with clock.alarm(self._stop) if first < 4 else nullcontext():
-                while status is None:
-                    upper, lower = self.interval()
-                    trace.add(upper + self.offset, lower + self.offset)
-                    iterations = self.counters["iterations"]
-                    if lower == upper:
-                        status = "optimal"
-                    elif code == kernel.COMPLETE or iterations == end or self._has_enough(upper, iterations):
-                        break
-                    elif not (status := clock.limit(iterations)):
-                        code = self._search(min(pace.next(iterations), end - iterations))
-                        if code == kernel.NO_ROOM:
-                            self.memo, status = tables.grow_memo(self.memo, clock, iterations)
-                        elif code == kernel.NO_DEPTH:
-                            status = tables.grow_stack(stack, self.shares, clock, iterations)
-        except KeyboardInterrupt:
-            status = "interrupted"
-        if stack.state[DEPTH] > 0:
-            self._search(-1)
+        state, first = self.stack.state, self._slice()
+        state[DEPTH] = state[STARTED] = state[STOPPED] = 0
+        self.stack.frame[0]["splits_left"], self.stack.frame[0]["budget"] = self.spare, budget
+        status = drive(
+            self,
+            clock,
+            lambda upper, lower: trace.add(upper + self.offset, lower + self.offset),
+            first=first,
+            end=INFINITE if most is None else self.iterations + most,
+            stop=self._stop if first < 4 else None,
+        )
+        if state[DEPTH] > 0:
+            self.step(-1)
         return status
-
-    def _has_enough(self, upper: int, iterations: int) -> bool:
-        """Whether an eager search has the tree that it ends with, as the kernel tells."""
-        return upper < self.stack.state[WANTED] and iterations >= self.stack.state[EARLIEST]
 
     def _stop(self) -> None:
         """End the visit that is under way: its other splits keep the bounds they have."""
@@ -261,11 +246,19 @@ class Search:
         words, width = self.data.rows.shape[1], len(self.data.bits) // self.data.rows.shape[1]
         return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
 
-    def _search(self, iterations: int) -> int:
+    def step(self, iterations: int) -> int:
         """Call the kernel; the one for a limit on splits is compiled only if there is one."""
-        if self.spare < 0:
-            return kernel.search(self.data, self.memo, self.stack, self.rules, iterations)
-        return limited_search.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
+        if self.spare == NO_LIMIT:
+            return depth_first.search(self.data, self.memo, self.stack, self.rules, iterations)
+        return split_limit.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
+
+    def room(self, code: int) -> Room:
+        if code == NO_DEPTH:
+            return tables.grow_stack(self.stack, self.shares)
+        return supports.grow(self.memo, 1, self._keep)
+
+    def _keep(self, memo: supports.Memo) -> None:
+        self.memo = memo
 
     def _best(self) -> Tree:
         return Reader(self.data, self.memo, self.rules).tree(self.problem, self._root())

@@ -15,23 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.engine.bounds import BARRED, INFINITE
-from optree.solvers.engine.depth_first import (
-    COMPLETE,
-    NO_DEPTH,
-    NO_ROOM,
-    PAUSED,
-    choose,
-    descend,
-    enter,
-    leave,
-    pick,
-    settle,
-)
+from optree.solvers.engine.bounds import BARRED
+from optree.solvers.engine.depth_first import choose, descend, enter, leave, pick, settle
 from optree.solvers.engine.expand import bound_part, expand, improve, levels_below, look_up, sort_by
 from optree.solvers.engine.stack import DEPTH, ITERATIONS, STARTED, STOPPED, count_column, subtract
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.memo import insert, key_of
+from optree.solvers.kernels.memo import insert, limits_of
+from optree.solvers.kernels.row_set_table import has_room
 
 UNKNOWN = -2  # not yet looked up in the memo
 
@@ -65,7 +56,7 @@ def fill_slots(data, stack, shares, d, clause, counts, rules):
     leaf, e = rules.error * (n - most), counts[len(counts) - 1, 0]
     lower, upper = bound_part(data, stack, d, counts, rules)
     useful = (leaf - rules.error * e) // rules.penalty if rules.penalty else INFINITE
-    spare = stack.frame[d]["spare"] - 1
+    spare = stack.frame[d]["splits_left"] - 1
     shares.free[d, clause] = useful <= spare
     shares.most[d, clause] = min(useful, spare)
     for share in range(shares.most[d, clause] + 1):
@@ -85,7 +76,7 @@ def share_out(data, stack, shares, d, t):
     """
     f = stack.feature[d, t]
     first, parts = data.first_clause[f], data.first_clause[f + 1] - data.first_clause[f]
-    spare = stack.frame[d]["spare"] - 1
+    spare = stack.frame[d]["splits_left"] - 1
     low, high, given = shares.low, shares.high, shares.given
     for j in range(spare + 1):
         low[0, j] = high[0, j] = 0
@@ -106,7 +97,7 @@ def share_out(data, stack, shares, d, t):
 def part_key(stack, shares, d, clause, share):
     """The levels and splits left to a part, as the memo knows them."""
     spare = -1 if share == shares.most[d, clause] and shares.free[d, clause] else share
-    return key_of(levels_below(stack, d), spare)
+    return limits_of(levels_below(stack, d), spare)
 
 
 @inner_function
@@ -116,11 +107,11 @@ def refresh_slot(data, memo, stack, shares, d, clause, share):
     slot = base + share
     if shares.entry[d, slot] == UNKNOWN:
         key = part_key(stack, shares, d, clause, share)
-        at, _ = look_up(data, memo, stack, d, clause, key)
-        shares.entry[d, slot] = max(-1, at)
+        at = look_up(data, memo, stack, d, clause, key)[0]
+        shares.entry[d, slot] = at
         free = levels_below(stack, d)
         if at < 0 and key != free:
-            at, _ = look_up(data, memo, stack, d, clause, free)
+            at = look_up(data, memo, stack, d, clause, free)[0]
             if at >= 0:
                 shares.lower[d, slot] = max(shares.lower[d, slot], memo.entry[at]["lower"])
     at = shares.entry[d, slot]
@@ -144,7 +135,7 @@ def settle_shares(data, memo, stack, shares, d, rules):
         lower, upper = share_out(data, stack, shares, d, t)
         improve(frame, upper, f)
         stack.total[d, t] = lower
-        spare, chosen, least, changed = frame["spare"] - 1, -1, INFINITE, False
+        spare, chosen, least, changed = frame["splits_left"] - 1, -1, INFINITE, False
         for i in range(parts - 1, -1, -1):
             clause, share = first + i, shares.given[i + 1, spare]
             spare -= share
@@ -225,11 +216,11 @@ def descend_shares(data, memo, stack, shares, d, clause):
     """As `descend`: find or add the entry of a part and its share."""
     slot = clause * shares.limit + shares.share[d]
     key = part_key(stack, shares, d, clause, shares.share[d])
-    at, hashed = look_up(data, memo, stack, d, clause, key)
+    at, place, hashed = look_up(data, memo, stack, d, clause, key)
     if at >= 0:
         return at, True
     lower, upper = shares.lower[d, slot], shares.upper[d, slot] + 1
-    return insert(memo, -1 - at, hashed, key, stack.frame[d]["entry"], clause, lower, upper), False
+    return insert(memo, place, hashed, key, stack.frame[d]["entry"], clause, lower, upper), False
 
 
 @kernel
@@ -239,7 +230,7 @@ def search_limited(data, memo, stack, shares, rules, iterations):
     while iterations < 0 and stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
         if stack.frame[d]["current"] >= 0:
-            if stack.frame[d]["spare"] >= 0:
+            if stack.frame[d]["splits_left"] >= 0:
                 settle_shares(data, memo, stack, shares, d, rules)
             else:
                 settle(data, memo, stack, d, rules)
@@ -250,12 +241,12 @@ def search_limited(data, memo, stack, shares, rules, iterations):
         d = stack.state[DEPTH]
         if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
-        if 2 * (memo.used[0] + 1) > len(memo.slot) or memo.used[0] == len(memo.entry):
+        if not has_room(memo.slots, memo.entry, memo.used[0], 1):
             return NO_ROOM
         if d + 1 == len(stack.frame):
             return NO_DEPTH
         frame, clause, t = stack.frame[d], -1, -1
-        budget, limited = frame["budget"], frame["spare"] >= 0
+        budget, limited = frame["budget"], frame["splits_left"] >= 0
         if d > 0:
             if limited:
                 clause, budget = choose_shares(data, memo, stack, shares, d, rules)
@@ -287,7 +278,7 @@ def search_limited(data, memo, stack, shares, rules, iterations):
         entry["visits"] = min(entry["visits"] + 1, 30)
         below = stack.frame[d + 1]
         if enter(data, memo, stack, d, t, part, at, budget, rules):
-            if below["spare"] >= 0:
+            if below["splits_left"] >= 0:
                 expand_shares(data, memo, stack, shares, d + 1, rules)
             else:
                 expand(data, memo, stack, d + 1, rules)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.solvers.engine.bounds import (
-    INFINITE,
     bar_small_parts,
     bound_multiway,
     bound_singles_of_many,
@@ -19,6 +18,7 @@ from optree.solvers.engine.bounds import (
 )
 from optree.solvers.kernels.bit_layout import FIRST, LAST, NUMBER
 from optree.solvers.kernels.bitset import add_counts
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.shared_counts import list_words
 from optree.solvers.kernels.simd import lanes
@@ -31,8 +31,8 @@ FRAME = np.dtype(
         ("floor", np.int64),  # least bound of the splits that were set aside
         ("cap", np.int64),  # root: the bound at which another split is tried
         ("best", np.int64),  # the split that attains `upper` (number of the feature), -1 for a leaf
-        ("left", np.int64),  # levels of splits left, -1: no limit
-        ("spare", np.int64),  # splits left, -1: no limit
+        ("levels_left", np.int64),  # levels of splits left, -1: no limit
+        ("splits_left", np.int64),  # splits left, -1: no limit
         ("n_features", np.int64),
         ("n_binary", np.int64),
         ("n_columns", np.int64),

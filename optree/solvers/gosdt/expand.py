@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.gosdt.graph import EDGES, EXPANDED, NOWHERE, connect, new_node, signal
+from optree.solvers.gosdt.graph import EDGES, EXPANDED, connect, new_node, signal
 from optree.solvers.kernels.bitset import add_counts, hash_words
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.kernels.memo import find, insert
+from optree.solvers.kernels.memo import find, insert, load_rows
 from optree.solvers.kernels.pair_counts import count_bits
 
 # Rows of `Graph.price`: of part 1 of a split, and with REST added of part 0.
 LEAF, CERTAIN, WHOLE, REST = range(4)
 ZERO = np.uint64(0)
-ANY = -1  # levels left: no limit
-
-
-@inner_function
-def load_rows(data, memo, graph, node):
-    """Write the rows of a node to ``graph.key[0]`` and to column 0 of ``graph.bits``."""
-    key, rows, width = graph.key[0], data.rows, graph.counts.shape[1]
-    for w in range(len(key)):
-        key[w] = rows[len(rows) - 1, w]
-    while memo.entry[node]["clause"] >= 0:
-        clause = rows[memo.entry[node]["clause"]]
-        for w in range(len(key)):
-            key[w] &= clause[w]
-        node = memo.entry[node]["parent"]
-    for w in range(len(key)):
-        graph.bits[w * width] = key[w]
 
 
 @inner_function
@@ -99,9 +84,9 @@ def part_node(data, memo, graph, node, f, part, loss, certain, rules):
     for w in range(len(key)):
         key[w] = whole[w] & rows[w]
     hashed = hash_words(key, data.salt)
-    at = find(memo, data.rows, key, hashed, ANY)
+    at, place = find(memo, data.rows, key, hashed, NO_LIMIT)
     if at < 0:
-        at = insert(memo, -1 - at, hashed, ANY, node, clause, min(loss, rules.penalty + certain), loss)
+        at = insert(memo, place, hashed, NO_LIMIT, node, clause, min(loss, rules.penalty + certain), loss)
         new_node(graph, at)
     return at
 
@@ -109,7 +94,10 @@ def part_node(data, memo, graph, node, f, part, loss, certain, rules):
 @inner_function
 def expand(data, memo, graph, node, rules):
     """Split a node on every feature, and keep the splits that may win as its edges (lines 13 to 19)."""
-    load_rows(data, memo, graph, node)
+    key, width = graph.key[0], graph.counts.shape[1]
+    load_rows(memo, data.rows, node, key)
+    for w in range(len(key)):
+        graph.bits[w * width] = key[w]
     count(data, graph)
     price(data, graph, rules.error)
     prices, entry, made = graph.price, memo.entry[node], graph.node[node]
@@ -175,7 +163,7 @@ def add_edge(data, memo, graph, node, f, previous, rules):
     elif lower >= entry["upper"]:
         return False
     edge["lower"], edge["done"], edge["owner"], edge["feature"], edge["opened"] = lower, done, node, f, 0
-    edge["apart"] = NOWHERE if previous < 0 or not rules.similar else distance(data, graph, previous, f, rules.error)
+    edge["apart"] = INFINITE if previous < 0 or not rules.similar else distance(data, graph, previous, f, rules.error)
     graph.used[EDGES] = number + 1
     for side in range(2):
         at = edge["right"] if side else edge["left"]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 
 NODE = np.dtype(
@@ -18,7 +19,7 @@ NODE = np.dtype(
         ("first_edge", np.int64),  # where its edges start, -1: not expanded
         ("first_link", np.int64),  # the first edge that leads here, see LINK; -1 for none
         ("context", np.int64),  # the root's bound through this node, less the node's own bound, when last looked at
-        ("key", np.int64),  # of its foremost entry in the queue; NOWHERE if there is none
+        ("key", np.int64),  # of its foremost entry in the queue; INFINITE if there is none
         ("n_edges", np.int32),
         ("signalled", np.int32),  # whether it waits to tell its parents of new bounds
     ]
@@ -42,7 +43,6 @@ ITEM = np.dtype([("key", np.int64), ("turn", np.int64), ("node", np.int64)])
 # Indices of `Graph.used`; the first four are numbers of rows in use, in the order of `TABLES`.
 EDGES, LINKS, ITEMS, SIGNALS, ITERATIONS, EXPANDED, TURN = range(7)
 TABLES = ("edge", "link", "item", "signal")
-NOWHERE = np.int64(2**62)
 
 
 class Graph(NamedTuple):
@@ -141,7 +141,7 @@ def new_node(graph, node):
     made = graph.node[node]
     made["first_edge"] = -1
     made["first_link"] = -1
-    made["context"] = NOWHERE
-    made["key"] = NOWHERE
+    made["context"] = INFINITE
+    made["key"] = INFINITE
     made["n_edges"] = 0
     made["signalled"] = 0

@@ -16,11 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.gosdt.expand import expand, renew, spread
-from optree.solvers.gosdt.graph import EDGES, ITEMS, ITERATIONS, LINKS, NOWHERE, SIGNALS, pop, push, signal
+from optree.solvers.gosdt.graph import EDGES, ITEMS, ITERATIONS, LINKS, SIGNALS, pop, push, signal
+from optree.solvers.kernels import row_set_table
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-
-# What `search` returns.
-COMPLETE, PAUSED, NO_ROOM, EMPTY = range(4)
 
 
 @inner_function
@@ -55,12 +54,12 @@ def context_of(memo, graph, node):
     """The least, over the edges that lead to a node and may win, of the root's bound less the node's own."""
     if node == 0:
         return np.int64(0)
-    found, number = NOWHERE, graph.node[node]["first_link"]
+    found, number = INFINITE, graph.node[node]["first_link"]
     while number >= 0:
         edge = graph.edge[graph.link[number]["edge"]]
         owner = edge["owner"]
         above = graph.node[owner]["context"]
-        if above < NOWHERE and edge["lower"] < memo.entry[owner]["upper"]:
+        if above < INFINITE and edge["lower"] < memo.entry[owner]["upper"]:
             found = min(found, above + edge["lower"] - memo.entry[node]["lower"])
         number = graph.link[number]["next"]
     return found
@@ -102,11 +101,11 @@ def explore(data, memo, graph, rules):
     made, entry = graph.node[node], memo.entry[node]
     if key > made["key"]:
         return  # there was an item before it
-    made["key"] = NOWHERE
+    made["key"] = INFINITE
     if entry["lower"] == entry["upper"]:
         return
     context = context_of(memo, graph, node)
-    if context == NOWHERE:
+    if context == INFINITE:
         return
     foremost = context + entry["lower"]
     if made["first_edge"] >= 0:
@@ -146,9 +145,8 @@ def has_room(memo, graph, features):
     """Whether the tables have room for an expansion and what follows from it."""
     used, entries = graph.used, memo.used[0] + 2 * features
     return (
-        entries <= len(memo.entry)
+        row_set_table.has_room(memo.slots, memo.entry, memo.used[0], 2 * features)
         and entries <= len(graph.node)
-        and 2 * entries <= len(memo.slot)
         and used[EDGES] + features < len(graph.edge)
         and used[LINKS] + 2 * features <= len(graph.link)
         and used[ITEMS] + 4 <= len(graph.item)
@@ -158,7 +156,7 @@ def has_room(memo, graph, features):
 
 @kernel
 def search(data, memo, graph, rules, iterations):
-    """Take up to ``iterations`` items from the queues; COMPLETE, PAUSED or NO_ROOM; EMPTY never happens."""
+    """Take up to ``iterations`` items from the queues; return COMPLETE, PAUSED or NO_ROOM."""
     data, memo, graph, rules = borrow(data), borrow(memo), borrow(graph), borrow(rules)
     root = memo.entry[0]
     for _ in range(iterations):
@@ -172,5 +170,5 @@ def search(data, memo, graph, rules, iterations):
         elif graph.used[ITEMS]:
             explore(data, memo, graph, rules)
         else:
-            return EMPTY
+            return COMPLETE
     return COMPLETE if root["lower"] == root["upper"] else PAUSED

@@ -15,8 +15,8 @@ are whole numbers. The measures that add up over rows are costs of predictions: 
 
 Two guesses make searches shorter and end as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
 Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022;
-``reference_ensemble.py``): only features that a boosted ensemble needs, or that no tree does better on any set of rows than the
-ensemble. The counter ``proven_within_guess`` is 1 if the tree is optimal with respect to what was guessed.
+``reference_ensemble.py``): only features that a boosted ensemble needs, or that no tree does better on any set of rows
+than the ensemble. The counter ``proven_within_guess`` is 1 if the tree is optimal with respect to what was guessed.
 
 Complexity: at most one expansion for each set of rows that a path of splits can single out, each O(words of the rows *
 features); memory grows with the splits that may win.
@@ -28,20 +28,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from optree.budget import Clock, Pace
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers import reference_ensemble as guesses
 from optree.solvers.base import Parameter, Solver, Task
-from optree.solvers.engine import memory as engine_tables
+from optree.solvers.driver import Room, drive, enlarge
 from optree.solvers.gosdt import graph
 from optree.solvers.gosdt import search as graph_search
-from optree.solvers.gosdt.expand import ANY
 from optree.solvers.gosdt.graph import EXPANDED, ITERATIONS, TABLES, Graph, Rules
+from optree.solvers.kernels import memo
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.bitset import hash_words
-from optree.solvers.kernels.memo import Memo, rebuild
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
+from optree.solvers.kernels.row_set_table import fill_slots
 from optree.tree import LEAF, Tree
 
 
@@ -71,7 +71,7 @@ class Search:
     def __init__(self, data: Layout, rules: Rules, leaf: int):
         self.data, self.rules = data, rules
         words, width = data.rows.shape[1], len(data.bits) // data.rows.shape[1]
-        self.memo: Memo = engine_tables.new_memo(data)
+        self.memo = memo.new_memo(words)
         self.graph = Graph(
             node=np.zeros(len(self.memo.entry), graph.NODE),
             edge=np.zeros(1 << 12, graph.EDGE),
@@ -86,22 +86,26 @@ class Search:
             weight=_weights(data),
         )
         root = self.memo.entry[0]
-        root["hash"], root["left"] = hash_words(data.rows[-1], data.salt), ANY
+        root["hash"], root["limits"] = hash_words(data.rows[-1], data.salt), NO_LIMIT
         root["parent"] = root["clause"] = root["feature"] = -1
         root["lower"], root["upper"] = min(leaf, rules.penalty), leaf
         self.memo.used[0] = 1
-        rebuild(self.memo)
+        fill_slots(self.memo.slots, self.memo.entry, 1)
         node, item = self.graph.node[0], self.graph.item[0]
         node["first_edge"] = node["first_link"] = -1
-        node["context"], node["key"] = graph.NOWHERE, root["lower"]
+        node["context"], node["key"] = INFINITE, root["lower"]
         item["key"] = root["lower"]
         self.graph.used[graph.ITEMS] = 1
+
+    @property
+    def iterations(self) -> int:
+        return int(self.graph.used[ITERATIONS])
 
     @property
     def counters(self) -> dict[str, int]:
         used = self.graph.used
         return {
-            "iterations": int(used[ITERATIONS]),
+            "iterations": self.iterations,
             "supports": int(self.memo.used[0]),
             "expanded": int(used[EXPANDED]),
             "edges": int(used[graph.EDGES]),
@@ -112,46 +116,21 @@ class Search:
         root = self.memo.entry[0]
         return int(root["upper"]), int(root["lower"])
 
-    def run(self, clock: Clock, note) -> str:
-        """Search in slices until the root is solved or a limit is reached; the status."""
-        pace = Pace(clock)
-        try:
-            while True:
-                iterations = self.counters["iterations"]
-                upper, lower = self.interval()
-                note(upper, lower)
-                if lower == upper:
-                    return "optimal"
-                if limit := clock.limit(iterations):
-                    return limit
-                size = pace.next(iterations)
-                code = graph_search.search(self.data, self.memo, self.graph, self.rules, size)
-                if code == graph_search.NO_ROOM and (limit := self._grow(clock, iterations)):
-                    return limit
-                if code == graph_search.EMPTY:
-                    raise RuntimeError("gosdt: nothing is left to explore, and the root is not solved")
-        except KeyboardInterrupt:
-            return "interrupted"
+    def step(self, iterations: int) -> int:
+        return graph_search.search(self.data, self.memo, self.graph, self.rules, iterations)
 
-    def _grow(self, clock: Clock, iterations: int) -> str | None:
-        """Make room in the tables that are nearly full, unless that would break a limit; that limit or None."""
+    def room(self, code: int) -> Room:
+        """Return room in the tables that are nearly full."""
         features = len(self.data.feature)
-        entries = self.memo.used[0] + 2 * features
-        used = dict(zip(TABLES, self.graph.used.tolist(), strict=False)) | {"node": entries, "signal": 0}
-        used["signal"] += entries + self.graph.used[graph.SIGNALS]
+        entries = int(self.memo.used[0]) + 2 * features
+        used = dict(zip(TABLES, self.graph.used.tolist(), strict=False)) | {"node": entries}
+        used["signal"] += entries
         full = [name for name, size in used.items() if size + 2 * features + 4 > len(getattr(self.graph, name))]
-        tables = [getattr(self.graph, name) for name in full]
-        if entries > len(self.memo.entry):
-            tables.append(self.memo.entry)
-        slots = 4 * len(self.memo.slot) if 2 * entries > len(self.memo.slot) else 0
-        if limit := clock.limit(iterations, (sum(table.nbytes // 2 for table in tables) + 8 * slots) / 2**20):
-            return limit
-        for table in tables:  # in place: the system moves pages of large tables without copying them
-            table.resize(len(table) + len(table) // 2 + 4 * features, refcheck=False)
-        if slots:
-            self.memo = self.memo._replace(slot=np.full(slots, -1, np.int64))
-            rebuild(self.memo)
-        return None
+        tables = enlarge(getattr(self.graph, name) for name in full)
+        return tables + memo.grow(self.memo, 2 * features, self._keep)
+
+    def _keep(self, grown: memo.Memo) -> None:
+        self.memo = grown
 
     def tree(self, problem) -> Tree:
         """The tree of the best splits seen; -1 stands for a part that was settled as a leaf."""
@@ -201,9 +180,11 @@ def _search(
         tree = Tree.grow(whole, lambda rows, state: (LEAF, []))
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
     search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
-    status = search.run(
-        task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None)
+    status = drive(
+        search, task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None)
     )
+    if status is None:
+        raise RuntimeError("gosdt: nothing is left to explore, and the root is not solved")
     return Outcome(search.tree(whole), search.interval()[1] + offset, status, search.counters)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import config
 
 from optree.problem import Problem
-from optree.solvers.kernels.bitset import narrowest, pack
+from optree.solvers.kernels.bitset import narrowest, pack, salts
 from optree.solvers.kernels.simd import MOST_LANES
 
 # Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
@@ -257,7 +257,7 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
         target=target,
         factor=factor,
         first_clause=first_clause,
-        salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
+        salt=salts(rows.shape[1]),
         feature=kept,
         clause_of=clause_of,
         n_binary=int((sizes == 2).sum()),

@@ -71,15 +71,14 @@ def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep) -> Ro
     would be more than half full: ``keep(slots)`` receives the new ones.
     """
     size = len(entry)
-    entries = enlarge([entry], max(size // 2, more)) if used + more > size else Room(0, lambda: None)
+    entries = enlarge([entry] if used + more > size else [], max(size // 2, more))
     full = 2 * (used + more) > len(slots)
     count = max(2 * len(slots), len(new_slots(1)) << (used + more - 1).bit_length()) if full else 0
 
-    def take() -> None:
-        entries.take()
+    def replace_slots() -> None:
         if full:
             fresh = np.full(count, -1, np.int64)
             fill_slots(fresh, entry, used)
             keep(fresh)
 
-    return Room(entries.size + 8 * count, take)
+    return entries + Room(8 * count, replace_slots)
