@@ -1,4 +1,4 @@
-"""Claims of papers: what passes, what fails, what is known to, and which of it has to pass."""
+"""Claims of papers: results, known failures, and required claims."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table():
 
 
 def results(table) -> dict[str, str]:
-    """The result of each claim of Table 2."""
+    """Return the result of each claim of Table 2."""
     rows = table.data[table.data["table"].eq("2")]
     return dict(zip(rows["claim"], rows["result"], strict=True))
 
@@ -69,7 +69,7 @@ def test_a_worse_value_fails(monkeypatch, table):
         claims.check(worse.data, list(PAPER.tables), "claims.csv")
     claims.check(worse.data, sorted(set(PAPER.tables) - failing), "claims.csv")
     claims.check(worse.data, [], "claims.csv")
-    claims.check(table.data, list(PAPER.tables), "claims.csv")  # what is known does not count
+    claims.check(table.data, list(PAPER.tables), "claims.csv")  # Known failures do not count.
 
 
 def test_the_result_of_every_verdict():
@@ -107,7 +107,7 @@ def test_every_paper_has_every_level_and_its_configurations(name):
         assert all((ROOT / "config" / config).is_file() for config in level.config)
 
 
-def test_tables_that_have_to_pass_are_named():
+def test_required_tables_are_named():
     assert papers.required({"paper": "branches", "required_claims": "all"}) == list(PAPER.tables)
     assert papers.required({"paper": "branches", "required_claims": ["2"]}) == ["2"]
     assert papers.required({"paper": "branches", "required_claims": None}) == []

@@ -9,8 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from support.compared_records import RECORDS, record
 
-from optree.bench.figures import plots
-from optree.bench.figures import profiles as races
+from optree.bench.figures import plots, profiles
 from optree.bench.tables import certificates, comparison
 from optree.bench.tables.ablation import ablation, variants
 from optree.bench.tables.by_problem import problems
@@ -24,7 +23,7 @@ def runs() -> pd.DataFrame:
 
 
 def test_the_summary_has_the_numbers_computed_by_hand(runs):
-    table = comparison.versus(runs, "ours")
+    table = comparison.against_reference(runs, "ours")
     ours, peer = table.data.to_dict("records")
     assert (ours["algorithm"], ours["seconds_ratio"], ours["certified"]) == ("ours", 1.0, 5)
     assert {key: peer[key] for key in ("problems", "certified", "certified_reference", "certified_both")} == {
@@ -73,18 +72,18 @@ def test_wrong_certificates_are_listed_and_do_not_count_as_proofs():
     claim = {"status": "optimal", "objective": worse["objective"], "bound": None}
     cost = {**worse["cost"], "value": worse["cost"]["value"] + 5, "lower_bound": worse["cost"]["value"] + 5}
     runs = frame([record("a", "ours", 1.0), worse | {"cost": cost, "claim": claim}])
-    table = certificates.table(runs)
+    table = certificates.wrong_certificates(runs)
     assert table.result == "1 wrong certificates."
     assert table.data["algorithm"].tolist() == ["peer"]
-    peer = comparison.versus(runs, "ours").data.to_dict("records")[1]
+    peer = comparison.against_reference(runs, "ours").data.to_dict("records")[1]
     assert (peer["certified"], peer["wrong_certificates"], peer["certified_both"]) == (0, 1, 0)
 
 
 def test_every_table_can_be_written_even_if_it_is_empty(runs, tmp_path):
     for name, table in {
-        "algorithms": comparison.versus(runs, "ours"),
+        "algorithms": comparison.against_reference(runs, "ours"),
         "problems": problems(runs, "ours"),
-        "wrong": certificates.table(runs),
+        "wrong": certificates.wrong_certificates(runs),
         "ablation": ablation(runs, "ours"),
     }.items():
         for ending in ("csv", "md", "tex", "html"):
@@ -116,19 +115,19 @@ def markers(figure: Figure, panel: int) -> list[tuple[float, float, bool]]:
 
 
 def test_the_scatter_has_a_point_per_problem_and_what_is_not_proven_at_the_border(runs):
-    figure = races.scatter(runs, "ours")
+    figure = profiles.scatter(runs, "ours")
     assert [ax.get_title("left") for ax in figure.axes] == ["peer"]
     border = 2 * 10.0
     assert sorted(markers(figure, 0)) == [(0.001, 0.016, False), (0.2, border, True), (1, 4, False), (2, 0.5, False)]
 
 
-def test_the_race_counts_proofs(runs):
-    figure = races.certified(runs, "ours")
+def test_the_figure_of_problems_proven_counts_proofs(runs):
+    figure = profiles.certified(runs, "ours")
     steps = [line.get_xydata()[:, 1].max() for line in figure.axes[0].lines if line.get_drawstyle() == "steps-post"]
     assert sorted(steps) == [3, 5]
 
 
-@pytest.mark.parametrize("draw", [races.scatter, races.certified])
+@pytest.mark.parametrize("draw", [profiles.scatter, profiles.certified])
 def test_figures_are_the_same_every_time(draw, runs, tmp_path):
     for number, entries in enumerate((RECORDS, RECORDS[::-1])):
         plots.save(draw(frame(entries), "ours"), tmp_path / f"{number}.svg")
@@ -137,6 +136,6 @@ def test_figures_are_the_same_every_time(draw, runs, tmp_path):
 
 def test_an_algorithm_that_proves_nothing_has_a_profile():
     entries = [record("a", "ours", 1.0), record("a", "peer", 4.0, status="time_limit")]
-    lines = races.profile(frame(entries)).axes[0].lines
+    lines = profiles.profile(frame(entries)).axes[0].lines
     ends = {tuple(line.get_xydata()[0]) for line in lines if line.get_marker() != "None"}
     assert ends == {(1, 1), (1, 0)}

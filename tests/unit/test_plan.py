@@ -9,7 +9,7 @@ from support.refusal import refused
 
 from optree import solvers
 from optree.bench.peers.declaration import read_peer, read_peers
-from optree.bench.report.reproduce import laid
+from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs.plan import comparison_key, plan_runs
 from optree.bench.system import schema
 from optree.datasets import read_table
@@ -107,7 +107,7 @@ def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
 
 def shipped(name: str) -> dict:
     """A configuration that ships, as Snakemake lays it over the default one."""
-    return laid(ROOT, name)
+    return merged_configuration(ROOT, name)
 
 
 def everything(name: str) -> list:

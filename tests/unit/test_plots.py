@@ -1,4 +1,4 @@
-"""Figures: what is in them, that they can be read, and that they are the same every time."""
+"""Figures: content, legibility, and reproducible files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def markers(figure: Figure, title: tuple) -> list[tuple[float, float, bool]]:
     return [(x, y, line.get_markerfacecolor() == "white") for line in marked for x, y in line.get_xydata()]
 
 
-def test_every_swept_cell_has_a_panel_and_every_run_on_all_rows_a_point():
+def test_every_swept_dataset_has_a_panel_and_every_run_on_all_rows_a_point():
     figure = DRAWN["iterations"](records())
     assert titles(figure) == [MONKS, ("monks-1", "ordinal")]
     assert "branches, depth 2" in legend(figure)
@@ -59,7 +59,7 @@ def test_every_swept_cell_has_a_panel_and_every_run_on_all_rows_a_point():
     assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
-def test_without_a_sweep_all_cells_are_drawn_and_stopped_searches_are_open():
+def test_without_a_sweep_all_datasets_are_drawn_and_stopped_searches_are_open():
     alone = [entry for entry in records() if entry["run"]["dataset"] == "tic-tac-toe"]
     figure = DRAWN["iterations"](alone)
     assert titles(figure) == [("tic-tac-toe", "onehot-drop-first"), ("tic-tac-toe", "ordinal")]
@@ -112,8 +112,8 @@ def test_panels_keep_their_size_and_each_dataset_has_one_if_there_is_room(datase
     one = frame([entry for entry in records() if entry["run"]["encoding"] == "ordinal"]).query("dataset == 'monks-1'")
     cells = itertools.product(range(datasets), range(encodings))
     figure = plots.accuracy(pd.concat([one.assign(dataset=f"d{d}", encoding=f"e{e}") for d, e in cells]))
-    assert len(figure.axes) == panels_ <= panels.MOST
-    assert len({dataset for dataset, _ in titles(figure)}) == min(datasets, panels.MOST)
+    assert len(figure.axes) == panels_ <= panels.MAX_PANELS
+    assert len({dataset for dataset, _ in titles(figure)}) == min(datasets, panels.MAX_PANELS)
     left_out = f"{panels_} of {datasets * encodings} panels" in " ".join(text.get_text() for text in figure.texts)
     assert left_out == (panels_ < datasets * encodings)
     width, height = figure.get_size_inches()
@@ -149,14 +149,14 @@ def test_the_course_of_another_measure_ends_at_its_objective():
 
 
 def boxes(figure: Figure) -> list:
-    """The rectangles that a figure's texts take, in pixels."""
+    """Return the rectangles of a figure's texts, in pixels."""
     figure.canvas.draw()
     texts = [text for ax in figure.axes for text in ax.texts if text.get_text()] + list(figure.texts)
     return [text.get_window_extent() for text in texts]
 
 
 def grown() -> list[Tree]:
-    """The different trees of the records."""
+    """Return the different trees of the records."""
     texts = dict.fromkeys(json.dumps(entry["tree"]) for entry in records())
     return [Tree.from_dict(json.loads(text)) for text in texts]
 

@@ -10,11 +10,8 @@ import pytest
 from scipy import stats
 from support.compared_records import RECORDS, record
 
-from optree.bench.figures import critical_difference as ranks
-from optree.bench.figures import plots
-from optree.bench.figures import profiles as races
-from optree.bench.tables import pairwise as duels
-from optree.bench.tables import statistics
+from optree.bench.figures import critical_difference, plots, profiles
+from optree.bench.tables import pairwise, statistics
 from optree.bench.tables.formats import write
 from optree.bench.tables.frame import frame
 
@@ -61,61 +58,63 @@ def test_the_interval_of_a_median_draws_whole_datasets():
 
 
 def test_wins_ties_and_losses(runs):
-    (duel,) = duels.duels(runs).data.to_dict("records")
-    assert (duel["one"], duel["other"], duel["problems"]) == ("ours", "peer", 4)
-    assert [duel[f"objective_{what}"] for what in ("wins", "ties", "losses")] == [0, 3, 0]
-    assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [3, 0, 1]
-    assert duel["ratio"] == pytest.approx((4 * 16 / 4) ** (-1 / 3))
-    assert duel["memory_ratio"] == pytest.approx((4 * 1 * 2) ** (-1 / 3))
-    assert (duel["iterations"], duel["iterations_other"]) == (100, 100)
-    assert duels.duels(runs).shown["median iterations, one / other"].tolist() == ["100 / 100"]
-    assert duel["p"] == pytest.approx(stats.wilcoxon(np.log([1 / 4, 1 / 16, 4, 0.2 / 60])).pvalue)
+    (row,) = pairwise.pairwise_comparisons(runs).data.to_dict("records")
+    assert (row["one"], row["other"], row["problems"]) == ("ours", "peer", 4)
+    assert [row[f"objective_{what}"] for what in ("wins", "ties", "losses")] == [0, 3, 0]
+    assert [row[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [3, 0, 1]
+    assert row["ratio"] == pytest.approx((4 * 16 / 4) ** (-1 / 3))
+    assert row["memory_ratio"] == pytest.approx((4 * 1 * 2) ** (-1 / 3))
+    assert (row["iterations"], row["iterations_other"]) == (100, 100)
+    assert pairwise.pairwise_comparisons(runs).shown["median iterations, one / other"].tolist() == ["100 / 100"]
+    assert row["p"] == pytest.approx(stats.wilcoxon(np.log([1 / 4, 1 / 16, 4, 0.2 / 60])).pvalue)
 
 
 def test_a_millisecond_is_a_tie():
     close = frame(
         [record("a", "ours", 0.001), record("a", "peer", 0.002), record("b", "ours", 1), record("b", "peer", 1.05)]
     )
-    (duel,) = duels.duels(close).data.to_dict("records")
-    assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 2, 0]
+    (row,) = pairwise.pairwise_comparisons(close).data.to_dict("records")
+    assert [row[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 2, 0]
 
 
-def test_what_proves_nothing_is_not_compared_by_time():
+def test_heuristics_are_not_compared_by_time():
     heuristic = {"status": "heuristic", "exact": False}
-    (duel,) = duels.duels(frame([record("a", "ours", 1), record("a", "greedy", 0.1, **heuristic)])).data.to_dict(
-        "records"
-    )
-    assert [duel[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 0, 0]
-    assert math.isnan(duel["ratio"])
+    (row,) = pairwise.pairwise_comparisons(
+        frame([record("a", "ours", 1), record("a", "greedy", 0.1, **heuristic)])
+    ).data.to_dict("records")
+    assert [row[f"speed_{what}"] for what in ("wins", "ties", "losses")] == [0, 0, 0]
+    assert math.isnan(row["ratio"])
 
 
 def test_holms_correction():
-    assert duels.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert duels.holm([0.5, math.nan, 0.9])[0] == 1
-    assert math.isnan(duels.holm([0.5, math.nan, 0.9])[1])
+    assert pairwise.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert pairwise.holm([0.5, math.nan, 0.9])[0] == 1
+    assert math.isnan(pairwise.holm([0.5, math.nan, 0.9])[1])
 
 
 def test_the_critical_difference_is_the_one_that_demsar_prints():
     table = pd.DataFrame(np.random.RandomState(0).rand(14, 4))
-    assert ranks.ranked(table, more_is_better=True).distance == pytest.approx(1.25, abs=5e-3)  # JMLR 7, 2006, page 12
+    assert critical_difference.ranked(table, greater_is_better=True).distance == pytest.approx(
+        1.25, abs=5e-3
+    )  # JMLR 7, 2006, page 12
 
 
 def test_ranks_by_hand():
     table = pd.DataFrame({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.8, 0.6], "c": [0.1, 0.2, 0.9]})
-    found = ranks.ranked(table, more_is_better=True)
+    found = critical_difference.ranked(table, greater_is_better=True)
     assert found.means.to_dict() == pytest.approx(
         {"a": (1 + 1.5 + 2) / 3, "b": (2 + 1.5 + 3) / 3, "c": (3 + 3 + 1) / 3}
     )
     assert list(found.means.index) == ["a", "b", "c"]
     assert found.p == pytest.approx(stats.friedmanchisquare(*table.to_numpy().T).pvalue)
-    assert list(ranks.ranked(table, more_is_better=False).means.index) == ["c", "b", "a"]
+    assert list(critical_difference.ranked(table, greater_is_better=False).means.index) == ["c", "b", "a"]
 
 
-def test_groups_are_the_longest_runs_that_are_not_told_apart():
+def test_groups_are_maximal_and_do_not_differ_significantly():
     means = pd.Series({"a": 1.0, "b": 1.8, "c": 2.5, "d": 4.7})
-    assert ranks.groups(ranks.Ranks(means, 9, 0.01, 1.0)) == [(0, 1), (1, 2)]
-    assert ranks.groups(ranks.Ranks(means, 9, 0.01, 2.0)) == [(0, 2)]
-    assert ranks.groups(ranks.Ranks(means, 9, 0.01, 0.1)) == []
+    assert critical_difference.groups(critical_difference.Ranks(means, 9, 0.01, 1.0)) == [(0, 1), (1, 2)]
+    assert critical_difference.groups(critical_difference.Ranks(means, 9, 0.01, 2.0)) == [(0, 2)]
+    assert critical_difference.groups(critical_difference.Ranks(means, 9, 0.01, 0.1)) == []
 
 
 def many() -> pd.DataFrame:
@@ -126,14 +125,14 @@ def many() -> pd.DataFrame:
 
 
 def test_ranks_of_runs():
-    found = ranks.of_runs(many())
+    found = critical_difference.ranks_of(many())
     assert list(found) == ["score"]
     assert found["score"].means.to_dict() == {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
     assert found["score"].datasets == 6
 
 
 def test_a_profile_ends_at_the_share_that_is_proven(runs):
-    figure = races.profile(runs)
+    figure = profiles.profile(runs)
     assert [ax.get_title("left") for ax in figure.axes] == ["onehot-drop-first, 4 problems"]
     steps = [line.get_xydata() for line in figure.axes[0].lines if line.get_drawstyle() == "steps-post"]
     assert sorted(step[:, 1].max() for step in steps) == [0.75, 1]
@@ -141,7 +140,7 @@ def test_a_profile_ends_at_the_share_that_is_proven(runs):
     assert peer[1:-1].tolist() == [[1, 0.25], [4, 0.5], [16, 0.75]]
 
 
-@pytest.mark.parametrize("draw", [races.profile, ranks.figure])
+@pytest.mark.parametrize("draw", [profiles.profile, critical_difference.figure])
 def test_figures_are_the_same_every_time_and_empty_ones_can_be_drawn(draw, tmp_path):
     runs = many()
     for number, one in enumerate((runs, runs.sample(frac=1, random_state=0).reset_index(drop=True))):
@@ -151,22 +150,22 @@ def test_figures_are_the_same_every_time_and_empty_ones_can_be_drawn(draw, tmp_p
 
 
 def test_no_two_texts_of_a_diagram_meet():
-    figure = ranks.figure(many())
+    figure = critical_difference.figure(many())
     figure.canvas.draw()
     boxes = [text.get_window_extent() for ax in figure.axes for text in ax.texts]
     assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
     assert all(figure.bbox.containsx(x) and figure.bbox.containsy(y) for box in boxes for x, y in (box.min, box.max))
 
 
-@pytest.mark.parametrize("make", [statistics.statistics, duels.duels])
+@pytest.mark.parametrize("make", [statistics.statistics, pairwise.pairwise_comparisons])
 def test_tables_can_be_written_for_one_algorithm(make, runs, tmp_path):
     for ending in ("csv", "md", "tex", "html"):
         write(make(runs[runs["algorithm"].eq("ours")]), tmp_path / f"table.{ending}")
         assert (tmp_path / f"table.{ending}").stat().st_size > 50
 
 
-@pytest.mark.parametrize("make", [statistics.statistics, duels.duels])
-def test_of_what_did_not_run_there_is_nothing_but_the_reason(make, runs, tmp_path):
+@pytest.mark.parametrize("make", [statistics.statistics, pairwise.pairwise_comparisons])
+def test_skipped_runs_leave_only_their_reason(make, runs, tmp_path):
     skipped = runs[runs["status"].eq("skipped")]
     assert len(make(skipped).data) == 0
     write(make(skipped), tmp_path / "table.html")

@@ -1,4 +1,4 @@
-"""Frames, the summary, and the files that are written of them."""
+"""The data frame of records, the summary, and written tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from support.refusal import refused
 from support.runs import records, run, shuffled
 
 from optree.bench.runs import record
-from optree.bench.tables import formats
-from optree.bench.tables import summary as tables
+from optree.bench.tables import formats, summary
 from optree.bench.tables.frame import collect, frame, load
 
 
@@ -49,7 +48,7 @@ def test_the_frame_holds_what_the_record_says(runs):
 
 
 def test_full_and_seeds_are_summed_up_apart(runs):
-    table = tables.summarise(runs)
+    table = summary.summarise(runs)
     cell = pick(table, encoding="onehot-drop-first", algorithm="branches", regularization="0.01", max_depth=None)
     cell = pick(cell, dataset="monks-1")
     assert cell["rows"].tolist() == ["full", "3 seeds"]
@@ -65,27 +64,27 @@ def test_full_and_seeds_are_summed_up_apart(runs):
     assert seeds["accuracy_test_std"] == pytest.approx(statistics.stdev(accuracies))
 
 
-def test_each_run_is_in_one_cell_and_depth_limits_are_cells_of_their_own(runs):
-    table = tables.summarise(runs)
+def test_each_run_is_in_one_row_of_the_summary_and_depth_limits_have_rows_of_their_own(runs):
+    table = summary.summarise(runs)
     assert table.groupby("rows").size().to_dict() == {"full": 10, "3 seeds": 4}
     assert pick(table, max_depth=2)["depth"].tolist() == [2]
 
 
 def test_statuses_are_counted():
-    assert tables.count_statuses(pd.Series(["optimal"] * 5)) == "optimal"
+    assert summary.count_statuses(pd.Series(["optimal"] * 5)) == "optimal"
     mixed = pd.Series(["time_limit", "optimal", "optimal", "time_limit", "optimal"])
-    assert tables.count_statuses(mixed) == "3/5 optimal, 2/5 time_limit"
+    assert summary.count_statuses(mixed) == "3/5 optimal, 2/5 time_limit"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.00137, "0.0014"), (0.7761, "0.776"), (4.381, "4.38"), (22.14, "22.1"), (300.02, "300")]
 )
 def test_seconds_have_the_digits_that_mean_something(value, text):
-    assert tables.seconds(value) == text
+    assert summary.seconds(value) == text
 
 
 def test_the_notes_say_what_the_numbers_mean(runs):
-    text = " ".join(tables.summary(runs).notes)
+    text = " ".join(summary.summary(runs).notes)
     for entry in records():
         assert f"{entry['run']['algorithm']} = {entry['iteration']}" in text
         assert entry["status"] in text
@@ -116,7 +115,7 @@ class Cells(HTMLParser):
 
 
 def test_every_format_has_every_cell(runs, tmp_path):
-    table = tables.summary(runs)
+    table = summary.summary(runs)
     for ending in ("csv", "md", "tex", "html"):
         formats.write(table, tmp_path / f"summary.{ending}")
     back = pd.read_csv(tmp_path / "summary.csv")
@@ -145,7 +144,7 @@ def test_texts_are_escaped(tmp_path):
 
 def test_an_unknown_format_is_refused(runs, tmp_path):
     with refused("table.xls", "'.xls'", ".csv, .md, .tex, .html"):
-        formats.write(tables.summary(runs), tmp_path / "table.xls")
+        formats.write(summary.summary(runs), tmp_path / "table.xls")
 
 
 def test_records_survive_being_collected_and_a_truncated_one_is_named(tmp_path):

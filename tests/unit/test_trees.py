@@ -1,4 +1,4 @@
-"""Pages of trees: every proven tree is on them, once, and can be read."""
+"""Pages of trees: every proven tree is drawn once and is legible."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from support.problems import make
 from support.runs import records, shuffled
 
 from optree import solvers
-from optree.bench.figures import tree_pages as trees
+from optree.bench.figures import tree_pages
 from optree.bench.tables import formats
-from optree.bench.tables import summary as tables
 from optree.bench.tables.frame import frame
+from optree.bench.tables.summary import summary
 from optree.drawing import svg, views
 from optree.objective import Objective
 from optree.tree import LEAF, Tree
@@ -44,14 +44,14 @@ def test_proven_trees_of_fits_come_last(runs):
             "tree": [tree] * 4,
         }
     )
-    without, with_ = (cards(trees.page(runs, "tic-tac-toe", some)) for some in (None, fits))
+    without, with_ = (cards(tree_pages.page(runs, "tic-tac-toe", some)) for some in (None, fits))
     assert set(with_) - set(without) == {max(without) + 1}
     last = with_[max(with_)]
     assert "exact: training accuracy 0.75000, proven" in last
     assert "training accuracy 0.50000" in last
     assert "greedy" not in last
     assert "<svg" in last
-    assert list(cards(trees.page(runs, "wine", fits))) == [1]
+    assert list(cards(tree_pages.page(runs, "wine", fits))) == [1]
 
 
 def texts(picture: str) -> list[str]:
@@ -59,7 +59,7 @@ def texts(picture: str) -> list[str]:
 
 
 def test_each_proven_run_has_a_tree_and_different_trees_have_different_numbers(runs):
-    numbers = trees.numbered(runs)
+    numbers = tree_pages.picture_numbers(runs)
     assert numbers[runs["status"].eq("optimal")].notna().all()
     for _, own in runs.assign(number=numbers, text=runs["tree"].map(str)).dropna(subset="number").groupby("dataset"):
         assert sorted(set(own["number"])) == list(range(1, own["number"].nunique() + 1))
@@ -70,7 +70,7 @@ def test_each_proven_run_has_a_tree_and_different_trees_have_different_numbers(r
 
 
 def test_an_algorithm_without_a_proof_has_one_tree(runs):
-    own = runs.assign(number=trees.numbered(runs))
+    own = runs.assign(number=tree_pages.picture_numbers(runs))
     cart = own.query("algorithm == 'cart'").dropna(subset="number")
     assert cart[["split", "regularization"]].to_numpy().tolist() == [["full", "0.01"]]
     (stopped,) = own.query("status == 'iteration_limit'")["number"]
@@ -79,11 +79,11 @@ def test_an_algorithm_without_a_proof_has_one_tree(runs):
 
 def test_the_order_of_the_records_does_not_matter(runs):
     for dataset in ("monks-1", "tic-tac-toe"):
-        assert trees.page(frame(shuffled()), dataset) == trees.page(runs, dataset)
+        assert tree_pages.page(frame(shuffled()), dataset) == tree_pages.page(runs, dataset)
 
 
 def test_a_card_tells_the_runs_that_proved_its_tree_and_shows_it(runs):
-    numbers, found = trees.numbered(runs), cards(trees.page(runs, "monks-1"))
+    numbers, found = tree_pages.picture_numbers(runs), cards(tree_pages.page(runs, "monks-1"))
     own = runs[runs["dataset"].eq("monks-1") & numbers.notna()]
     assert set(found) == set(numbers[own.index])
     for index, run in own.iterrows():
@@ -99,18 +99,18 @@ def test_a_card_tells_the_runs_that_proved_its_tree_and_shows_it(runs):
         assert shown == run["rows_train"]
 
 
-def test_only_so_many_are_drawn_and_the_page_says_so(runs, monkeypatch):
-    assert "no room" not in trees.page(runs, "monks-1")
-    monkeypatch.setattr(trees, "MOST", 3)
-    page = trees.page(runs, "monks-1")
+def test_the_number_of_pictures_is_limited_and_the_page_says_so(runs, monkeypatch):
+    assert "no room" not in tree_pages.page(runs, "monks-1")
+    monkeypatch.setattr(tree_pages, "MAX_PICTURES", 3)
+    page = tree_pages.page(runs, "monks-1")
     assert list(cards(page)) == [1, 2, 3]
     assert "no room" in page
 
 
 def test_the_summary_links_to_the_pictures(runs):
-    numbers = trees.numbered(runs)
-    table = tables.summary(runs, numbers)
-    assert "tree" not in tables.summary(runs).shown
+    numbers = tree_pages.picture_numbers(runs)
+    table = summary(runs, numbers)
+    assert "tree" not in summary(runs).shown
     for row in table.data.to_dict("records"):
         same = runs["dataset"].eq(row["dataset"]) & runs["encoding"].eq(row["encoding"])
         same &= runs["algorithm"].eq(row["algorithm"]) & runs["regularization"].eq(row["regularization"])
@@ -121,7 +121,7 @@ def test_the_summary_links_to_the_pictures(runs):
 
 
 def boxes(picture: str) -> list[tuple[float, ...]]:
-    """The rectangles of a picture: left, right, top, bottom."""
+    """Return the rectangles of a picture: left, right, top, bottom."""
     found = [
         tuple(float(one.get(name)) for name in ("x", "width", "y", "height"))
         for one in ElementTree.fromstring(picture).iter("rect")
@@ -152,6 +152,6 @@ def test_names_are_escaped_and_a_lone_leaf_is_a_picture():
 
 def test_datasets_of_a_table_link_to_their_pages_if_there_are_any(runs):
     shown = pd.DataFrame({"dataset": ["monks-1", "not run"], "value": ["1", "2"]})
-    table = trees.linked(formats.Table("T", shown, shown, ()), runs)
+    table = tree_pages.with_links(formats.Table("T", shown, shown, ()), runs)
     assert table.linked["dataset"].tolist() == ["../plots/trees/{}.html", ""]
-    assert trees.linked(formats.Table("T", shown[["value"]], shown[["value"]], ()), runs).linked == {}
+    assert tree_pages.with_links(formats.Table("T", shown[["value"]], shown[["value"]], ()), runs).linked == {}

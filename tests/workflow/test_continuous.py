@@ -24,7 +24,7 @@ from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "continuous"
 NUMERIC = DECLARATION.replace("[binary]", "[binary, numeric]")
-# Splits the first column at its mean, and claims what the test says.
+# A peer that splits the first column at its mean, and claims the test's values.
 STUMP = """
 import numpy as np
 PACKAGES = ("numpy",)

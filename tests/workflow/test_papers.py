@@ -12,8 +12,7 @@ from support.refusal import refused
 from support.runs import run
 
 from optree.bench import papers
-from optree.bench.papers import branches, verdicts
-from optree.bench.papers import work_bounds as bounds
+from optree.bench.papers import branches, verdicts, work_bounds
 from optree.bench.papers.spec import read
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
@@ -64,7 +63,7 @@ def claims(table, runs, row) -> dict[tuple[str, str], dict]:
 
 
 def brute_force_trees(features: frozenset, depth: int) -> int:
-    """Trees of at most this depth, by naming each."""
+    """Count the trees of at most this depth by enumeration."""
     if depth == 0:
         return 1
     below = [brute_force_trees(features - {feature}, depth - 1) for feature in features]
@@ -73,40 +72,40 @@ def brute_force_trees(features: frozenset, depth: int) -> int:
 
 @pytest.mark.parametrize(("features", "depth"), list(product(range(1, 5), range(4))))
 def test_trees_are_counted(features, depth):
-    assert bounds.count_trees(features, depth) == brute_force_trees(frozenset(range(features)), depth)
+    assert work_bounds.count_trees(features, depth) == brute_force_trees(frozenset(range(features)), depth)
 
 
 def test_the_bound_is_that_of_all_branches_when_lambda_is_tiny():
     # kappa = q: every branch of fewer than q clauses is expanded, each of its q - h features has C children
     for q, c in ((3, 2), (3, 3), (2, 4)):
         clauses = [sum(part is not None for part in branch) for branch in product([None, *range(c)], repeat=q)]
-        assert bounds.branches_bound(q, "0.000001", c) == sum((q - h) * c for h in clauses)
+        assert work_bounds.branches_bound(q, "0.000001", c) == sum((q - h) * c for h in clauses)
 
 
 def test_bounds_grow_with_categories_and_classes_and_shrink_with_lambda():
-    assert bounds.branches_bound(10, "0.05", 3) > bounds.branches_bound(10, "0.05", 2)
-    assert bounds.branches_bound(10, "0.1", 2, 3) > bounds.branches_bound(10, "0.1", 2, 2)
-    assert bounds.branches_bound(10, "0.1") < bounds.branches_bound(10, "0.05")
-    assert bounds.branches_bound(10, "1") == 0
-    assert bounds.osdt_bound(10, "1") == 1
+    assert work_bounds.branches_bound(10, "0.05", 3) > work_bounds.branches_bound(10, "0.05", 2)
+    assert work_bounds.branches_bound(10, "0.1", 2, 3) > work_bounds.branches_bound(10, "0.1", 2, 2)
+    assert work_bounds.branches_bound(10, "0.1") < work_bounds.branches_bound(10, "0.05")
+    assert work_bounds.branches_bound(10, "1") == 0
+    assert work_bounds.osdt_bound(10, "1") == 1
 
 
 @pytest.mark.parametrize("value", ["0", "-0.1", "2"])
 def test_bounds_need_a_lambda(value):
     with refused("regularization", repr(value)):
-        bounds.branches_bound(10, value)
+        work_bounds.branches_bound(10, value)
 
 
 @pytest.mark.parametrize(
     ("number", "text"), [(1, "1.00e0"), (999, "9.99e2"), (9994, "9.99e3"), (9995, "1.00e4"), (57020, "5.70e4")]
 )
 def test_scientific(number, text):
-    assert bounds.scientific(number) == text
+    assert work_bounds.scientific(number) == text
 
 
-def test_numbers_beyond_what_python_prints():
-    assert bounds.scientific(10**5000 - 1) == "1.00e5000"
-    assert (bounds.exponent(10**5000 - 1), bounds.exponent(10**5000)) == (4999, 5000)
+def test_numbers_with_too_many_digits_for_python():
+    assert work_bounds.scientific(10**5000 - 1) == "1.00e5000"
+    assert (work_bounds.exponent(10**5000 - 1), work_bounds.exponent(10**5000)) == (4999, 5000)
 
 
 def test_table_1_is_reproduced():

@@ -20,7 +20,7 @@ FOLDER = ROOT / "resources" / "papers" / "multisplit"
 
 @pytest.fixture(scope="module")
 def runs():
-    """One run under several names: two ways are better than many at depth 2, and worse at depth 3."""
+    """Make runs of one record under several names: two ways are worse than many ways at depth 3."""
     one = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
     record = frame([one])
     rows = [

@@ -35,7 +35,7 @@ FOLDS = ("1of2", "2of2")
 
 @pytest.fixture(scope="module")
 def record():
-    """A run as the tables want it, to be copied with other names and seconds."""
+    """Return a run in the paper's setting, to be copied with other names and seconds."""
     return frame([run("monks-1", "onehot-drop-first", "0", algorithm="murtree", max_depth=4)])
 
 

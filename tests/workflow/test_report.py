@@ -1,4 +1,4 @@
-"""The report, opened in a browser: nothing is asked of a network, nothing fails, everything can be seen."""
+"""The report, opened in a browser: without a network or errors, and with every item visible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from harness.checkout import Checkout
 from support.browser import CHROMIUM, page
 
-from optree.bench.report import snakemake_pages as pages
+from optree.bench.report import snakemake_pages
 from optree.bench.runs import rerun
 
 pytestmark = pytest.mark.workflow
@@ -35,14 +35,14 @@ def test_the_report_is_one_file_with_one_rule_for_all_jobs(report):
 
 @pytest.mark.parametrize(("name", "folded"), [("solve_17", "solve"), ("fit_table", "fit_table"), ("all", "all")])
 def test_rules_of_a_loop_are_one(name, folded):
-    assert pages.folded(name) == folded
+    assert snakemake_pages.merged_name(name) == folded
 
 
-def test_only_a_report_is_dressed(monkeypatch):
+def test_only_a_requested_report_is_customised(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["snakemake", "--cores", "1"])
-    assert not pages.wanted()
+    assert not snakemake_pages.requested()
     monkeypatch.setattr(sys, "argv", ["snakemake", "--report", "report.html"])
-    assert pages.wanted()
+    assert snakemake_pages.requested()
 
 
 @in_a_browser

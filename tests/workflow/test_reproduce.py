@@ -1,4 +1,4 @@
-"""What others need to reproduce and to cite: docs/REPRODUCE.md, the archive, CITATION.cff."""
+"""Reproduction and citation: docs/REPRODUCE.md, the archive, CITATION.cff."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from optree.datasets import read_table
 from optree.solvers import names
 
 
-def test_the_document_is_what_the_papers_modules_say():
+def test_the_document_agrees_with_the_papers_modules():
     said, made = (ROOT / "docs" / "REPRODUCE.md").read_text(), reproduce.text()
     assert said == made, "python -m optree.bench.report.reproduce > docs/REPRODUCE.md"
     for name in papers.names():
@@ -33,12 +33,12 @@ def test_the_document_is_what_the_papers_modules_say():
 def test_smoke_needs_no_network_and_no_peer(name):
     table = read_table(ROOT / "config" / "datasets.csv")
     for config in papers.get(name).levels["smoke"].config:
-        laid = reproduce.laid(ROOT, config)
-        runs = plan_runs(laid, table, read_peers(ROOT / "workflow" / "peers"))
+        merged = reproduce.merged_configuration(ROOT, config)
+        runs = plan_runs(merged, table, read_peers(ROOT / "workflow" / "peers"))
         assert {run.solver for run in runs} <= set(names())
-        used = {run.dataset for run in runs} | {one for fit in laid.get("fits", []) for one in fit["datasets"]}
+        used = {run.dataset for run in runs} | {one for fit in merged.get("fits", []) for one in fit["datasets"]}
         assert {table[dataset].source for dataset in used} == {"builtin"}
-        assert papers.required(laid)
+        assert papers.required(merged)
 
 
 def test_the_citation_is_about_this_version():

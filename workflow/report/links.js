@@ -1,4 +1,4 @@
-// Items of the report lie in frames. A link to the file beside one of them opens that item.
+// The report shows its items in frames. A link from an item to the file of another item opens that item.
 window.addEventListener("message", event => {
   if (typeof event.data?.open !== "string") return;
   const to = new URL(event.data.open, `file:///${app.state.resultPath}`);
@@ -6,7 +6,7 @@ window.addEventListener("message", event => {
   if (path in results) app.setView({content: "html", contentPath: results[path].data_uri + to.hash, resultPath: path});
 });
 
-// Chromium shows no frame whose address, that is to say the page itself, is longer than 2 MiB.
+// Snakemake embeds a page in its frame's address. Chromium refuses addresses above 2 MiB, so a short one replaces it.
 for (const result of Object.values(results).filter(result => result.mime_type === "text/html")) {
   const data = result.data_uri;
   let address;

@@ -6,8 +6,8 @@ from optree.bench.report import snakemake_pages
 report: "../report/workflow.rst"
 
 
-if snakemake_pages.wanted():
-    snakemake_pages.dress(HOME / "workflow/report", f"optree: {config['name']}")
+if snakemake_pages.requested():
+    snakemake_pages.customise(HOME / "workflow/report", f"optree: {config['name']}")
 
 # The command that made the results, without the directory of raw files.
 FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]

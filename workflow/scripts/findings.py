@@ -1,9 +1,9 @@
-"""Write the findings for the first page of the report."""
+"""Write the first page of the report."""
 
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.report.first_page import findings
+from optree.bench.report.first_page import first_page
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 from optree.files import write_whole
@@ -13,5 +13,5 @@ with reporting(snakemake.log[0]):
     claims = pd.read_csv(path, dtype=str, keep_default_na=False) if path else None
     title = papers.get(paper).title if paper else ""
     runs = frame(load(snakemake.input.records))
-    text = findings(runs, snakemake.params.record, snakemake.params.command, title, claims)
+    text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims)
     write_whole(snakemake.output[0], text.encode())

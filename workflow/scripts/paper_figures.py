@@ -9,9 +9,9 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    more, runs = read_fits(snakemake.input.fits), frame(load(snakemake.input.records))
+    fits, runs = read_fits(snakemake.input.fits), frame(load(snakemake.input.records))
     for name, make in papers.get(snakemake.params.paper).figures.items():
-        figure = make(Path(snakemake.params.folder), runs, **more)
+        figure = make(Path(snakemake.params.folder), runs, **fits)
         for path in snakemake.output:
             if Path(path).stem == f"paper_figure_{name}":
                 plots.save(figure, path)

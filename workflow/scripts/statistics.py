@@ -8,6 +8,6 @@ from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
     runs = frame(load(snakemake.input[0]))
-    tables = {"statistics": statistics.statistics(runs), "duels": pairwise.duels(runs)}
+    tables = {"statistics": statistics.statistics(runs), "duels": pairwise.pairwise_comparisons(runs)}
     for path in snakemake.output:
         formats.write(tables[Path(path).stem], path)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from optree.bench.figures.tree_pages import page
+from optree.bench.figures import tree_pages
 from optree.bench.fits.frame import read_fits
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
-    runs, more = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
+    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
     for path in map(Path, snakemake.output):
-        write_whole(path, page(runs, path.stem, **more).encode())
+        write_whole(path, tree_pages.page(runs, path.stem, **fits).encode())

@@ -1,7 +1,7 @@
-"""Mean ranks of algorithms over datasets, and which of them differ: critical-difference diagrams.
+"""Critical-difference diagrams: mean ranks of algorithms over datasets, and groups that do not differ significantly.
 
-Source: J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7, 2006, section 3.2.2:
-Friedman's test says whether any two algorithms differ, Nemenyi's critical difference which mean ranks are apart.
+Source: J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7, 2006, section 3.2.2.
+Friedman's test tells whether any algorithms differ, Nemenyi's critical difference which pairs of mean ranks do.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from optree.bench.tables.pairwise import by_dataset, wilcoxon
 from optree.bench.tables.statistics import scored
 
 LEVEL = 0.05
-# What is ranked, by column: a title, and whether more is better.
+# Ranked column -> its title, and whether greater is better.
 MEASURES = {"score": ("seconds to the proof", False), "accuracy_test": ("test accuracy", True)}
-_WIDTH, _BAR, _LINE = 6.2, 0.14, 0.2  # inches: of the figure, between bars, between names
+_WIDTH, _BAR, _LINE = 6.2, 0.14, 0.2  # Inches: width of the figure, distance of bars, distance of names.
 
 
 class Ranks(NamedTuple):
-    """Mean ranks, 1 the best, and what tells them apart.
+    """Mean ranks, 1 the best, and their critical difference.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Ranks(NamedTuple):
         By algorithm, sorted.
     datasets : int
     p : float
-        Of Friedman's test; of Wilcoxon's for two algorithms; NaN if it cannot be had.
+        Of Friedman's test, or of Wilcoxon's for two algorithms; NaN for too few datasets.
     distance : float
-        Mean ranks nearer than this are not significantly different (Nemenyi, 5 %).
+        Mean ranks closer than this critical difference do not differ significantly (Nemenyi, 5 %).
     """
 
     means: pd.Series
@@ -44,12 +44,12 @@ class Ranks(NamedTuple):
     distance: float
 
 
-def ranked(table: pd.DataFrame, more_is_better: bool) -> Ranks:
-    """Rank the columns of a table with a row per dataset; equals share the mean of their ranks."""
+def ranked(table: pd.DataFrame, greater_is_better: bool) -> Ranks:
+    """Rank the columns of a table with a row per dataset; ties share their mean rank."""
     from scipy.stats import friedmanchisquare, studentized_range
 
     n, k = table.shape
-    means = table.round(9).rank(axis=1, ascending=not more_is_better).mean().sort_values(kind="stable")
+    means = table.round(9).rank(axis=1, ascending=not greater_is_better).mean().sort_values(kind="stable")
     if k == 2:
         p = wilcoxon(table.iloc[:, 0], table.iloc[:, 1])
     else:
@@ -59,7 +59,7 @@ def ranked(table: pd.DataFrame, more_is_better: bool) -> Ranks:
 
 
 def groups(ranks: Ranks) -> list[tuple[int, int]]:
-    """The longest runs of neighbours, first and last place, that are not significantly different."""
+    """Return first and last place of each maximal group of algorithms that do not differ significantly."""
     values, found = ranks.means.to_numpy(), []
     for first in range(len(values)):
         last = int(np.flatnonzero(values - values[first] <= ranks.distance)[-1])
@@ -69,9 +69,9 @@ def groups(ranks: Ranks) -> list[tuple[int, int]]:
 
 
 def _contenders(ran: pd.DataFrame, quantity: str) -> list[str]:
-    """The algorithms that share most: as many as possible, added in the order of how many problems they have.
+    """Choose the algorithms to rank, adding them in decreasing order of their numbers of problems.
 
-    One whose problems have nothing in common with those before it is left out.
+    An algorithm is left out if it and the chosen ones share problems of fewer than two datasets.
     """
     own = ran[ran[quantity].notna()]
     if quantity == "score":
@@ -83,26 +83,26 @@ def _contenders(ran: pd.DataFrame, quantity: str) -> list[str]:
     return sorted(names)
 
 
-def of_runs(runs: pd.DataFrame) -> dict[str, Ranks]:
-    """The ranks by each of :data:`MEASURES` that at least two algorithms on at least two datasets have."""
+def ranks_of(runs: pd.DataFrame) -> dict[str, Ranks]:
+    """Return the ranks by each of :data:`MEASURES` that two algorithms have on problems of two datasets."""
     ran, found = scored(runs), {}
-    for quantity, (_, more) in MEASURES.items():
+    for quantity, (_, greater_is_better) in MEASURES.items():
         names = _contenders(ran, quantity)
         if len(names) > 1:
-            found[quantity] = ranked(by_dataset(ran, quantity, names), more)
+            found[quantity] = ranked(by_dataset(ran, quantity, names), greater_is_better)
     return found
 
 
 @rc_context(panels.STYLE)
 def figure(runs: pd.DataFrame) -> Figure:
-    """A critical-difference diagram per measure.
+    """Draw a critical-difference diagram per measure.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     """
-    found = of_runs(runs)
+    found = ranks_of(runs)
     heights = [_height(ranks) for ranks in found.values()]
     result = Figure(figsize=(_WIDTH, sum(heights) or 1))
     if not found:
@@ -116,12 +116,16 @@ def figure(runs: pd.DataFrame) -> Figure:
 
 
 def _height(ranks: Ranks) -> float:
+    """Return the height of a diagram in inches."""
     names = (len(ranks.means) + 1) // 2
     return 1.15 + _BAR * len(groups(ranks)) + _LINE * names
 
 
 def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
-    """The axis of ranks, 1 at the left; names below it, and bars over those that are not told apart. In inches."""
+    """Draw the axis of ranks, 1 at the left, and below it bars over groups that do not differ, and names.
+
+    All coordinates are inches.
+    """
     k, left, right = len(ranks.means), 1.5, _WIDTH - 1.5
     ax.set(xlim=(0, _WIDTH), ylim=(height, 0))
     ax.axis("off")

@@ -1,7 +1,6 @@
-"""Small multiples: one panel per dataset and encoding, one look per algorithm, one legend for all.
+"""Small multiples: one panel per dataset and encoding, one colour and marker per algorithm, one common legend.
 
-Colour and shape say which algorithm, a filled marker that the search ended by itself, an open one that a limit
-stopped it.
+A filled marker is a search that ended by itself, an open marker a search that a limit stopped.
 """
 
 from __future__ import annotations
@@ -31,68 +30,68 @@ STYLE = {
     "legend.frameon": False,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.5,
-    "svg.hashsalt": "optree",  # without it, an SVG has random names in it
+    "svg.hashsalt": "optree",  # Without a salt, names inside an SVG are random.
 }
 
+_LETTERS, _NOTE = 17, 0.13  # Of a note: letters per inch, and inches per line.
+MAX_PANELS = 15  # A figure with more panels cannot be read on a printed page.
 
-_LETTERS, _NOTE = 17, 0.13  # of a note: how many to the inch, and inches from line to line
-MOST = 15  # panels of a figure that can be read when it is printed on a page
 
-
-def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each line; where there are many, colours come again with other markers."""
-    colours, markers = len(PALETTE), "os^Dv<>Ph*XdpH8+"
+def markers(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return colour and marker of each algorithm; a colour that occurs twice has different markers."""
+    colours, shapes = len(PALETTE), "os^Dv<>Ph*XdpH8+"
     return {
-        name: (PALETTE[i % colours], markers[(i + i // len(markers)) % len(markers)])
+        name: (PALETTE[i % colours], shapes[(i + i // len(shapes)) % len(shapes)])
         for i, name in enumerate(sorted(set(names)))
     }
 
 
 def dashes(names: Iterable[str]) -> dict[str, str]:
-    """Dashed where colours come again, for lines without a marker at each point."""
+    """Return the line style of each algorithm: dashed from the second use of a colour on."""
     return {name: "-" if i < len(PALETTE) else "--" for i, name in enumerate(sorted(set(names)))}
 
 
-def grey(label: str, **style) -> Line2D:
-    """A line of the legend that is about all algorithms."""
+def grey_handle(label: str, **style) -> Line2D:
+    """Return an entry of the legend that applies to all algorithms."""
     return Line2D([], [], color="0.4", label=label, **style)
 
 
-def named(looks: dict[str, tuple[str, str]], styles: dict[str, str] | None = None) -> list[Line2D]:
-    """The lines of the legend that say which algorithm; ``styles`` are :func:`dashes` if lines have them."""
-    styles = styles or dict.fromkeys(looks, "-")
-    return [Line2D([], [], color=c, marker=m, ls=styles[name], label=name) for name, (c, m) in looks.items()]
+def algorithm_handles(markers: dict[str, tuple[str, str]], line_styles: dict[str, str] | None = None) -> list[Line2D]:
+    """Return the entries of the legend that name the algorithms; ``line_styles`` come from :func:`dashes`."""
+    line_styles = line_styles or dict.fromkeys(markers, "-")
+    return [Line2D([], [], color=c, marker=m, ls=line_styles[name], label=name) for name, (c, m) in markers.items()]
 
 
-def legend(looks: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
-    """The lines' looks, what kinds of lines there are, and the open marker."""
-    return [*named(looks), *kinds, grey("stopped by a limit", marker="o", mfc="white", ls="none")]
+def legend(markers: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
+    """Return the entries of the legend: algorithms, kinds of lines, and the open marker."""
+    stopped = grey_handle("stopped by a limit", marker="o", mfc="white", ls="none")
+    return [*algorithm_handles(markers), *kinds, stopped]
 
 
 def choose(weights: pd.Series) -> tuple[list[tuple], str]:
-    """The panels of a figure, at most :data:`MOST`, and a note on those that are left out.
+    """Choose the panels of a figure, at most :data:`MAX_PANELS`, and return them with a note on omitted panels.
 
-    As many of each dataset as there is room for, those of the greatest weight first: at least one of each, unless
-    there are too many datasets; then those of the greatest weight.
+    Every dataset gets the same number of panels, in the order of their weights. If there are more datasets than panels,
+    the datasets of the greatest weight get one each.
 
     Parameters
     ----------
     weights : pandas.Series
-        By dataset and encoding: how much there is to see.
+        By dataset and encoding: the amount of data in the panel.
     """
     order = weights.sort_values(ascending=False, kind="stable")
     place = order.groupby(level=0).cumcount()
-    rounds = [order[place < most] for most in range(1, 1 + int(place.max() if len(place) else 0) + 1)]
-    fits = [kept for kept in rounds if len(kept) <= MOST]
-    kept = fits[-1] if fits else rounds[0][:MOST]
-    note = f"{len(kept)} of {len(weights)} panels, those with most in them; the summary has all runs."
+    rounds = [order[place < each] for each in range(1, 1 + int(place.max() if len(place) else 0) + 1)]
+    fits = [kept for kept in rounds if len(kept) <= MAX_PANELS]
+    kept = fits[-1] if fits else rounds[0][:MAX_PANELS]
+    note = f"{len(kept)} of {len(weights)} panels, those with the most data; the summary has all runs."
     return sorted(kept.index), note if len(kept) < len(weights) else ""
 
 
 def _page(rows: int, columns: int, legend_lines: int, note: str, large: bool) -> tuple[Figure, float]:
-    """An empty figure with room for the panels, their titles, the legend and a note, and the height of that.
+    """Return an empty figure with room for panels, titles, legend and note, and the height of the note.
 
-    Margins are fixed: matplotlib's automatic layouts take most of a minute for 36 panels.
+    Margins are fixed, because matplotlib's automatic layouts take most of a minute for 36 panels.
     """
     panel = np.array([2.3, 2.3] if large else [4.0 if columns == 1 else 2.2, 1.4])  # inches: width, height
     gap = np.array([0.62, 0.72])
@@ -107,13 +106,13 @@ def _page(rows: int, columns: int, legend_lines: int, note: str, large: bool) ->
     return figure, _NOTE * len(lines)
 
 
-def _natural(cell: tuple) -> list:
-    """A key that puts ``cuts-5`` before ``cuts-10``."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", "\n".join(cell))]
+def _natural(key: tuple) -> list:
+    """Return a sort key that puts ``cuts-5`` before ``cuts-10``."""
+    return [int(text) if text.isdigit() else text for text in re.split(r"(\d+)", "\n".join(key))]
 
 
 def grid(
-    cells: Iterable[tuple],
+    keys: Iterable[tuple],
     draw: Callable[[Axes, tuple], None],
     x: str,
     y: str,
@@ -122,22 +121,36 @@ def grid(
     large: bool = False,
     note: str = "",
 ) -> Figure:
-    """A figure with a panel per cell, three to a row, ``large`` ones square; ``draw(ax, cell)`` fills one.
+    """Return a figure with a panel per key, three in a row.
 
-    ``note`` stands below them.
+    Parameters
+    ----------
+    keys : iterable of tuple
+        Dataset and encoding of each panel, or whatever else titles it.
+    draw : callable
+        ``draw(ax, key)`` fills a panel.
+    x, y : str
+        Labels of the axes.
+    legend : list of Line2D
+    share : bool
+        Whether all panels have the same axes.
+    large : bool
+        Whether panels are square.
+    note : str
+        Text below the panels.
     """
-    cells = sorted(set(cells), key=_natural)
-    if not cells:
+    keys = sorted(set(keys), key=_natural)
+    if not keys:
         return empty(f"{y}: no such runs")
-    columns = 2 if len(cells) == 4 else min(len(cells), 3)
-    rows, legend_columns = ceil(len(cells) / columns), max(2, columns)
+    columns = 2 if len(keys) == 4 else min(len(keys), 3)
+    rows, legend_columns = ceil(len(keys) / columns), max(2, columns)
     figure, below = _page(rows, columns, ceil(len(legend) / legend_columns), note, large)
     first = None
-    for number, cell in enumerate(cells, 1):
+    for number, key in enumerate(keys, 1):
         ax = figure.add_subplot(rows, columns, number, sharex=first, sharey=first)
         first = (first or ax) if share else None
-        title(ax, cell)
-        draw(ax, cell)
+        title(ax, key)
+        draw(ax, key)
     width, height = figure.get_size_inches()
     figure.supxlabel(x, y=(0.12 + below) / height, va="bottom", fontsize=9)
     figure.supylabel(y, x=0.1 / width, ha="left", fontsize=9)
@@ -146,25 +159,26 @@ def grid(
 
 
 def empty(text: str) -> Figure:
-    """A figure that says why there is none."""
+    """Return a figure that only holds a text: the reason why nothing is drawn."""
     figure = Figure(figsize=(4.0, 1.2))
     figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
     return figure
 
 
-def title(ax: Axes, cell: tuple, more: str = "") -> None:
-    ax.set_title("\n".join(cell) + more, loc="left", y=1.02)
+def title(ax: Axes, key: tuple, more: str = "") -> None:
+    """Write the title of a panel."""
+    ax.set_title("\n".join(key) + more, loc="left", y=1.02)
 
 
 def log_axis(axis, values: Iterable[float]) -> None:
-    """A logarithmic axis with room for the values and at least two powers of ten to read them by."""
+    """Make an axis logarithmic, with room for the values and at least two powers of ten."""
     low, high = min(values) / 1.4, max(values) * 1.4
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_view_interval(min(low, 10 ** (floor(log10(high)) - 1)), high, ignore=True)
     axis.set_minor_locator(NullLocator())
 
 
-def mark(ax: Axes, x, y, look: tuple[str, str], ended) -> None:
-    """Markers, filled or open."""
-    for which, face in ((ended, look[0]), (~ended, "white")):
-        ax.plot(x[which], y[which], color=look[0], marker=look[1], mfc=face, ls="none", zorder=3)
+def mark(ax: Axes, x, y, marker: tuple[str, str], ended) -> None:
+    """Draw markers, filled where the search ended by itself and open where a limit stopped it."""
+    for which, face in ((ended, marker[0]), (~ended, "white")):
+        ax.plot(x[which], y[which], color=marker[0], marker=marker[1], mfc=face, ls="none", zorder=3)

@@ -1,6 +1,6 @@
-"""The optimal trees of all runs as pictures: a page per dataset, on which each different tree is drawn once.
+"""Pages of the optimal trees of all runs: a page per dataset, on which each different tree is drawn once.
 
-Many solvers return the same tree, and so do neighbouring lambdas: a picture says which runs proved it.
+Many solvers and neighbouring lambdas return the same tree. The text above a picture names the runs that proved it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from optree.bench.tables.frame import CONSTRAINTS
 from optree.drawing import svg
 from optree.tree import Tree
 
-MOST = 1000  # pictures on a page: about four megabytes
-MOST_SPLITS = 20  # of a tree without a proof that is still readable
-_CELL = ["dataset", "encoding", "algorithm"]
+MAX_PICTURES = 1000  # Of a page; about four megabytes.
+MAX_SPLITS = 20  # A larger tree without a proof is drawn only if no smaller one exists.
+_GROUP = ["dataset", "encoding", "algorithm"]
 
 
-def numbered(runs: pd.DataFrame) -> pd.Series:
-    """For each run the number of its tree's picture on the page of its dataset; NA where none is drawn.
+def picture_numbers(runs: pd.DataFrame) -> pd.Series:
+    """Return for each run the number of its tree's picture on the page of its dataset; NA if the tree is not drawn.
 
-    Drawn are the trees that are proven optimal, and of each dataset, encoding and algorithm without a proof one tree:
-    that of the smallest lambda, as far as possible on all rows, not stopped by a limit, and small enough to be read
-    (:data:`MOST_SPLITS`). First come those on all rows, then seeds and folds; of more than :data:`MOST` the last are
-    not drawn.
+    All trees that are proven optimal are drawn. An algorithm without a proof on a dataset and encoding has one tree: on
+    all rows, not stopped by a limit, and of at most :data:`MAX_SPLITS` splits if possible, then of the smallest lambda.
+    Trees on all rows come first, then seeds and folds. Pictures beyond :data:`MAX_PICTURES` are left out.
 
     Parameters
     ----------
@@ -45,89 +44,90 @@ def numbered(runs: pd.DataFrame) -> pd.Series:
     )
     texts = drawn["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
     numbers = texts.groupby(drawn["dataset"], sort=False).transform(lambda own: pd.factorize(own)[0] + 1)
-    return numbers.where(numbers <= MOST).reindex(runs.index).astype("Int64")
+    return numbers.where(numbers <= MAX_PICTURES).reindex(runs.index).astype("Int64")
 
 
 def _representative(runs: pd.DataFrame) -> pd.Series:
-    """Whether a run's tree stands for those of its dataset, encoding and algorithm, of which none is proven optimal."""
-    open_ = ~runs["status"].eq(CERTIFIED).groupby([runs[key] for key in _CELL]).transform("any")
-    there = runs[open_ & runs["tree"].notna()]
+    """Return for each run whether its tree represents a dataset, encoding and algorithm without a proof."""
+    unproven = ~runs["status"].eq(CERTIFIED).groupby([runs[key] for key in _GROUP]).transform("any")
+    candidates = runs[unproven & runs["tree"].notna()]
     wishes = pd.DataFrame(
         {
-            "seeded": there["split"].ne(FULL),
-            "large": there["splits"].gt(MOST_SPLITS).fillna(False),
-            "stopped": there["status"].ne("heuristic"),
-            "lambda": there["lambda"],
-            "shallow": -there["max_depth"].astype(float).fillna(float("inf")),
+            "seeded": candidates["split"].ne(FULL),
+            "large": candidates["splits"].gt(MAX_SPLITS).fillna(False),
+            "stopped": candidates["status"].ne("heuristic"),
+            "lambda": candidates["lambda"],
+            "shallow": -candidates["max_depth"].astype(float).fillna(float("inf")),
         }
     )
     chosen = wishes.sort_values(list(wishes), kind="stable").index
-    first = ~there.loc[chosen, _CELL].duplicated()
+    first = ~candidates.loc[chosen, _GROUP].duplicated()
     return pd.Series(runs.index.isin(first.index[first]), runs.index)
 
 
 def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> str:
-    """The page of a dataset: a card per tree, with its picture and the runs or fits that gave it.
+    """Return the page of a dataset: a card per tree, with its picture and the runs or fits that returned it.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`: all of them, for the proofs that others refute.
+        All runs, from :func:`optree.bench.tables.frame.frame`.
     dataset : str
     fits : pandas.DataFrame, optional
         From :func:`optree.bench.fits.frame.frame`.
     """
-    own = runs.assign(number=numbered(runs)).query("dataset == @dataset")
+    own = runs.assign(number=picture_numbers(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
     proven = own["status"].eq(CERTIFIED)
-    told = _introduction(own, proven)
-    if fits is not None and (fitted := _of_fits(fits, dataset, int(own["number"].max() if len(cards) else 0))):
+    introduction = _introduction(own, proven)
+    if fits is not None and (fitted := _fit_cards(fits, dataset, int(own["number"].max() if len(cards) else 0))):
         cards += fitted
-        told += " The last are of estimators that were fitted to numbers as they are, and proved them."
+        introduction += " The last trees are from estimators that were fitted to the raw numbers and proved them."
     title = escape(f"{dataset}: {'optimal trees' if proven.any() else 'trees'}")
     return "\n".join(
         [
             f"{HEAD}<title>{title}</title><style>{_STYLE}{svg.style()}</style></head>",
-            f'<body><h1>{title}</h1><p>{escape(told)} <a href="../../tables/summary.html">All runs</a></p>',
-            '<p><label>Show those with <input type="search" placeholder="0.01 gosdt" autocomplete="off"></label>'
+            f'<body><h1>{title}</h1><p>{escape(introduction)} <a href="../../tables/summary.html">All runs</a></p>',
+            '<p><label>Show trees with <input type="search" placeholder="0.01 gosdt" autocomplete="off"></label>'
             " <output></output></p>",
-            *(cards or ["<p>No run of this dataset gave a tree.</p>"]),
+            *(cards or ["<p>No run of this dataset returned a tree.</p>"]),
             f"<script>{_FILTER}{LINKS}</script></body></html>\n",
         ]
     )
 
 
 def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
-    """What is on the page of these runs."""
+    """Return the introduction of a page."""
     if proven.any():
         searches = f"{count(int(proven.sum()), 'search', 'searches')} of {len(runs):,}"
         trees = count(runs.loc[proven, "number"].nunique(), "different tree")
-        told = (
-            f"{searches} ended with a proof of optimality, and gave {trees}: each is drawn once. Where an algorithm "
-            "proves nothing, one of its trees is drawn beside them."
+        text = (
+            f"{searches} ended with a proof of optimality, and returned {trees}; each is drawn once. For an algorithm "
+            "without a proof, one of its trees is drawn too."
         )
     else:
-        told = "No search ended with a proof of optimality: one tree of each algorithm is drawn."
-    told += (
-        " Leaves say their class and how many of their rows have it; leaves of one class under one split are drawn as "
-        "one, and leaves without rows are left out."
+        text = "No search ended with a proof of optimality; one tree of each algorithm is drawn."
+    text += (
+        " Leaves show their class and the number of their rows of that class. Leaves of the same class under one split "
+        "are drawn as one; leaves without rows are left out."
     )
     if left_out := int((proven & runs["number"].isna()).sum()):
-        told += f" There is no room for the trees of {left_out:,} further proven runs, the last in this order."
-    return told
+        text += f" The page has no room for the trees of {left_out:,} more proven runs, the last in this order."
+    return text
 
 
 def _card(number: int, runs: pd.DataFrame) -> str:
-    """A tree: its size, the problems it solves and by whom that is proven, and its picture."""
+    """Return the card of a tree: its size, the problems that it solves, the algorithms that prove it, its picture."""
     one = runs.iloc[0]
     size = f"{count(one['splits'], 'split')}, {count(one['leaves'], 'leaf', 'leaves')}, depth {one['depth']}"
     rows = f"{one['errors_train']:,} of {one['rows_train']:,} rows wrong"
     rows += "" if runs["status"].eq(CERTIFIED).any() else "; not proven"
-    lines = [_told(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
+    lines = [_problem_line(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
     return _article(number, f"{size}; {rows}", lines, Tree.from_dict(one["tree"]))
 
 
 def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
+    """Return the HTML of a card."""
     items = "".join(f"<li>{line}</li>" for line in lines)
     return (
         f'<article id="{number}"><h2><a href="#{number}">{number}</a> {title}</h2>'
@@ -135,8 +135,8 @@ def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
     )
 
 
-def _of_fits(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
-    """Cards of the trees that fits of a dataset have proven optimal, numbered from the last one on."""
+def _fit_cards(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
+    """Return cards of the trees that fits of a dataset proved optimal, numbered after ``last``."""
     proven = fits[fits["dataset"].eq(dataset) & fits["status"].eq(CERTIFIED) & fits["tree"].notna()]
     texts = proven["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
     cards = []
@@ -148,36 +148,36 @@ def _of_fits(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
             split = f", {name}" if (name := fold_name(fit["split"])) else ""
             lines.append(escape(f"{fit['model']}{split}: training accuracy {fit['train']:.5f}, proven"))
         cards.append(_article(number, size, lines, tree))
-    return cards[: max(0, MOST - last)]
+    return cards[: max(0, MAX_PICTURES - last)]
 
 
-def _told(runs: pd.DataFrame) -> str:
-    """A problem, and the algorithms that gave this tree for it, those that prove it first."""
+def _problem_line(runs: pd.DataFrame) -> str:
+    """Return a line on a problem: its settings, and the algorithms that returned the tree, proofs first."""
     one = runs.iloc[0]
     text = f"{one['encoding']}, lambda {one['regularization']} per {one['penalty']}"
     if one["measure"] != "accuracy":
         text += f", {one['measure']}"
     limits = zip(("depth", "splits", "rows in a leaf"), CONSTRAINTS, ("at most", "at most", "at least"), strict=True)
-    for what, name, bound in limits:
+    for noun, name, bound in limits:
         if not pd.isna(one[name]) and (name, one[name]) != ("min_samples_leaf", 1):
-            text += f", {what} {bound} {one[name]}"
+            text += f", {noun} {bound} {one[name]}"
     text += f", {split}" if (split := fold_name(one["split"])) else ""
     text = f"{escape(text)}: objective {one['objective']:.5f}"
     others = runs[runs["status"].ne(CERTIFIED)]
     proven = list(dict.fromkeys(runs.loc[runs["status"].eq(CERTIFIED), "algorithm"]))
-    said = [f"proven by <b>{escape(', '.join(proven))}</b>"] if proven else []
-    said += [
+    algorithms = [f"proven by <b>{escape(', '.join(proven))}</b>"] if proven else []
+    algorithms += [
         f"{escape(name)} ({escape(status)})" for name, status in zip(others["algorithm"], others["status"], strict=True)
     ]
-    return f"{text}, {'; '.join(said)}"
+    return f"{text}, {'; '.join(algorithms)}"
 
 
-def linked(table: Table, runs: pd.DataFrame) -> Table:
-    """A table whose datasets, if it has a column of these, are links to the pages of their trees."""
+def with_links(table: Table, runs: pd.DataFrame) -> Table:
+    """Return the table with links from its datasets, if it has a column of these, to the pages of their trees."""
     if "dataset" not in table.shown:
         return table
-    there = table.shown["dataset"].isin(set(runs["dataset"]))
-    return replace(table, linked={**table.linked, "dataset": there.map({True: "../plots/trees/{}.html", False: ""})})
+    has_page = table.shown["dataset"].isin(set(runs["dataset"]))
+    return replace(table, linked={**table.linked, "dataset": has_page.map({True: "../plots/trees/{}.html", False: ""})})
 
 
 _STYLE = """
@@ -196,7 +196,7 @@ input { font: inherit; width: 14rem; max-width: 60vw; }
 """
 _FILTER = """
 const cards = [...document.querySelectorAll("article")].map(card => [card, card.textContent.toLowerCase()]);
-const toRoots = () => cards.forEach(([card]) => {  // of what is wider than the page
+const toRoots = () => cards.forEach(([card]) => {  // Scroll wide trees to their roots.
   const frame = card.querySelector("div"), root = card.querySelector("text:last-of-type");
   frame.scrollLeft = root.getAttribute("x") - frame.clientWidth / 2;
 });

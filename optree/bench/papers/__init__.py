@@ -1,6 +1,6 @@
-"""Papers: one module each, and this registry. A configuration says ``paper: NAME`` to be compared with one.
+"""Papers whose numbers are compared with measured ones: each module here that defines ``PAPER`` is one.
 
-A module is imported when its paper is asked for. What the paper printed is data, in ``resources/papers/NAME``.
+A configuration names a paper with ``paper: NAME``. Printed numbers are data, in ``resources/papers/NAME``.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["Paper", "get", "names", "required"]
 
 
 def names() -> list[str]:
-    """The names of all papers, sorted."""
+    """Return the names of all papers, sorted."""
     return sorted(_MODULES)
 
 
 def get(name: str) -> Paper:
-    """The paper of this name.
+    """Return the paper of this name.
 
     Raises
     ------
     OptreeError
-        If there is none.
+        If there is no paper of this name.
     """
     if name not in _MODULES:
         raise choice("paper", name, names())
@@ -45,12 +45,12 @@ def get(name: str) -> Paper:
 
 
 def required(config: Mapping) -> list[str]:
-    """The tables of a configuration's paper whose claims have to pass: ``required_claims``, all, some or none.
+    """Return the tables of a configuration's paper whose claims must pass: ``required_claims``.
 
     Raises
     ------
     OptreeError
-        If there is no paper, or naming a table that it does not have.
+        If the configuration has no paper, or names a table that the paper does not have.
     """
     wanted = config.get("required_claims")
     if not wanted:

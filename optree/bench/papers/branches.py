@@ -1,6 +1,6 @@
-"""BRANCHES, arXiv 2406.02175: a row per claim, with paper, measured, difference, verdict, explanation.
+"""BRANCHES, arXiv 2406.02175: Tables 1, 2, 3 and 5, a claim per row.
 
-The printed numbers and the explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges.
+Printed numbers and explanations are data, in ``resources/papers/branches``; ``verdicts.py`` judges the claims.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.papers import verdicts
-from optree.bench.papers import work_bounds as bounds
+from optree.bench.papers import verdicts, work_bounds
 from optree.bench.papers.claims import judged
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.papers.verdicts import FITS, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
@@ -32,7 +31,7 @@ _COLUMNS = ["row", "lambda", "encoding", "claim", "paper", "measured", "differen
 
 
 class Printed:
-    """The rows of a file of printed numbers, each with the runs that stand for it.
+    """The rows of a file of printed numbers, each with the runs that reproduce it.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ class Printed:
     def __init__(self, path: Path, runs: pd.DataFrame):
         self.rows, self._runs = read(path), runs
 
-    def cells(self, row: dict, any_lambda: bool = False) -> dict[str, pd.Series | None]:
-        """The run of each encoding that a row may stand for, None where there is none."""
+    def by_encoding(self, row: dict, any_lambda: bool = False) -> dict[str, pd.Series | None]:
+        """Return the run of each encoding that a row may mean, None if it was not run."""
         found = {}
         for encoding in row["encodings"].split():
             same = self._runs["dataset"].eq(row["dataset"]) & self._runs["encoding"].eq(encoding)
@@ -56,23 +55,26 @@ class Printed:
         return found
 
     def fitting(self, row: dict, printed: str) -> dict[str, pd.Series | None]:
-        """The runs with the printed objective, and with the printed number of features if any has; or else all."""
-        cells = self.cells(row)
-        done = {encoding: run for encoding, run in cells.items() if run is not None}
+        """Return the runs with the printed objective, if possible also with the printed number of features.
+
+        If no run has the printed objective, all runs of the row are returned.
+        """
+        found = self.by_encoding(row)
+        done = {encoding: run for encoding, run in found.items() if run is not None}
         fits = {e: run for e, run in done.items() if verdicts.agreement(printed, verdicts.objective_value(run))}
         same = {e: run for e, run in fits.items() if str(run["encoded_features"]) == row.get("q")}
-        return same or fits or cells
+        return same or fits or found
 
 
 def comparable(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that are like the paper's: ``branches`` on all rows, a penalty per split, no depth limit."""
+    """Return the runs of the paper's setting: ``branches`` on all rows, with a penalty per split and no depth limit."""
     same = runs["algorithm"].eq("branches") & runs["penalty"].eq("split") & runs["max_depth"].isna()
     return runs[same & runs["split"].eq(FULL)]
 
 
-def _claims(row: dict, cells: dict, claim: str, paper: str, judge: Callable[[pd.Series], Finding]) -> list[dict]:
-    """A claim about each of the cells. Where the paper does not say which encoding it means, one has to fit."""
-    findings = {encoding: NOT_RUN if run is None else judge(run) for encoding, run in cells.items()}
+def _claims(row: dict, runs: dict, claim: str, paper: str, judge: Callable[[pd.Series], Finding]) -> list[dict]:
+    """Return a claim about each run, by encoding. If a row may mean several encodings, one of them has to agree."""
+    findings = {encoding: NOT_RUN if run is None else judge(run) for encoding, run in runs.items()}
     fits = [encoding for encoding, finding in findings.items() if finding.verdict in FITS]
     for encoding, finding in findings.items():
         if fits and finding.verdict not in (*FITS, "not run"):
@@ -83,43 +85,43 @@ def _claims(row: dict, cells: dict, claim: str, paper: str, judge: Callable[[pd.
 
 
 def table_1(folder: Path) -> list[dict]:
-    """The bounds, computed: no run is needed."""
+    """Return the claims of Table 1: the bounds, computed without runs."""
     claims = []
     for row in read(folder / "table1.csv"):
         q, lam = int(row["q"]), row["lambda"]
         head = {"row": f"lambda = {lam}, q = {q}", "lambda": lam, "encoding": ""}
         for claim, paper, value in (
-            ("BRANCHES' bound", row["branches"], bounds.branches_bound(q, lam)),
-            ("OSDT's bound", row["osdt"], bounds.osdt_bound(q, lam)),
+            ("BRANCHES' bound", row["branches"], work_bounds.branches_bound(q, lam)),
+            ("OSDT's bound", row["osdt"], work_bounds.osdt_bound(q, lam)),
         ):
             claims.append({**head, "claim": claim, "paper": paper, **verdicts.judge_bound(paper, value)._asdict()})
     return claims
 
 
 def _search_claims(printed: Printed, row: dict, objective: str, time: str, iterations: str) -> list[dict]:
-    """Objective of every encoding; time and iterations of those that fit."""
+    """Return claims on the objective of every encoding, and on time and iterations of the encodings that agree."""
     judge = partial(verdicts.judge_objective, objective, time != TIMEOUT)
-    claims = _claims(row, printed.cells(row), "objective", objective, judge)
+    claims = _claims(row, printed.by_encoding(row), "objective", objective, judge)
     done = {encoding: run for encoding, run in printed.fitting(row, objective).items() if run is not None}
     paper = "no" if time == TIMEOUT else f"yes, {time} s"
     for encoding, run in done.items():
-        cell = {encoding: run}
-        claims += _claims(row, cell, f"ends within {LIMIT_SECONDS} s", paper, partial(verdicts.judge_time, time))
+        one = {encoding: run}
+        claims += _claims(row, one, f"ends within {LIMIT_SECONDS} s", paper, partial(verdicts.judge_time, time))
         if time != TIMEOUT and run["status"] == "optimal":
             judge = partial(verdicts.judge_iterations, iterations)
-            claims += _claims(row, cell, "iterations, at most", iterations, judge)
+            claims += _claims(row, one, "iterations, at most", iterations, judge)
     return claims
 
 
 def table_2(folder: Path, runs: pd.DataFrame) -> list[dict]:
-    """The BRANCHES columns of Table 2, which Table 3 repeats."""
+    """Return the claims of the BRANCHES columns of Table 2, which Table 3 repeats."""
     printed = Printed(folder / "tables_2_3_5.csv", runs)
     columns = ("branches_objective", "branches_time_s", "branches_iterations")
     return [c for row in printed.rows for c in _search_claims(printed, row, *(row[name] for name in columns))]
 
 
 def program(folder: Path, runs: pd.DataFrame) -> list[dict]:
-    """The authors' program on its own files."""
+    """Return the claims on the results of the authors' program on its own files."""
     printed = Printed(folder / "authors_program.csv", runs)
     claims = []
     for row in printed.rows:
@@ -129,32 +131,32 @@ def program(folder: Path, runs: pd.DataFrame) -> list[dict]:
 
 
 def table_3(folder: Path, runs: pd.DataFrame) -> list[dict]:
-    """The paper's point of Table 3: no other solver's objective is better."""
+    """Return the claims of Table 3: no other solver's objective is better."""
     printed = Printed(folder / "tables_2_3_5.csv", runs)
     claims = []
     for row in printed.rows:
         for key, name in _PEERS.items():
             if paper := row[f"{key}_objective"]:
-                cells = printed.fitting(row, row["branches_objective"])
-                claims += _claims(row, cells, f"{name} is not better", paper, partial(verdicts.judge_peer, paper))
+                found = printed.fitting(row, row["branches_objective"])
+                claims += _claims(row, found, f"{name} is not better", paper, partial(verdicts.judge_peer, paper))
     return claims
 
 
 def table_5(folder: Path, runs: pd.DataFrame) -> list[dict]:
-    """Rows, features and classes of the data, as encoded."""
+    """Return the claims of Table 5: rows, features and classes of the encoded data."""
     printed = Printed(folder / "tables_2_3_5.csv", runs)
     claims = []
     for row in printed.rows:
-        cells = printed.cells(row, any_lambda=True)
-        one = dict([next((cell for cell in cells.items() if cell[1] is not None), ("", None))])
+        found = printed.by_encoding(row, any_lambda=True)
+        one = dict([next((pair for pair in found.items() if pair[1] is not None), ("", None))])
         claims += _claims(row, one, "n", row["n"], lambda run, n=row["n"]: verdicts.judge_count(n, int(run["rows"])))
         claims += _claims(row, one, "K", row["K"], lambda run, k=row["K"]: verdicts.judge_count(k, int(run["classes"])))
-        claims += _claims(row, cells, "q", row["q"], partial(_judge_features, row["q"]))
+        claims += _claims(row, found, "q", row["q"], partial(_judge_features, row["q"]))
     return claims
 
 
 def _judge_features(printed: str, run: pd.Series) -> Finding:
-    """The same number of features, with or without the constant ones, which are left out here?"""
+    """Judge the number of features, with or without the constant ones, which the encoder leaves out."""
     finding, constant = verdicts.judge_count(printed, int(run["encoded_features"])), int(run["constant_features"])
     if constant and int(run["encoded_features"]) + constant == int(printed):
         return finding._replace(verdict="reproduced", explanation=f"{constant} of them constant, left out here")
@@ -162,7 +164,7 @@ def _judge_features(printed: str, run: pd.Series) -> Finding:
 
 
 def _explain(claims: list[dict], notes: list[dict], table: str) -> None:
-    """Add the notes on these claims; a note's verdict takes the place of "not reproduced"."""
+    """Add the explanations of the notes to the claims; a note's verdict replaces "not reproduced"."""
     for claim in claims:
         for note in notes:
             same = note["table"] == table and note["row"] == claim["row"] and note["claim"] == claim["claim"]
@@ -182,14 +184,14 @@ _TABLES: dict[str, tuple[str, Callable]] = {
 
 
 def compare(table: str, folder: Path, runs: pd.DataFrame) -> Table:
-    """A comparison with the paper.
+    """Return a comparison with the paper.
 
     Parameters
     ----------
     table : str
         A key of ``PAPER.tables``.
     folder : Path
-        The printed numbers, ``resources/papers/branches``.
+        The folder of printed numbers, ``resources/papers/branches``.
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`. Only those that :func:`comparable` selects count.
     """

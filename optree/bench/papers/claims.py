@@ -1,8 +1,8 @@
-"""The claims of a paper: what it prints, what was measured, what may differ, and whether that passes.
+"""The claims of a paper: printed and measured value, tolerance, and result.
 
-Each claim is declared once, where its table judges it; here they are put together: one table per configuration, and
-what of it has to pass. A claim is PASS, FAIL, "known FAIL" (printed numbers contradict each other, or count something
-else: the paper's table says why) or SKIPPED with the reason.
+A paper's table declares its claims; this module joins the claims of all tables and checks the required ones. The result
+of a claim is PASS, FAIL, "known FAIL" or SKIPPED. A known FAIL is the paper's own contradiction, or another way of
+counting, as the paper's table explains.
 """
 
 from __future__ import annotations
@@ -26,31 +26,30 @@ _WAITING = "not run by this configuration"
 
 
 def declare(claim: str, paper: str, measured: str, tolerance: str, verdict: str, why: str = "") -> dict:
-    """One claim, as a row of :attr:`Table.claims`."""
+    """Return one claim, as a row of :attr:`Table.claims`."""
     return dict(zip(["claim", "paper", "measured", "tolerance", "verdict", "why"],
                     (claim, paper, measured, tolerance, verdict, why), strict=True))  # fmt: skip
 
 
 def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes: Iterable[str] = ()) -> Table:
-    """A table of printed numbers beside measured ones, a claim per row.
+    """Return a table of printed and measured numbers, a claim per row; claims that were not run come last.
 
     Parameters
     ----------
     title : str
     data : pandas.DataFrame
-        Columns that say what the row is about, up to ``claim``; then ``paper``, ``measured``, ``difference``,
-        ``verdict`` (a key of :data:`optree.bench.papers.verdicts.MEANING`) and ``explanation``. Shown are first the rows that
-        were run.
+        Columns that name the subject, then ``claim``, ``paper``, ``measured``, ``difference``, ``verdict`` (a key of
+        :data:`optree.bench.papers.verdicts.MEANING`) and ``explanation``.
     tolerances : mapping of str to str
-        How far measured numbers may be from printed ones, by ``claim``; :data:`DIGITS` where it has none.
+        The accepted differences by ``claim``; without an entry, :data:`DIGITS`.
     notes : iterable of str
     """
     counts = data["verdict"].value_counts()
     tally = "; ".join(f"{counts[name]} {name}" for name in verdicts.MEANING if name in counts)
     meanings = "; ".join(f"{name} = {text}" for name, text in verdicts.MEANING.items() if name in counts)
-    heads = data.columns[: data.columns.get_loc("claim")]
+    subject_columns = data.columns[: data.columns.get_loc("claim")]
     claims = [
-        declare(f"{_subject(row, heads)}: {row['claim']}", row["paper"], row["measured"],
+        declare(f"{_subject(row, subject_columns)}: {row['claim']}", row["paper"], row["measured"],
                 tolerances.get(row["claim"], DIGITS), row["verdict"], row["explanation"])
         for row in data.to_dict("records")
     ]  # fmt: skip
@@ -59,24 +58,24 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
     return Table(title, data, shown, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
 
 
-def _subject(row: dict, heads: Iterable[str]) -> str:
-    """What a row is about, in a word: its name, and what else tells it from others."""
-    parts = [f"lambda = {row[name]}" if name == "lambda" else row[name] for name in heads if row[name]]
-    return ", ".join(dict.fromkeys(part for part in parts if part == row["row"] or part not in row["row"]))
+def _subject(row: dict, columns: Iterable[str]) -> str:
+    """Return the subject of a row in words: its name, and the columns that the name does not mention."""
+    words = [f"lambda = {row[name]}" if name == "lambda" else row[name] for name in columns if row[name]]
+    return ", ".join(dict.fromkeys(word for word in words if word == row["row"] or word not in row["row"]))
 
 
 def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame) -> Table:
-    """All claims of a paper that its tables judge, those that were not run summed up.
+    """Return all claims of a paper's tables; claims that were not run are counted in one row per table.
 
     Parameters
     ----------
     paper : Paper
     folder : Path
-        Its printed numbers.
+        The folder of printed numbers.
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     **more : pandas.DataFrame
-        ``fits``, as the paper's tables take them.
+        ``fits``, passed on to the paper's tables.
     """
     found = {name: make(folder, runs, **more).claims for name, make in paper.tables.items()}
     parts = [own.assign(table=name) for name, own in found.items() if own is not None and len(own)]
@@ -96,18 +95,18 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
 
 
 def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notes below the table."""
     return (
-        f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, and the paper's own table says why: "
-        f"the paper contradicts its artefact or itself, or counts something else; {SKIPPED} = undecided, about other "
-        "data, or not run.",
-        f"{DIGITS} = those of the measured value, rounded or cut off; table = paper_table_NAME, where each claim "
-        "stands with its explanation and what the verdict means.",
+        f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, because the paper contradicts its "
+        f"artefact or itself, or counts something else; {SKIPPED} = undecided, about other data, or not run.",
+        f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
+        "explains each claim and the meaning of its verdict.",
         *(provenance(runs) if len(runs) else ()),
     )
 
 
 def tally(data: pd.DataFrame) -> str:
-    """How many claims of a table of :func:`claims` pass, in a line."""
+    """Return the numbers of claims by result, in a line, for a table of :func:`claims`."""
     waiting = data["why"].eq(_WAITING)
     counts = dict.fromkeys((PASS, FAIL, KNOWN, SKIPPED), 0) | data.loc[~waiting, "result"].value_counts().to_dict()
     counts[SKIPPED] += data.loc[waiting, "claim"].str.split().str[0].astype(int).sum()
@@ -115,21 +114,21 @@ def tally(data: pd.DataFrame) -> str:
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
-    """Refuse failed claims.
+    """Raise if a required claim fails.
 
     Parameters
     ----------
     table : pandas.DataFrame
         ``data`` of :func:`claims`.
     tables : list of str
-        From :func:`optree.bench.papers.required`.
+        The required tables, from :func:`optree.bench.papers.required`.
     where : str
-        The file that has it, for the message.
+        The file of the claims, for the message.
 
     Raises
     ------
     OptreeError
-        Naming the first claims that fail, and how many there are.
+        Names the first three failed claims and the number of all.
     """
     failed = table[table["table"].isin(tables) & table["result"].eq(FAIL)]
     if len(failed):

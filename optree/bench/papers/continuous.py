@@ -1,6 +1,6 @@
-"""All thresholds of numeric columns: our optimum beside Quant-BnB's printed one, ConTree, DPDT and CART.
+"""Trees over all thresholds of numeric features: our optimum, Quant-BnB's printed one, ConTree, DPDT and CART.
 
-Quant-BnB's accuracies are data, in ``resources/papers/continuous``; all else is measured here.
+Quant-BnB's accuracies are data, in ``resources/papers/continuous``; all other numbers are measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.figures.panels import STYLE, empty, looks
+from optree.bench.figures.panels import STYLE, empty, markers
 from optree.bench.fits.frame import frame
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, read
@@ -32,7 +32,7 @@ _SUFFIX = "-train"
 
 
 def _found(fits: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, dict]]]:
-    """Dataset, depth and the fits of each model, by depth."""
+    """Yield dataset, depth and the fits of each model."""
     fits = fits[fits["split"].eq(FULL)]
     for depth in (2, 3, 4):
         for dataset in sorted(fits["dataset"].unique()):
@@ -43,7 +43,7 @@ def _found(fits: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, dict]]]:
 
 
 def _accuracy(fit: dict | None) -> str:
-    """Four digits, and what ended a search that proves nothing."""
+    """Return an accuracy with four digits, and the status of a search that a limit ended."""
     if not fit or pd.isna(fit["train"]):
         return fit["status"] if fit else ""
     ended = "" if fit["status"] in ("optimal", "heuristic") else f" ({fit['status'].replace('_', ' ')})"
@@ -51,7 +51,7 @@ def _accuracy(fit: dict | None) -> str:
 
 
 def _judge(ours: dict, printed: str) -> str:
-    """Our optimum beside the printed one: a verdict."""
+    """Return the verdict on our optimum beside the printed one."""
     value = Fraction(ours["train"]).limit_denominator(10**6)
     if fit := agreement(printed, value):
         return fit
@@ -61,7 +61,7 @@ def _judge(ours: dict, printed: str) -> str:
 
 
 def _nothing_better(dataset: str, depth: int, models: dict[str, dict]) -> Iterator[dict]:
-    """The claim that no other tree is better than a proven optimum."""
+    """Yield the claim that no other tree is better than a proven optimum."""
     ours = models.get("optimal")
     others = [fit["train"] for name, fit in models.items() if name != "optimal" and pd.notna(fit["train"])]
     if ours and others and ours["status"] == "optimal":
@@ -76,7 +76,7 @@ def _nothing_better(dataset: str, depth: int, models: dict[str, dict]) -> Iterat
 
 
 def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
-    """Training accuracy of each, and whether proofs agree."""
+    """Return the training accuracy of each model, and verdicts on the proofs."""
     printed, rows, claims = {row["dataset"]: row["accuracy"] for row in read(folder / "quantbnb.csv")}, [], []
     for dataset, depth, models in _found(fits):
         ours, theirs = models.get("optimal"), models.get("contree")
@@ -94,8 +94,9 @@ def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         )
     data = pd.DataFrame(rows, columns=["dataset", "depth", "Quant-BnB", *_MODELS, "verdict"])
     notes = (
-        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier; contree: ConTree; DPDT with 16 "
-        "leaves of CART at each level, 8 at depth 4. A limit in brackets ended a search: nothing is proven.",
+        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier. contree: ConTree. dpdt: "
+        "candidates from CART with 16 leaves at each level, 8 at depth 4. Brackets: the limit that ended a search "
+        "without a proof.",
     )
     disagree = int(data["verdict"].str.contains("disagree|not reproduced").sum())
     result = f"{len(data)} rows; {disagree} of them contradict a printed number or another proof."
@@ -103,7 +104,7 @@ def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
 
 
 def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
-    """Processor seconds of whole fits, and the ratio of ConTree's to ours."""
+    """Return processor seconds of whole fits, and the ratio of ConTree's to ours."""
     rows = []
     for dataset, depth, models in _found(fits):
         spent = {name: models[name]["processor_seconds"] for name in _MODELS if name in models}
@@ -127,8 +128,10 @@ def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         if len(part)
     ]
     notes = (
-        "Processor seconds of the whole call, one thread, median of up to five; ratio: ConTree's to ours, both proven.",
-        "search: of ours, without reading the table, the sorting of columns and the making of the tree; wall clock.",
+        "Processor seconds of the whole call, one thread, median of up to five calls. ratio = ConTree's seconds / "
+        "ours, if both prove the optimum.",
+        "search = wall-clock seconds of our search alone, without reading the table, sorting columns and building the "
+        "tree.",
     )
     return Table(
         "All thresholds: seconds", data, shown, notes, "Geometric means of the ratio: " + "; ".join(means) + "."
@@ -136,7 +139,7 @@ def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
 
 
 def thresholds(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
-    """What quantile thresholds cost, in accuracy on the training rows, against all of them."""
+    """Return the training accuracy that quantile thresholds lose against all thresholds."""
     rows = []
     runs = runs[runs["algorithm"].eq("allthresholds") & runs["split"].eq(FULL)] if len(runs) else runs
     for dataset, depth, models in _found(fits):
@@ -144,23 +147,25 @@ def thresholds(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         if not best or not len(runs):
             continue
         same = runs[runs["dataset"].str.removesuffix(_SUFFIX).eq(dataset) & runs["max_depth"].eq(depth)]
-        some = {int(row["encoding"].removeprefix("cuts-")): row for _, row in same.iterrows()}
-        lost = {cuts: 100 * (best["train"] - some[cuts]["accuracy_train"]) for cuts in sorted(some)}
+        by_thresholds = {int(row["encoding"].removeprefix("cuts-")): row for _, row in same.iterrows()}
+        lost = {
+            number: 100 * (best["train"] - by_thresholds[number]["accuracy_train"]) for number in sorted(by_thresholds)
+        }
         if lost:
             rows.append({"dataset": dataset, "depth": depth, "all, %": 100 * best["train"], **lost})
     data = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["dataset", "depth", "all, %"])
-    cuts = [name for name in data.columns if isinstance(name, int)]
-    data = data[["dataset", "depth", "all, %", *sorted(cuts)]]
+    numbers = [name for name in data.columns if isinstance(name, int)]
+    data = data[["dataset", "depth", "all, %", *sorted(numbers)]]
     shown = data.copy()
-    for name in ["all, %", *cuts]:
+    for name in ["all, %", *numbers]:
         shown[name] = [f"{value:.2f}" if pd.notna(value) else "" for value in data[name]]
-    notes = ("Points of training accuracy that the best tree over so many quantile thresholds of a column loses.",)
+    notes = ("N lost = points of training accuracy that the best tree over N quantile thresholds per column loses.",)
     data.columns = shown.columns = [f"{name} lost" if isinstance(name, int) else name for name in data.columns]
-    return Table("All thresholds: what few of them cost", data, shown.astype(str), notes)
+    return Table("All thresholds: accuracy lost by few thresholds", data, shown.astype(str), notes)
 
 
 def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """The optimal trees of depth 3, each as large as its text needs."""
+    """Draw the optimal trees of depth 3."""
     fits = frame([]) if fits is None else fits
     mine = fits[fits["model"].eq(f"optimal-{_PRINTED_DEPTH}") & fits["tree"].notna() & fits["status"].eq("optimal")]
     if mine.empty:
@@ -180,19 +185,21 @@ def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
 
 @rc_context(STYLE)
 def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """Seconds of search, where it ends with a proof, against rows of large sets, and against thresholds of a column."""
+    """Draw seconds of proven searches against rows of large datasets, and against thresholds per column."""
     fits = frame([]) if fits is None else fits
     rows = fits[fits["split"].ne(FULL) & fits["status"].eq("optimal") & fits["search_seconds"].gt(0)]
     lines = rows.assign(name=rows["dataset"] + ", depth " + rows["model"].str.removeprefix("optimal-"))
-    cuts = runs[runs["algorithm"].eq("allthresholds") & runs["status"].eq("optimal")]
-    cuts = cuts.assign(name="depth " + cuts["max_depth"].astype(str), x=cuts["encoding"].str.removeprefix("cuts-"))
-    if lines.empty and cuts.empty:
-        return empty("no fits of growing numbers of rows, and no runs")
+    by_thresholds = runs[runs["algorithm"].eq("allthresholds") & runs["status"].eq("optimal")]
+    by_thresholds = by_thresholds.assign(
+        name="depth " + by_thresholds["max_depth"].astype(str), x=by_thresholds["encoding"].str.removeprefix("cuts-")
+    )
+    if lines.empty and by_thresholds.empty:
+        return empty("no proven fits on growing numbers of rows, and no proven runs")
     figure = Figure(figsize=(7.2, 3.1), layout="constrained")
-    sides = (lines, "rows_train", "rows"), (cuts, "x", "thresholds of a column, median of the sets")
-    drawn = [side for side in sides if len(side[0])]
-    for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(drawn), sharey=True)), drawn, strict=True):
-        for name, (colour, marker) in looks(data["name"]).items():
+    sides = (lines, "rows_train", "rows"), (by_thresholds, "x", "thresholds per column, median over datasets")
+    filled = [side for side in sides if len(side[0])]
+    for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(filled), sharey=True)), filled, strict=True):
+        for name, (colour, marker) in markers(data["name"]).items():
             mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
             ax.plot(mine.groupby(x)["search_seconds"].median(), color=colour, marker=marker, label=name)
         ax.set(xscale="log", yscale="log", xlabel=label)
@@ -205,6 +212,7 @@ _TABLES = {"accuracy": accuracies, "seconds": times, "thresholds": thresholds}
 
 
 def _make(name: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
+    """Return a table of the paper."""
     return _TABLES[name](Path(folder), runs, frame([]) if fits is None else fits)
 
 

@@ -1,6 +1,6 @@
-"""The DPDT paper: Tables 1, 3, 4, 5 and 6, each printed number beside the one measured here.
+"""DPDT, KDD 2025: Tables 1, 3, 4, 5 and 6, a claim per printed number.
 
-The printed numbers and the explanations are data, in ``resources/papers/dpdt``; the figures are in ``dpdt_figures.py``.
+Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures are in ``dpdt_figures.py``.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import seconds
 
-_CLOSE = Fraction(1, 1000)  # of an accuracy
-_SAME_WORK = 0.03  # of a count: which of equal splits is taken is drawn there
-_MEANS = ("R2, %", "accuracy, %", "accuracy, % (paper: MFOCT)")  # over splits
-_OTHER_SPLITS = 3  # percentage points: means over splits of the rows that are not the paper's
-_POINTS = f"{_OTHER_SPLITS} points, or better"
+_CLOSE = Fraction(1, 1000)  # Tolerance of an accuracy.
+_SAME_WORK = 0.03  # Relative tolerance of a count: the authors' program breaks ties between splits at random.
+_MEANS = ("R2, %", "accuracy, %", "accuracy, % (paper: MFOCT)")  # Means over seeds.
+_OTHER_PARTITIONS = 3  # Tolerance in percentage points for means over train/test partitions other than the paper's.
+_POINTS = f"{_OTHER_PARTITIONS} points, or better"
 _TOLERANCES = {
     **{"accuracy": "0.001", "accuracy, %": "0.1", "operations": "3 %", "splits": "3 %", "ends": "12 hours"},
     "optimum, not below DPDT": "0.001",
-    **{f"{part} {what}": _POINTS for part in ("train", "test") for what in _MEANS},
+    **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
 }
 _COLUMNS = ["row", "model", "claim", "paper", "measured", "difference", "verdict", "explanation"]
 
 
 def _claim(row: str, model: str, claim: str, paper: str, measured: str = "", difference="", verdict="not run") -> dict:
+    """Return a claim."""
     return dict(zip(_COLUMNS, (row, model, claim, paper, measured, difference, verdict, ""), strict=True))
 
 
 def _accuracy(row: str, model: str, claim: str, printed: str, value, percent: bool = False, exact: bool = True) -> dict:
-    """A claim about a share. ``exact``: on the paper's own rows."""
+    """Return a claim about an accuracy or R2; ``exact`` for the paper's own rows."""
     if value is None or pd.isna(value):
         return _claim(row, model, claim, printed)
     value = Fraction(float(value)) * (100 if percent else 1)
@@ -47,14 +48,14 @@ def _accuracy(row: str, model: str, claim: str, printed: str, value, percent: bo
     gap = value - Fraction(printed)
     fit = agreement(printed, value)
     if not fit:
-        near = not exact and gap >= -_OTHER_SPLITS
+        near = not exact and gap >= -_OTHER_PARTITIONS
         worse = "not reproduced" if exact else "within 3 points" if near else "below printed"
         fit = "within 0.001" if abs(gap) <= close else "better than printed" if gap > 0 else worse
     return _claim(row, model, claim, printed, f"{float(value):.{digits}f}", f"{float(gap):+.{digits}f}", fit)
 
 
 def _count(row: str, model: str, claim: str, printed: str, value) -> dict:
-    """A claim about an amount of work; where it ends in 0, it is printed to three digits."""
+    """Return a claim about a count; a printed count that ends in 0 has three significant digits."""
     if value is None or pd.isna(value):
         return _claim(row, model, claim, printed)
     value, paper = int(value), float(printed)
@@ -65,32 +66,34 @@ def _count(row: str, model: str, claim: str, printed: str, value) -> dict:
 
 
 def _one(fits: pd.DataFrame, dataset: str, model: str, split: str = FULL) -> dict:
-    """The fit of a model, with nothing in it if there is none."""
+    """Return the fit of a model, empty if there is none."""
     found = fits[fits["dataset"].eq(dataset) & fits["model"].eq(model) & fits["split"].eq(split)]
     return {} if found.empty else found.iloc[0].to_dict()
 
 
 def _trained(fits: pd.DataFrame, row: str, model: str) -> dict:
-    """The fit of a model to the paper's training rows; of a set that is not public, to as many of the whole one."""
+    """Return the fit of a model to the paper's training rows; if they are not public, to as many other rows."""
     return _one(fits, f"{row}-train", model) or _one(fits, row, model, "0")
 
 
 def _machine(fits: pd.DataFrame) -> tuple[str, ...]:
-    """Where the fits were measured, and what their numbers are."""
+    """Return notes on machine, code, operations, seconds and memory."""
     if fits.empty:
         return ()
     machines, code = sorted(set(fits["cpu"])), sorted(set(fits["code"]))
     return (
-        "An operation is a node of the CARTs that DPDT fits (Table 1), or a split that is offered (Top-B, Table 4); "
-        "seconds are processor time of one fit, MiB the peak of its process above what reading the data took.",
+        "An operation is a node of the CARTs that DPDT fits (Table 1), or a candidate split (Top-B, Table 4). "
+        "Seconds are processor seconds of one fit; MiB is the peak memory of its process minus the memory after "
+        "reading the data.",
         f"Measured on {'; '.join(machines)}; code {', '.join(code)}.",
     )
 
 
 def table_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
-    """Training accuracy and operations at depth 3: nodes of all CARTs fitted, but splits for Top-B.
+    """Yield claims on training accuracy and operations at depth 3.
 
-    Quant-BnB's accuracy is that of the optimum, which is proven here.
+    Operations are the nodes of all fitted CARTs, or candidate splits for Top-B. Quant-BnB's accuracy is compared with
+    our proven optimum.
     """
     models = {"dpdt_light": "dpdt-16-1-1", "dpdt_full": "dpdt-16-16-16"}
     models |= {"topb_light": "top-16-1-1", "topb_full": "top-16-16-16", "cart": "cart"}
@@ -111,7 +114,7 @@ def table_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
 
 
 def table_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
-    """KDD Cup 99 at depth 10: test accuracy, and what DPDT takes as a multiple of CART's."""
+    """Yield claims on KDD Cup 99 at depth 10: test accuracy, and DPDT's seconds and memory as multiples of CART's."""
     models = {"DPDT-(4,)": "dpdt-10-4", "DPDT-(4,4)": "dpdt-10-4-4", "CART": "cart-10"}
     rows = {row["model"]: row for row in read(folder / "table3.csv")}
     names = fits.loc[fits["model"].eq("cart-10"), "dataset"].unique()
@@ -132,15 +135,17 @@ def table_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
 
 
 def _percent(value) -> str:
+    """Return a share in percent as text."""
     return "" if value is None or pd.isna(value) else f"{100 * value:.2f}"
 
 
 def _shown(row: str, model: str, claim: str, printed: str, measured: str) -> dict:
+    """Return a claim that is shown for information, without a verdict."""
     return _claim(row, model, claim, printed, measured, "", "other data" if measured else "not run")
 
 
 def table_4(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
-    """Depth 3 against looking one split ahead: training accuracy, and splits."""
+    """Yield claims on DPDT of depth 3 and lookahead trees: training accuracy, and splits."""
     for printed in read(folder / "table4.csv"):
         row = printed["dataset"]
         fit, ahead = _trained(fits, row, "dpdt-8-8-8"), _trained(fits, row, "lookahead")
@@ -158,7 +163,7 @@ def table_4(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
 
 
 def table_5(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
-    """Regression: mean R2 of training and test rows over the splits; last, sets that the paper does not have."""
+    """Yield claims on regression: mean R2 of training and test rows over seeds; datasets of our own come last."""
     printed = {row["dataset"]: row for row in read(folder / "table5.csv")}
     models = [(f"{name}-regression-{depth}", f"d{depth}_{name}") for depth in (3, 5) for name in ("dpdt", "cart")]
     own = fits.loc[fits["model"].isin([model for model, _ in models]), "dataset"]
@@ -178,7 +183,7 @@ _TABLE_6 = {"balance-scale": "balance-scale-numbers", "car-evaluation": "car"}
 
 
 def table_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
-    """Depth 5: mean accuracy over three splits; and the optimum, which is what the other columns are after."""
+    """Yield claims on mean accuracies over three seeds at depth 5, with the optimum in the place of MFOCT."""
     for printed in read(folder / "table6.csv"):
         row = printed["dataset"]
         dataset = _TABLE_6.get(row, f"{row}-binary")
@@ -200,14 +205,14 @@ _TABLES = {
 
 
 def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
-    """A comparison with the DPDT paper.
+    """Return a comparison with the DPDT paper.
 
     Parameters
     ----------
     table : str
-        One of the keys of ``PAPER.tables``.
-    folder : path
-        The printed numbers, ``resources/papers/dpdt``.
+        A key of ``PAPER.tables``.
+    folder : Path
+        The folder of printed numbers, ``resources/papers/dpdt``.
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional

@@ -1,4 +1,4 @@
-"""Figures 1, 6 and 7 of the DPDT paper, drawn from the fits measured here."""
+"""Figures 1, 6 and 7 of the DPDT paper, drawn from fits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28
 
 
 def _given(fits: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the fits, an empty frame for None."""
     return frame([]) if fits is None else fits
 
 
 @rc_context(STYLE)
 def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """The board of XOR: what trees of depth 2 say everywhere, and at what cost."""
+    """Draw Figure 1: predictions of trees of depth 2 on the XOR board, with operations and time."""
     boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
     if not boards:
         return empty("no fits on two columns")
@@ -36,16 +37,16 @@ def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
         ax.imshow(cells, origin="lower", extent=(0, 1, 0, 1), cmap=ListedColormap(PALETTE[:2]), vmin=0, vmax=1)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], xlabel="first column", ylabel="second column")
         work = 2 * row["splits"] + 1 if pd.isna(row["iterations"]) else row["iterations"]
-        what = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
-        what += f"{work} operations, {1000 * row['seconds']:.0f} ms"
-        ax.set_title(f"{row['model']}\n{what}", loc="left")
+        text = f"{100 * row['train']:.1f} % right, {row['splits']} splits\n"
+        text += f"{work} operations, {1000 * row['seconds']:.0f} ms"
+        ax.set_title(f"{row['model']}\n{text}", loc="left")
         ax.grid(visible=False)
     figure.subplots_adjust(left=0.12, right=0.97, bottom=0.14, top=0.78, wspace=0.4)
     return figure
 
 
 def _best_so_far(trials: list[dict], order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Test score of the best on validation rows, and seconds spent, after each trial."""
+    """Return the test score of the trial that is best on the validation rows, and seconds spent, after each trial."""
     valid = np.array([trials[i]["valid"] for i in order])
     test, cost = (np.array([trials[i][name] for i in order]) for name in ("test", "seconds"))
     best = np.maximum.accumulate(valid)
@@ -54,10 +55,10 @@ def _best_so_far(trials: list[dict], order: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each model: test scores float64[shuffles, trials], and seconds, averaged over datasets.
+    """Return test scores float64[shuffles, trials] and seconds of each model, averaged over datasets.
 
-    Scores of a dataset are scaled, so that 1 is the best test score of any trial of any model there, and 0 that of the
-    trial which a tenth are worse than, and cut off below.
+    Scores of a dataset are scaled: 1 is the best test score of all trials of all models, 0 the 10 % quantile. Lower
+    scores count as 0.
     """
     tables = {}
     for dataset, group in fits.groupby("dataset"):
@@ -68,20 +69,20 @@ def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
             for shuffle in range(_SHUFFLES):
                 others = 1 + np.random.RandomState(shuffle).permutation(len(trials) - 1)
                 found.append(_best_so_far(trials, np.concatenate([[0], others]).astype(int)))
-            scores, spent = (np.array(part) for part in zip(*found, strict=True))
+            scores, spent = (np.array(each) for each in zip(*found, strict=True))
             scaled = np.clip((scores - low) / max(high - low, 1e-12), 0, None)
             tables.setdefault(model, {})[dataset] = scaled, spent
     complete = max(map(len, tables.values()))
     return {
-        model: tuple(np.mean([part[i] for part in parts.values()], axis=0) for i in range(2))
-        for model, parts in sorted(tables.items())
-        if len(parts) == complete
+        model: tuple(np.mean([curves[i] for curves in by_dataset.values()], axis=0) for i in range(2))
+        for model, by_dataset in sorted(tables.items())
+        if len(by_dataset) == complete
     }
 
 
 @rc_context(STYLE)
 def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """Random search: test score of the best on validation rows, against iterations and against time."""
+    """Draw Figure 6: test score of the best trial of random search, against iterations and seconds."""
     fits = _given(fits)
     searches = fits[fits["trials"].map(len) > 1]
     if searches.empty:
@@ -105,7 +106,7 @@ def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
 
 @rc_context(STYLE)
 def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """Boosting: test accuracy as a multiple of a single CART's of depth 3, against the number of trees."""
+    """Draw Figure 7: test accuracy of boosted trees, as a multiple of a single CART's of depth 3, against stages."""
     fits = _given(fits)
     alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
     beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)

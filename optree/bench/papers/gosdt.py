@@ -1,7 +1,7 @@
-"""GOSDT, ICML 2020: objectives on the four-class data, bucketization, accuracy against leaves, thresholds, lambda.
+"""GOSDT, ICML 2020: objectives on the four-class data, bucketization, accuracy against leaves, times.
 
-The paper prints figures; the numbers beside which the measured ones are set are those that BRANCHES prints for OSDT,
-PyGOSDT and GOSDT in its Table 2 (``resources/papers/gosdt``).
+The paper prints figures only. Printed numbers are from Table 2 of BRANCHES, which has columns for OSDT, PyGOSDT and
+GOSDT (``resources/papers/gosdt``).
 """
 
 from __future__ import annotations
@@ -25,22 +25,14 @@ from optree.tree import Tree
 _BEST = "best by its own measure"
 _TOLERANCES = {"ends in time": f"{verdicts.LIMIT_SECONDS} s", "iterations": "no more", _BEST: "none: exact"}
 _COLUMNS = [
-    "row",
-    "algorithm",
-    "lambda",
-    "encoding",
-    "claim",
-    "paper",
-    "measured",
-    "difference",
-    "verdict",
-    "explanation",
+    *("row", "algorithm", "lambda", "encoding"),
+    *("claim", "paper", "measured", "difference", "verdict", "explanation"),
 ]
-_ROUNDING = 1e-9  # of floats that stand for exact fractions
+_ROUNDING = 1e-9  # Tolerance for floats of exact fractions.
 
 
 def _judge(row: dict, name: str, run: pd.Series) -> list[tuple[str, str, verdicts.Finding]]:
-    """What Table 2 says of an algorithm, and what a run makes of it."""
+    """Return claim, printed value and finding for each printed number of an algorithm in Table 2."""
     found = []
     if printed := row[f"{name}_objective"]:
         ended = row[f"{name}_time_s"] != verdicts.TIMEOUT
@@ -50,14 +42,17 @@ def _judge(row: dict, name: str, run: pd.Series) -> list[tuple[str, str, verdict
     if printed := row[f"{name}_iterations"]:
         finding = verdicts.judge_iterations(printed, run)
         if finding.verdict == "not reproduced":
-            text = "one item of a queue, or one open leaf decided, here; the programs count otherwise"
+            text = "our iteration is one item of the queue, or one open leaf decided; the programs count differently"
             finding = finding._replace(verdict="counted differently", explanation=text)
         found.append(("iterations", printed, finding))
     return found
 
 
 def table_2(folder: Path, runs: pd.DataFrame) -> Table:
-    """The columns of OSDT and GOSDT in Table 2 of BRANCHES. Our PyGOSDT is for measures that do not add up."""
+    """Return the claims of OSDT's and GOSDT's columns in Table 2 of BRANCHES.
+
+    PyGOSDT's column is left out, because our ``pygosdt`` takes only measures that are not sums over leaves.
+    """
     claims = []
     for name in ("osdt", "gosdt"):
         same = runs["algorithm"].eq(name) & runs["penalty"].eq("split") & runs["measure"].eq("accuracy")
@@ -76,7 +71,7 @@ def table_2(folder: Path, runs: pd.DataFrame) -> Table:
 
 
 def objectives(folder: Path, runs: pd.DataFrame) -> Table:
-    """The trees of Figures 2 and 3: each is best by its own measure."""
+    """Return the trees of Figures 2 and 3, with the claim that each is best by its own measure."""
     rows = []
     for run in figures.four_class(runs):
         tree = Tree.from_dict(run["tree"])
@@ -105,8 +100,8 @@ def objectives(folder: Path, runs: pd.DataFrame) -> Table:
     for name in data.select_dtypes("float"):
         shown[name] = data[name].map(number(5))
     notes = (
-        "loss = by the row's own measure; f1 = with the best labels, auc = of the order of the leaves, both of the "
-        "row's tree; rates = of its predictions. All on the training rows.",
+        "loss = by the row's own measure. f1 = F1 of the row's tree with the best labels; auc = AUC of the order of "
+        "its leaves; rates = rates of its predictions. All numbers are on the training rows.",
         *(provenance(runs) if len(runs) else ()),
     )
     title = "GOSDT, Figures 2 and 3: objectives on the four-class data"
@@ -114,7 +109,7 @@ def objectives(folder: Path, runs: pd.DataFrame) -> Table:
 
 
 def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
-    """A claim per measure that all rows have: no other row's tree has a better one, less what its leaves cost."""
+    """Return a claim per measure: no other row's tree has a better measure minus penalty."""
     claims = []
     for own in rows:
         if own["measure"] in ("accuracy", "f1", "auc"):
@@ -122,7 +117,9 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
             value = {row["measure"]: row[own["measure"]] - penalty * row["leaves"] for row in rows}
             best = max(value, key=value.get)
             verdict = "reproduced" if value[own["measure"]] >= value[best] - _ROUNDING else "not reproduced"
-            text = f"{value[own['measure']]:.5f}; the best of {len(rows)} trees, {value[best]:.5f}, is that for {best}"
+            text = (
+                f"{value[own['measure']]:.5f}; the best of {len(rows)} trees, {value[best]:.5f}, is the tree for {best}"
+            )
             claim = f"the tree for {own['measure']} is the best by {own['measure']} - lambda * leaves"
             paper = "by construction (Figures 2, 3)"
             verdict = verdict if own["status"] == "optimal" else "undecided"
@@ -131,7 +128,7 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
 
 
 def bucketization(folder: Path, runs: pd.DataFrame) -> Table:
-    """Theorem 3.1: the optimum with and without cut points between neighbours of one class."""
+    """Return the optima of Theorem 3.1, with and without thresholds between neighbours of one class."""
     found = runs[runs["dataset"].str.startswith("bucketization")]
     data = pd.DataFrame(
         {
@@ -165,7 +162,7 @@ PAPER = Paper(
     title="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
     levels={
         "smoke": Level(("gosdt-smoke.yaml",), "nothing", "40 s with compiling, two cores"),
-        "short": Level(("gosdt-short.yaml",), "a mirror", "half an hour at most: its limits"),
+        "short": Level(("gosdt-short.yaml",), "a mirror", "half an hour at most, from its limits"),
         "full": Level(
             ("gosdt.yaml",),
             "a mirror; gosdt-cpp is installed",

@@ -1,4 +1,4 @@
-"""The figures of GOSDT, ICML 2020, from runs."""
+"""Figures of the GOSDT paper (ICML 2020), drawn from runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from optree.tree import LEAF, Tree
 
 
 def four_class(runs: pd.DataFrame) -> list[pd.Series]:
-    """A run for each measure on the four-class data at lambda = 0.01, in the order of the records."""
+    """Return a run for each measure on the four-class data at lambda = 0.01, in the order of the records."""
     same = runs["dataset"].eq("fourclass") & runs["lambda"].eq(0.01) & runs["penalty"].eq("leaf")
     found = runs[same & runs["split"].eq(FULL) & runs["algorithm"].isin(("gosdt", "roc")) & runs["tree"].notna()]
-    found = found[found["encoded_features"].eq(found["encoded_features"].max())]  # the encoding of all six
+    found = found[found["encoded_features"].eq(found["encoded_features"].max())]  # The encoding with all six columns.
     return [run for _, run in found.drop_duplicates("measure").iterrows()]
 
 
-def _page(panels_: int, width: float = 2.6, height: float = 2.4, columns: int = 3) -> tuple[Figure, list[Axes]]:
-    """A figure with some panels."""
-    columns = min(columns, 2 if panels_ == 4 else panels_)
-    rows = -(-panels_ // columns)
+def _page(number: int, width: float = 2.6, height: float = 2.4, columns: int = 3) -> tuple[Figure, list[Axes]]:
+    """Return a figure with empty panels."""
+    columns = min(columns, 2 if number == 4 else number)
+    rows = -(-number // columns)
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(panels_)]
+    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(number)]
 
 
 def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """The false and true positive rates of a tree's leaves in their order."""
+    """Return the false and true positive rates of a tree's leaves in their order."""
     counts = tree.counts[(tree.feature == LEAF) & tree.counts.any(axis=1)].astype(float)
     steps = counts[np.argsort(-counts[:, 1] / counts.sum(axis=1), kind="stable")]
     points = np.vstack([[0, 0], steps.cumsum(axis=0)]) / counts.sum(axis=0)
@@ -45,7 +45,7 @@ def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 @rc_context(panels.STYLE)
 def roc(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 2: the ROC of the training rows, with the points of the trees' predictions."""
+    """Draw Figure 2: ROC curves of the training rows, with the points of the trees' predictions."""
     found = four_class(runs)
     if not found:
         return panels.empty("no runs on four-class data")
@@ -71,13 +71,13 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
 
 @rc_context(panels.STYLE)
 def trees(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 3: the trees of the objectives."""
+    """Draw Figure 3: the trees of the objectives."""
     found = four_class(runs)
     if not found:
         return panels.empty("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
     sizes = np.array([_inches(tree) for tree in grown])
-    sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # two to a row
+    sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # Two per row.
     widths, heights = sizes[:, :, 0].max(axis=0), sizes[:, :, 1].max(axis=1) + 0.4
     figure = Figure(figsize=(widths.sum() + 0.5, heights.sum()))
     spec = figure.add_gridspec(len(heights), 2, width_ratios=widths, height_ratios=heights, wspace=0.05, hspace=0.15)
@@ -92,20 +92,20 @@ def trees(folder: Path, runs: pd.DataFrame) -> Figure:
 
 
 def _inches(tree: Tree) -> tuple[float, float]:
-    """The width and height at which a tree can be read."""
+    """Return the width and height at which a tree is readable."""
     ax = views.plot(tree, Figure().add_subplot())
     return float(np.ptp(ax.get_xlim())), float(np.ptp(ax.get_ylim()))
 
 
 def _in_inches(ax: Axes, width: float, height: float) -> None:
-    """Draw a tree at the same scale as its larger neighbours: in the middle, at the top."""
+    """Set the limits of a tree's axes to the scale of its larger neighbours, centred at the top."""
     middle, top = sum(ax.get_xlim()) / 2, ax.get_ylim()[1]
     ax.set(xlim=(middle - width / 2, middle + width / 2), ylim=(top - height, top))
 
 
 @rc_context(panels.STYLE)
 def bucketization(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 1: the points of Theorem 3.1 and the best trees on all cut points, and on those of bucketization."""
+    """Draw Figure 1: the points of Theorem 3.1, and the optimal trees over all thresholds and over bucketized ones."""
     figure, axes = _page(2, 3.4, 3.4, 2)
     points, label, buckets = points_of_bucketization()
     for ax, name in zip(axes, ("bucketization", "bucketization-bucketized"), strict=True):
@@ -121,122 +121,123 @@ def bucketization(folder: Path, runs: pd.DataFrame) -> Figure:
         _cells(ax, Tree.from_dict(run["tree"]), points, values)
         right = int(run["rows_train"] - run["errors_train"])
         ax.set_title(
-            f"{'all cut points' if values is points else 'bucketized'}: {right} of 77 right, proven", loc="left"
+            f"{'all thresholds' if values is points else 'bucketized'}: {right} of 77 right, proven", loc="left"
         )
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
 def _cells(ax: Axes, tree: Tree, points: np.ndarray, values: np.ndarray) -> None:
-    """Draw the cuts of a tree over ``values`` (of each point, per axis) in the coordinates of ``points``."""
+    """Draw the thresholds of a tree over ``values`` (of each point, per axis) in the coordinates of ``points``."""
 
     def draw(node: int, low: np.ndarray, high: np.ndarray) -> None:
         if tree.feature[node] == LEAF:
             return
-        name, _, cut = tree.features[tree.feature[node]].name.partition(" <= ")
+        name, _, threshold = tree.features[tree.feature[node]].name.partition(" <= ")
         axis = "xy".index(name)
-        inside = values[:, axis] <= float(cut)
+        inside = values[:, axis] <= float(threshold)
         at = (points[inside, axis].max() + points[~inside, axis].min()) / 2
         other = [low[1 - axis], high[1 - axis]]
         ax.plot(*([[at, at], other] if axis == 0 else [other, [at, at]]), color="0.2", lw=1.4)
-        for part, child in enumerate(tree.children(node)):
+        for right, child in enumerate(tree.children(node)):
             bounds = (low.copy(), high.copy())
-            bounds[1 if part else 0][axis] = at
+            bounds[1 if right else 0][axis] = at
             draw(child, *bounds)
 
     draw(0, np.array([-1.0, -1.0]), np.array([77.0, 77.0]))
 
 
 def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
-    """Accuracy against leaves, a panel for each dataset, a line for each algorithm; means over splits."""
+    """Draw accuracy against leaves, means over folds: a panel per dataset, a line per algorithm."""
     same = runs[runs[fact].notna() & runs["measure"].eq("accuracy") & runs["leaves"].notna() & runs["split"].ne(FULL)]
     same = same[~same["dataset"].str.startswith("bucketization")]
     setting = ["dataset", "algorithm", "regularization", "max_depth"]
     means = same.groupby(setting, dropna=False)[[fact, "leaves"]].mean().astype(float).reset_index()
-    names, looks = sorted(means["dataset"].unique()), panels.looks(means["algorithm"])
+    names, markers = sorted(means["dataset"].unique()), panels.markers(means["algorithm"])
     if not names:
         return panels.empty("no runs on seeds")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
         for place, (algorithm, rows) in enumerate(means[means["dataset"].eq(name)].groupby("algorithm")):
-            rows, (colour, marker) = rows.sort_values("leaves"), looks[algorithm]
-            # The first lie below the others, and are larger: where algorithms agree, all can be seen.
+            rows, (colour, marker) = rows.sort_values("leaves"), markers[algorithm]
+            # The first markers are larger and lie below the others, so that all are visible where algorithms agree.
             ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=max(3, 8 - 1.3 * place), lw=1)
         ax.set_title(name, loc="left")
         ax.set(xlabel="leaves", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    figure.legend(handles=panels.named(looks), loc="outside upper left", ncols=min(len(looks), 3))
+    figure.legend(handles=panels.algorithm_handles(markers), loc="outside upper left", ncols=min(len(markers), 3))
     return figure
 
 
 @rc_context(panels.STYLE)
 def train_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 4: training accuracy against leaves."""
+    """Draw Figure 4: training accuracy against leaves."""
     return _against_leaves(runs, "accuracy_train", "training accuracy")
 
 
 @rc_context(panels.STYLE)
 def test_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 5: test accuracy against leaves."""
+    """Draw Figure 5: test accuracy against leaves."""
     return _against_leaves(runs, "accuracy_test", "test accuracy")
 
 
-def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
-    """A line for each algorithm; open markers where a limit ended the search."""
+def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, markers: dict) -> None:
+    """Draw a line per algorithm, with open markers where a limit ended the search."""
     for algorithm, mine in rows.groupby("algorithm"):
-        mine, look = mine.sort_values(x), looks[algorithm]
-        ax.plot(mine[x], mine[y], color=look[0], lw=1, label=algorithm)
-        panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), look, mine["ended"].to_numpy(bool))
+        mine, marker = mine.sort_values(x), markers[algorithm]
+        ax.plot(mine[x], mine[y], color=marker[0], lw=1, label=algorithm)
+        panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), marker, mine["ended"].to_numpy(bool))
 
 
-def _legend(figure: Figure, looks: dict) -> None:
-    """Above the panels, as many entries to a row as there is room for."""
+def _legend(figure: Figure, markers: dict) -> None:
+    """Draw the legend above the panels, with as many entries per row as fit."""
     columns = max(1, min(4, int(figure.get_figwidth() / 1.4)))
-    figure.legend(handles=panels.legend(looks), loc="outside upper left", ncols=columns)
+    figure.legend(handles=panels.legend(markers), loc="outside upper left", ncols=columns)
 
 
 def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    """Make both axes logarithmic."""
     for axis, values in ((ax.xaxis, rows[x]), (ax.yaxis, rows[y])):
         panels.log_axis(axis, values[values > 0].tolist() or [1.0])
 
 
 @rc_context(panels.STYLE)
 def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Figure 6: seconds against the number of thresholds, as a multiple of the algorithm's own least time."""
+    """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
     same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
     rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
-    least = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
-    rows = rows.assign(times=rows["search_seconds"] / least, ended=rows["status"].isin(("optimal", "heuristic")))
-    names, looks = sorted(rows["dataset"].unique()), panels.looks(rows["algorithm"])
+    minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
+    rows = rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
+    names, markers = sorted(rows["dataset"].unique()), panels.markers(rows["algorithm"])
     if not names:
-        return panels.empty("no runs on several numbers of thresholds")
+        return panels.empty("no runs on encodings with several numbers of thresholds")
     figure, axes = _page(len(names), 3.2, 2.8)
     for ax, name in zip(axes, names, strict=True):
-        _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", looks)
+        _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", markers)
         _logarithmic(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times")
-        ax.set(xlabel="binary features", ylabel="seconds / least seconds")
+        ax.set(xlabel="binary columns", ylabel="seconds / minimum seconds")
         ax.set_title(name, loc="left")
-    _legend(figure, looks)
+    _legend(figure, markers)
     return figure
 
 
 @rc_context(panels.STYLE)
 def times(folder: Path, runs: pd.DataFrame) -> Figure:
-    """Time to optimality against lambda (Appendix I)."""
+    """Draw seconds to the proof against lambda (Appendix I)."""
     same = runs["algorithm"].isin(("gosdt", "gosdt-cpp", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
     rows = runs[same & runs["search_seconds"].notna() & ~runs["dataset"].str.startswith("bucketization")]
     rows = rows.assign(
         ended=rows["status"].eq("optimal"), panel=rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]
     )
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
-    names, looks = sorted(rows["panel"].unique()), panels.looks(rows["algorithm"])
+    names, markers = sorted(rows["panel"].unique()), panels.markers(rows["algorithm"])
     if not names:
-        return panels.empty("no runs at several lambda")
+        return panels.empty("no runs at several lambdas")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
-        _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", looks)
+        _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", markers)
         _logarithmic(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds")
         ax.set(xlabel="lambda", ylabel="seconds")
         ax.set_title(name, loc="left")
-    _legend(figure, looks)
+    _legend(figure, markers)
     return figure

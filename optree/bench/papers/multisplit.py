@@ -1,4 +1,4 @@
-"""Multiway SPLIT: what its slides leave open, answered from the runs, and their figures."""
+"""Multiway SPLIT: the open questions of its slides, answered from runs, and the figures of the slides."""
 
 from __future__ import annotations
 
@@ -9,48 +9,42 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.figures.panels import STYLE, dashes, empty, looks, named
+from optree.bench.figures import panels
 from optree.bench.papers.claims import declare
 from optree.bench.papers.spec import Level, Paper, read
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
-_CELL = ["dataset", "lambda", "max_depth", "split"]  # what two algorithms are compared within
+_PROBLEM = ["dataset", "lambda", "max_depth", "split"]
 _MEANS = [
-    "objective",
-    "accuracy_train",
-    "accuracy_test",
-    "leaves",
-    "depth",
-    "decisions",
-    "path_features",
+    *("objective", "accuracy_train", "accuracy_test", "leaves", "depth", "decisions", "path_features"),
     "search_seconds",
 ]
-# question -> (the algorithm, what it is compared with)
+# Question -> (algorithm, algorithm that it is compared with).
 _QUESTIONS = {
     "Do beams help?": ("multi-repeats", "multi-midpoints"),
     "Do repeats of a feature on a path help?": ("multi-repeats", "multi-beam"),
     "CART's bins or midpoints?": ("multi-cart", "multi-midpoints"),
-    "Many ways or two, same bins?": ("multi-repeats", "multi-two-ways"),
+    "Many ways or two, with the same bins?": ("multi-repeats", "multi-two-ways"),
     "Many ways first, two later?": ("multi-then-two", "multi-repeats"),
-    "Two levels exactly below one?": ("multi-pairs", "multi-repeats"),
-    "Cuts of a boosted ensemble?": ("multi-boosting", "multi-repeats"),
-    "Cuts of near-optimal trees?": ("multi-near-optimal", "multi-repeats"),
+    "Two exact levels instead of one?": ("multi-pairs", "multi-repeats"),
+    "Thresholds of a boosted ensemble?": ("multi-boosting", "multi-repeats"),
+    "Thresholds of near-optimal trees?": ("multi-near-optimal", "multi-repeats"),
     "Level by level (Lickety)?": ("lickety-multi", "multi-repeats"),
-    "Against SPLIT of two ways?": ("multi-repeats", "split"),
-    "SPLIT against CART?": ("split", "cart"),
-    "LicketySPLIT against the authors'?": ("licketysplit", "licketysplit-cpp"),
-    "ShapeCART against multiway SPLIT?": ("shapecart", "multi-repeats"),
-    "ShapeCART, pruned, against it?": ("shapecart-pruned", "multi-repeats"),
+    "Many ways or SPLIT of two?": ("multi-repeats", "split"),
+    "SPLIT or CART?": ("split", "cart"),
+    "LicketySPLIT, ours or the authors'?": ("licketysplit", "licketysplit-cpp"),
+    "ShapeCART or multiway SPLIT?": ("shapecart", "multi-repeats"),
+    "Pruned ShapeCART or multiway SPLIT?": ("shapecart-pruned", "multi-repeats"),
     "ShapeCART of three ways or two?": ("shapecart-3", "shapecart"),
-    "ShapeCART against CART?": ("shapecart-pruned", "cart"),
-    "ShapeCART against the authors', same inner trees?": ("shapecart", "sgtlearn-paper"),
-    "ShapeCART against the authors' as it comes?": ("shapecart", "sgtlearn"),
+    "Pruned ShapeCART or CART?": ("shapecart-pruned", "cart"),
+    "ShapeCART, ours or the authors', with the same inner trees?": ("shapecart", "sgtlearn-paper"),
+    "ShapeCART, ours or the authors', with their defaults?": ("shapecart", "sgtlearn"),
 }
 
 
 def methods(folder: Path, runs: pd.DataFrame) -> Table:
-    """Means over splits, by dataset, lambda, depth and algorithm."""
+    """Return means over folds, by dataset, lambda, depth and algorithm."""
     runs = runs[runs["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
     numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
@@ -65,12 +59,12 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
     shown["limited"] = data["limited"].map("{:.0%}".format)
     shown["candidates_gap"] = data["candidates_gap"].map("{:.4f}".format).replace("nan", "")
     notes = (
-        "Means over splits. objective = accuracy - lambda * leaves on the training rows; decisions = splits that a "
-        "training row meets, path_features = different columns among them; limited = share of runs that a limit ended.",
-        "candidates_gap = how much greater the objective of the search's own best tree can be at most: of the same "
-        "candidates, lookahead and greedy trees below it; 0 where the search ended by itself.",
+        "Means over folds. objective = accuracy - lambda * leaves on the training rows; decisions = splits on the path "
+        "of a training row; path_features = distinct columns among them; limited = share of runs that a limit ended.",
+        "candidates_gap = upper bound on the gap to the best tree over the same candidate splits, with the same "
+        "lookahead and greedy trees below; 0 if the search ended by itself.",
         *(
-            f"Its authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
+            f"The authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
             f"{row['leaves']} leaves, accuracy {row['accuracy']}."
             for row in read(folder / "printed.csv")
         ),
@@ -80,23 +74,23 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
 
 
 def _pairs(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """The runs of two algorithms on the same problem, side by side."""
-    sides = [runs[runs["algorithm"].eq(name)].set_index(_CELL)[_MEANS].astype(float) for name in (one, other)]
+    """Return the runs of two algorithms on the same problems, side by side."""
+    sides = [runs[runs["algorithm"].eq(name)].set_index(_PROBLEM)[_MEANS].astype(float) for name in (one, other)]
     return sides[0].join(sides[1].add_suffix("_other"), how="inner")
 
 
 def _answer(pairs: pd.DataFrame) -> dict:
-    """What a comparison comes to."""
+    """Return the summary of a comparison."""
     gain = pairs["objective"] - pairs["objective_other"]
     test = pairs["accuracy_test"] - pairs["accuracy_test_other"]
-    spread = 1.96 * test.std(ddof=1) / np.sqrt(len(test)) if len(test) > 1 else np.nan
+    half_width = 1.96 * test.std(ddof=1) / np.sqrt(len(test)) if len(test) > 1 else np.nan
     return {
         "problems": len(pairs),
         "better": int((gain > 1e-9).sum()),
         "worse": int((gain < -1e-9).sum()),
         "objective": gain.mean(),
         "test accuracy": test.mean(),
-        "+-": spread,
+        "+-": half_width,
         "leaves": (pairs["leaves"] - pairs["leaves_other"]).mean(),
         "decisions": (pairs["decisions"] - pairs["decisions_other"]).mean(),
         "time ratio": np.exp(np.log((pairs["search_seconds"] / pairs["search_seconds_other"]).clip(1e-6)).mean()),
@@ -104,71 +98,75 @@ def _answer(pairs: pd.DataFrame) -> dict:
 
 
 def _saved(runs: pd.DataFrame) -> str:
-    """Whether depth is saved at equal accuracy: the least depth at which each reaches the best of two ways."""
+    """Return a sentence on the depth that many ways save at the best training accuracy of two ways."""
     by = ["dataset", "lambda", "split"]
     several, two = (runs[runs["algorithm"].eq(name)] for name in ("multi-repeats", "multi-two-ways"))
-    most = two.groupby(by)["accuracy_train"].max().rename("most").reset_index()
+    best = two.groupby(by)["accuracy_train"].max().rename("best").reset_index()
     needed, reached = (
-        side.merge(most, on=by).query("accuracy_train >= most - 1e-9").groupby(by)["max_depth"].min()
+        side.merge(best, on=by).query("accuracy_train >= best - 1e-9").groupby(by)["max_depth"].min()
         for side in (two, several)
     )
     saved = (needed - reached.reindex(needed.index)).astype(float).tolist()
-    known = [value for value in saved if not np.isnan(value)]
+    reached_by_both = [value for value in saved if not np.isnan(value)]
     if not saved:
         return ""
-    if not known:
-        return f"Depth: with many ways, none of {len(saved)} problems reaches the best training accuracy of two ways."
+    if not reached_by_both:
+        return f"Depth: many ways reach the best training accuracy of two ways on none of {len(saved)} problems."
     return (
-        f"Depth: {len(known)} of {len(saved)} problems (dataset, lambda, split) reach the best training accuracy of "
-        f"two ways with many, at a depth that is {np.mean(known):.2f} less on average."
+        f"Depth: many ways reach the best training accuracy of two ways on {len(reached_by_both)} of {len(saved)} "
+        f"problems (dataset, lambda, split), at a depth that is {np.mean(reached_by_both):.2f} less on average."
     )
 
 
 def _losses(runs: pd.DataFrame) -> str:
-    """Where many ways lose to SPLIT of two ways, and by how much."""
+    """Return a sentence on the problems on which many ways lose to SPLIT of two ways."""
     pairs = _pairs(runs, "multi-repeats", "split")
     lost = pairs[pairs["objective"] < pairs["objective_other"] - 1e-9]
     if lost.empty:
-        return "Many ways lose to SPLIT of two ways nowhere." if len(pairs) else ""
+        return "Many ways never lose to SPLIT of two ways." if len(pairs) else ""
     where = lost.groupby("dataset").size().sort_values(ascending=False)
     gap = (lost["objective_other"] - lost["objective"]).mean()
     more = (lost["leaves"] - lost["leaves_other"]).mean()
     text = ", ".join(f"{name} ({count})" for name, count in where.items())
     return (
-        f"Many ways lose to SPLIT of two ways in {len(lost)} of {len(pairs)} problems: {text}; by {gap:.4f} of the "
-        f"objective, with {more:+.1f} leaves. Cut points differ: bins for many ways, fewer thresholds for two."
+        f"Many ways lose to SPLIT of two ways on {len(lost)} of {len(pairs)} problems: {text}; mean loss of objective "
+        f"{gap:.4f}, with {more:+.1f} leaves. Candidate thresholds differ: bins for many ways, fewer thresholds for "
+        "two."
     )
 
 
 def _sparsity(runs: pd.DataFrame) -> str:
-    """The slides' "aggressively deep trees" of ShapeCART: sizes of trees, unlimited where such runs are."""
-    told, price = [], runs["lambda"].max()
+    """Return a sentence on sizes of trees, without a depth limit if there are such runs.
+
+    The slides call ShapeCART's trees "aggressively deep".
+    """
+    texts, largest = [], runs["lambda"].max()
     for name in ("shapecart", "shapecart-3", "sgtlearn", "shapecart-pruned", "multi-repeats", "split", "cart"):
-        mine = runs[runs["algorithm"].eq(name) & runs["lambda"].eq(price)]
-        free = mine["max_depth"].isna()
-        deepest = mine[free if free.any() else mine["max_depth"].eq(mine["max_depth"].max())]
+        mine = runs[runs["algorithm"].eq(name) & runs["lambda"].eq(largest)]
+        unlimited = mine["max_depth"].isna()
+        deepest = mine[unlimited if unlimited.any() else mine["max_depth"].eq(mine["max_depth"].max())]
         if len(deepest):
-            limit = "no limit on depth" if free.any() else f"depth {mine['max_depth'].max():g}"
+            limit = "no limit on depth" if unlimited.any() else f"depth {mine['max_depth'].max():g}"
             mean = deepest[_MEANS].astype(float).mean()
-            told.append(
+            texts.append(
                 f"{name} ({limit}) {mean['leaves']:.1f} leaves, depth {mean['depth']:.1f}, {mean['decisions']:.1f} "
                 f"decisions on {mean['path_features']:.1f} columns, test accuracy {mean['accuracy_test']:.3f}"
             )
-    return f"Sparsity, means at lambda {price:g}: {'; '.join(told)}." if told else ""
+    return f"Sparsity, means at lambda {largest:g}: {'; '.join(texts)}." if texts else ""
 
 
 def _claims(runs: pd.DataFrame) -> pd.DataFrame:
-    """What holds by construction where searches end: the candidates of two ways are among those of more."""
+    """Return the claim that holds by construction if searches end: two ways' candidates are a subset of many ways'."""
     pairs = _pairs(runs[runs["status"].isin(["optimal", "heuristic"])], "multi-repeats", "multi-two-ways")
     worse = int((pairs["objective"] < pairs["objective_other"] - 1e-9).sum())
     claim = "more ways are never worse than two in training objective, over the same bins"
     verdict = "not reproduced" if worse else "reproduced"
-    told = [declare(claim, "never", f"in {worse} of {len(pairs)} problems", "none: exact", verdict)]
-    return pd.DataFrame(told if len(pairs) else [])
+    declared = [declare(claim, "never", f"in {worse} of {len(pairs)} problems", "none: exact", verdict)]
+    return pd.DataFrame(declared if len(pairs) else [])
 
 
 def answers(folder: Path, runs: pd.DataFrame) -> Table:
-    """The slides' questions, each a comparison of two algorithms on the same problems."""
+    """Return the answers to the slides' questions, each a comparison of two algorithms on the same problems."""
     runs = runs[runs["leaves"].notna()]
     rows = []
     for question, (one, other) in _QUESTIONS.items():
@@ -182,33 +180,34 @@ def answers(folder: Path, runs: pd.DataFrame) -> Table:
                        ("decisions", "{:+.2f}"), ("time ratio", "{:.2f}")):  # fmt: skip
         shown[name] = data[name].map(form.format)
     notes = (
-        "A problem is a dataset, lambda, depth and split. better, worse: problems in which the training objective is; "
-        "objective, test accuracy, leaves, decisions: mean differences; +-: 95 % of the mean of the differences in "
-        "test accuracy, as if problems were independent; time ratio: geometric mean.",
+        "A problem is a dataset, lambda, depth and fold (split). better, worse = numbers of problems, by training "
+        "objective; objective, test accuracy, leaves, decisions = mean differences; +- = half width of the 95 % "
+        "interval of the mean difference in test accuracy, as if problems were independent; time ratio = geometric "
+        "mean.",
         *filter(None, (_saved(runs), _losses(runs), _sparsity(runs))),
     )
     return Table("Multiway SPLIT: the open questions", data, shown.astype(str), notes, claims=_claims(runs))
 
 
 def _answer_columns() -> list[str]:
+    """Return the columns of :func:`_answer`."""
     return ["problems", "better", "worse", "objective", "test accuracy", "+-", "leaves", "decisions", "time ratio"]
 
 
 def figure(dataset: str):
-    """A figure of one dataset: test accuracy against leaves, depth and decisions, a line per method over depths."""
+    """Return the function that draws test accuracy on a dataset against leaves, depth and decisions."""
 
-    @rc_context(STYLE)
+    @rc_context(panels.STYLE)
     def draw(folder: Path, runs: pd.DataFrame) -> Figure:
         found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
         if found.empty:
-            return empty(f"no runs on {dataset}")
+            return panels.empty(f"no runs on {dataset}")
         lambdas = sorted(found["lambda"].unique(), reverse=True)
-        head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # five names in a line of the legend
+        head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # Five names per line of the legend.
         page = Figure(figsize=(8.0, head + 0.15 + 2.0 * len(lambdas)))
-        styles = looks(found["algorithm"])
-        lines = dashes(found["algorithm"])
+        markers, line_styles = panels.markers(found["algorithm"]), panels.dashes(found["algorithm"])
         axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
-        columns = {"leaves": "leaves", "max_depth": "greatest depth", "decisions": "decisions of a row"}
+        columns = {"leaves": "leaves", "max_depth": "depth limit", "decisions": "decisions of a row"}
         for line, value in zip(axes, lambdas, strict=True):
             some = found[found["lambda"].eq(value)].astype({"leaves": float, "max_depth": float})
             means = some.groupby(["algorithm", "max_depth"], as_index=False)[
@@ -216,25 +215,23 @@ def figure(dataset: str):
             ].mean()
             for ax, (column, text) in zip(line, columns.items(), strict=True):
                 for name, group in means.groupby("algorithm"):
-                    colour, marker = styles[name]
-                    ax.plot(
-                        group[column],
-                        group["accuracy_test"],
-                        color=colour,
-                        marker=marker,
-                        ls=lines[name],
-                        alpha=0.8,
-                        ms=3.5,
-                    )
+                    style = {"color": markers[name][0], "marker": markers[name][1], "ls": line_styles[name]}
+                    ax.plot(group[column], group["accuracy_test"], **style, alpha=0.8, ms=3.5)
                 ax.set_xlabel(text)
             line[1].set_xticks(sorted(means["max_depth"].unique()))
             line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
         height = page.get_figheight()
-        page.legend(handles=named(styles, lines), loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
+        page.legend(
+            handles=panels.algorithm_handles(markers, line_styles),
+            loc="upper left",
+            ncols=5,
+            borderaxespad=0.3,
+            fontsize=7,
+        )
         page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
         return page
 
-    draw.__doc__ = f"{dataset}: test accuracy against leaves, depth and decisions."
+    draw.__doc__ = f"Draw test accuracy against leaves, depth and decisions on {dataset}."
     return draw
 
 
@@ -248,7 +245,7 @@ PAPER = Paper(
             "a mirror; peers are installed",
             "seven minutes, one core of two, beside other work",
         ),
-        "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most: its limits"),
+        "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most, from its limits"),
     },
     tables={"methods": methods, "answers": answers},
     figures={name: figure(name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},

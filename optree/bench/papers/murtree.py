@@ -1,7 +1,7 @@
-"""MurTree, JMLR 23, 2022: Tables 1 to 5 as ratios, the errors that all have to agree on, Figures 2 and 3.
+"""MurTree, JMLR 23, 2022: Tables 1 to 5 as ratios, the errors that exact algorithms prove, and Figures 2 and 3.
 
-The algorithms are named in ``config/murtree.yaml``: ``paper-*`` is ``murtree`` with the printed search, one switch off
-or another value, and all sizes asked for one after the other, as the tables time it. The printed numbers are data, in
+``config/murtree.yaml`` defines the algorithms. ``paper-*`` is ``murtree`` with the paper's search and one technique off
+or replaced; it searches all sizes one after the other, as the tables time it. Printed numbers are data, in
 ``resources/papers/murtree``.
 """
 
@@ -26,20 +26,19 @@ from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
 ENCODING = "binary"
-LIMIT, LONG_LIMIT = 600.0, 1800.0  # seconds of the paper's searches; of those for Table 2
+LIMIT, LONG_LIMIT = 600.0, 1800.0  # The paper's time limits in seconds; the long one is for Table 2.
 _TOLERANCES = {"ratios": ratios.SIDE, "same errors": "none: exact", "tuned": tuning.TOLERANCE}
 _SIZES = "Fifteen trees, of at most 1, 2, ... 15 splits and depth 4, are found one after the other with one cache."
-_OURS = (
-    "MurTree = the printed search with all its techniques; our search = what murtree does by default, not the paper's."
-)
+_OURS = "MurTree = the paper's search with all its techniques; our search = the default search of the solver murtree."
 
 
 def _setting(title: str, column: str, algorithm: str, **fields) -> Setting:
+    """Return a setting, by default with binary columns."""
     return Setting(title, column, algorithm, fields.pop("encoding", ENCODING), **fields)
 
 
 def _against(under: Setting, *overs: tuple[str, str, str]) -> list[Ratio]:
-    """Each of the settings, a title, a printed column and an algorithm, against one."""
+    """Return the ratios of several settings (title, printed column, algorithm) to one."""
     return [Ratio(f"{title} / {under.title}", _setting(title, *rest), under) for title, *rest in overs]
 
 
@@ -49,7 +48,7 @@ _ENTRIES = {"quantity": "subproblems", "unit": 1000}
 
 
 def table_1(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Branch cache against dataset cache: seconds and entries."""
+    """Compare branch cache and dataset cache: seconds and entries."""
     columns = [
         Ratio("seconds, branch / dataset", _BRANCH("", "branch_cache_time_s"), _ALL("dataset", "dataset_cache_time_s")),
         Ratio(
@@ -58,12 +57,12 @@ def table_1(folder: Path, runs: pd.DataFrame, **_) -> Table:
             _ALL("dataset", "dataset_cache_entries_thousands", **_ENTRIES),
         ),
     ]
-    title = "MurTree, Table 1: what subproblems are stored by"
+    title = "MurTree, Table 1: branch cache against dataset cache"
     return ratios.table(title, read(folder / "table_1.csv"), runs, columns, LIMIT, _SIZES)
 
 
 def table_2(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Without incremental counts, without the similarity bound."""
+    """Compare searches without incremental counts and without the similarity bound."""
     columns = _against(
         _ALL("both", "inc_slb_s"),
         ("neither", "noinc_noslb_s", "paper-neither"),
@@ -74,18 +73,19 @@ def table_2(folder: Path, runs: pd.DataFrame, **_) -> Table:
 
 
 def table_3(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Orders of features and of parts."""
+    """Compare orders of features and of children."""
     columns = _against(
         _ALL("in order, dynamic", "inorder_dynamic_s"),
         ("gini", "gini_dynamic_s", "paper-gini"),
         ("random", "random_dynamic_s", "paper-random"),
         ("post-order", "inorder_postorder_s", "paper-post-order"),
     )
-    title = "MurTree, Table 3: the order of features and of parts"
+    title = "MurTree, Table 3: order of features and of children"
     return ratios.table(title, read(folder / "table_3.csv"), runs, columns, LIMIT, _SIZES)
 
 
 def _copies(depth: int) -> list[Ratio]:
+    """Return the ratios of seconds on duplicated rows to seconds on the rows."""
     once = _ALL(f"depth {depth}", f"d{depth}_1x_s", depth=depth)
     return [
         Ratio(
@@ -98,18 +98,18 @@ def _copies(depth: int) -> list[Ratio]:
 
 
 def table_4(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Rows duplicated."""
-    note = "kx = seconds on every row k times over, by those on every row once: k if time is linear in the rows."
+    """Compare seconds on duplicated rows."""
+    note = "kx = ratio of seconds with k copies of every row to seconds with one: k if time is linear in the rows."
     title = "MurTree, Table 4: seconds as rows are duplicated"
     entries = [_ALL(f"depth {d}", f"d{d}_cache_thousands", depth=d, **_ENTRIES) for d in (4, 5)]
     columns = [*_copies(4), *_copies(5), Ratio("subproblems, depth 5 / 4", entries[1], entries[0])]
     return ratios.table(
-        title, read(folder / "table_4.csv"), runs, columns, LIMIT, _SIZES, "Of depth 5: 31 trees.", note
+        title, read(folder / "table_4.csv"), runs, columns, LIMIT, _SIZES, "At depth 5: 31 trees.", note
     )
 
 
 def table_5(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """DL8.5 against MurTree, and against our own search."""
+    """Compare DL8.5, MurTree and our own search."""
     columns = []
     for depth in (4, 5):
         printed = _setting(f"MurTree depth {depth}", f"murtree_d{depth}_s", "paper", depth=depth)
@@ -122,7 +122,7 @@ def table_5(folder: Path, runs: pd.DataFrame, **_) -> Table:
 
 
 def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Misclassified rows of every algorithm, problem by problem: what is proven has to be the same."""
+    """Compare the misclassified rows of all exact algorithms, problem by problem: proven errors must agree."""
     own = ratios.comparable(runs)
     own = own[own["exact"].astype(bool) & own["encoding"].eq(ENCODING) & own["errors_train"].notna()]
     names = sorted(set(own["algorithm"]))
@@ -141,9 +141,8 @@ def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
     table = pd.DataFrame(data, columns=["dataset", "depth", "proven by", "same", *names])
     same = table["same"].value_counts()
     notes = (
-        "Fewest misclassified rows of trees of a depth, counted on the returned tree. In brackets: the best tree in "
-        "hand when a limit ended the search, without a proof. same = all that is proven agrees, by two algorithms or "
-        "more.",
+        "Misclassified rows of the returned tree, for the fewest errors at a depth. Brackets: incumbent when a limit "
+        "ended the search, without a proof. same = all proofs agree, of two algorithms or more.",
         *(provenance(own) if len(own) else ()),
     )
     result = (
@@ -158,10 +157,10 @@ def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
 
 @rc_context(panels.STYLE)
 def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
-    """Test and training accuracy of one method less another's, a panel per pair, datasets in the order of the last."""
-    wide = {part: 100 * found.pivot(index="dataset", columns="method", values=part) for part in ("test", "train")}
+    """Draw differences of test and training accuracy, a panel per pair of methods, sorted by the last pair."""
+    wide = {rows: 100 * found.pivot(index="dataset", columns="method", values=rows) for rows in ("test", "train")}
     pairs = [pair for pair in pairs if set(pair) <= set(wide["test"])]
-    gains = [{part: (table[one] - table[other]).dropna() for part, table in wide.items()} for one, other in pairs]
+    gains = [{rows: (table[one] - table[other]).dropna() for rows, table in wide.items()} for one, other in pairs]
     names = list(gains[-1]["test"].sort_values().index) if gains else []
     if not names:
         return panels.empty("no runs on folds")
@@ -174,15 +173,16 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     width, total = figure.get_size_inches()
     figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
     figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
-    handles = [panels.grey("test", marker="o", ls="none"), panels.grey("training", marker="|", ls="none")]
+    handles = [panels.grey_handle("test", marker="o", ls="none"), panels.grey_handle("training", marker="|", ls="none")]
     handles[0].set_color(panels.PALETTE[0])
     figure.legend(handles=handles, loc="upper left", ncols=2, borderaxespad=0.3)
     return figure
 
 
 def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
+    """Draw the differences of accuracy of one pair of methods."""
     place, colour = np.arange(len(names)), panels.PALETTE[0]
-    test, train = (gain[part].reindex(names) for part in ("test", "train"))
+    test, train = (gain[rows].reindex(names) for rows in ("test", "train"))
     ax.hlines(place, 0, test, color=colour, lw=1)
     ax.plot(test, place, "o", color=colour, ms=4)
     ax.plot(train, place, "|", color="0.4", ms=6)
@@ -192,18 +192,18 @@ def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
 
 
 def figure_2(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """Optimal trees, tuned in three ways, against CART."""
+    """Draw accuracies of optimal trees, tuned in three ways, minus CART's."""
     return _gains(tuning.accuracies(runs), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
 
 
 def figure_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
-    """Optimal trees against random forests."""
+    """Draw accuracies of optimal trees minus accuracies of random forests."""
     return _gains(tuning.accuracies(runs, fits), [("MT-A", "random forest")])
 
 
 @rc_context(panels.STYLE)
 def figure_rows(folder: Path, runs: pd.DataFrame, **_) -> Figure:
-    """Seconds as rows are duplicated, printed and measured, by those on every row once: Table 4 drawn."""
+    """Draw seconds on duplicated rows as multiples of seconds on the rows, printed and measured (Table 4)."""
     table = table_4(folder, runs).data
     figure = Figure(figsize=(6.2, 3.1))
     axes = figure.subplots(1, 2, sharey=True)
@@ -214,21 +214,21 @@ def figure_rows(folder: Path, runs: pd.DataFrame, **_) -> Figure:
             for line in lines.to_numpy():
                 ax.plot([1, 2, 3, 4], [1, *line], color=colour, lw=0.8, marker=".", ms=4)
     if not any(ax.lines for ax in axes):
-        return panels.empty("no runs on rows that are there two, three and four times")
+        return panels.empty("no runs on duplicated rows")
     for ax, depth in zip(axes, (4, 5), strict=True):
         ax.plot([1, 4], [1, 4], color="0.2", ls=":")
         ax.set_xticks([1, 2, 3, 4])
         panels.title(ax, (f"depth {depth}",))
     handles = [
-        panels.grey("linear", ls=":"),
-        panels.grey("paper, whole seconds"),
-        panels.grey("measured"),
+        panels.grey_handle("linear", ls=":"),
+        panels.grey_handle("paper, whole seconds"),
+        panels.grey_handle("measured"),
     ]
     handles[1].set_color("0.6")
     handles[2].set_color(panels.PALETTE[0])
     figure.subplots_adjust(0.1, 0.16, 0.98, 0.8, 0.08)
     figure.supxlabel("copies of every row", fontsize=9)
-    figure.supylabel("seconds, by those of one", fontsize=9)
+    figure.supylabel("seconds / seconds of one copy", fontsize=9)
     figure.legend(handles=handles, loc="upper left", ncols=3, borderaxespad=0.3)
     return figure
 

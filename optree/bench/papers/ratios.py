@@ -1,7 +1,8 @@
 """Ratios of seconds, or of counts, within a paper's table: printed beside measured.
 
-Seconds of two machines cannot be compared, but what a technique saves on either can. A printed number stands for all
-that round to it, a timeout for all from the limit on: every number is an interval, and so is a ratio.
+Seconds of two machines cannot be compared, but the ratios of a technique's seconds on each machine can. A printed
+number is known up to its rounding, and a timeout is known from below only; so every number and every ratio is an
+interval.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from optree.bench.tables.summary import provenance, seconds
 
 TIMEOUT = "TO"
 _LIMITED = ("time_limit", "memory_limit", "iteration_limit")
-_NOISE = 0.1  # of a mean ratio of seconds
+_NOISE = 0.1  # Relative noise of a mean ratio of seconds.
 SIDE = f"the same side of 1, by {_NOISE:.0%}"
-_ROUGH = 1.5  # a ratio known no better than by this factor is marked
+_ROUGH = 1.5  # A ratio with at least this factor of uncertainty is marked.
 
 
 def _digits(number: float) -> str:
-    """Three digits, and all before the point."""
+    """Return a number with three digits, and all before the point."""
     return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What a number lies between, and the number itself if there is one."""
+    """The interval that contains a number, and the number itself if it is known."""
 
     low: float
     high: float
@@ -46,7 +47,7 @@ class Interval:
 
     @property
     def side(self) -> int:
-        """1 above one, -1 below, 0 if the digits do not say."""
+        """Return 1 for an interval above one, -1 for one below, 0 for one that contains one."""
         return (self.low > 1) - (self.high < 1)
 
     def __str__(self) -> str:
@@ -56,7 +57,7 @@ class Interval:
 
 
 def printed(text: str, limit: float, unit: int = 1) -> Interval | None:
-    """A number as printed, rounded to whole units; ``TO`` ran until the limit; None for nothing."""
+    """Return the interval of a printed number: rounded to whole units, from ``limit`` for ``TO``, None for nothing."""
     if text == TIMEOUT:
         return Interval(limit, inf)
     if text.startswith("<"):
@@ -66,7 +67,7 @@ def printed(text: str, limit: float, unit: int = 1) -> Interval | None:
 
 
 def measured(run: pd.Series | None, quantity: str) -> Interval | None:
-    """What a run took: exactly if it ended with a proof, at least that if a limit ended it; None if it did not run."""
+    """Return the interval of a run's quantity: exact with a proof, a lower bound at a limit, None without a run."""
     if run is None or pd.isna(run[quantity]):
         return None
     value = float(run[quantity])
@@ -76,21 +77,21 @@ def measured(run: pd.Series | None, quantity: str) -> Interval | None:
 
 
 class Setting(NamedTuple):
-    """What was timed, or counted: a printed column, and the runs that stand for it.
+    """A timed or counted setting: a printed column, and the runs that reproduce it.
 
     Attributes
     ----------
     title : str
     column : str
-        Of the file of printed numbers; empty if nothing like it is printed.
+        A column of the file of printed numbers; empty if the paper does not print it.
     algorithm, encoding : str
-        Names of the configuration.
+        Names in the configuration.
     depth : int
-        Their limit on depth; on splits they have none.
+        The depth limit of the runs; they have no limit on splits.
     quantity : str
         A column of :func:`optree.bench.tables.frame.frame`.
     unit : int
-        The worth of 1 in print.
+        The value of 1 in print.
     """
 
     title: str
@@ -103,16 +104,16 @@ class Setting(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The title with what is measured."""
+        """Return the title with the measured quantity."""
         return f"{self.title}, {'s' if self.quantity == 'search_seconds' else self.quantity}"
 
     def ran(self, by_name: dict) -> set[str]:
-        """The datasets that have been run."""
+        """Return the datasets that were run."""
         setting = self.encoding, self.algorithm, self.depth
         return {dataset for dataset, *other in by_name if tuple(other) == setting}
 
     def numbers(self, row: dict, by_name: dict, limit: float) -> dict[str, Interval | None]:
-        """Measured, and printed if it has a column."""
+        """Return the measured interval, and the printed one if the setting has a column."""
         run = by_name.get((row["dataset"], self.encoding, self.algorithm, self.depth))
         paper = {"paper": printed(row.get(self.column, ""), limit, self.unit)} if self.column else {}
         return paper | {"measured": measured(run, self.quantity)}
@@ -127,17 +128,18 @@ class Ratio(NamedTuple):
 
     @property
     def printed(self) -> bool:
-        """Whether the paper has both."""
+        """Return whether the paper prints both settings."""
         return bool(self.over.column and self.under.column)
 
 
 def comparable(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs like the paper's: the fewest errors of a depth on all rows, any number of splits."""
+    """Return the runs of the paper's setting: fewest errors of a depth on all rows, any number of splits."""
     same = runs["lambda"].eq(0) & runs["max_splits"].isna() & runs["max_depth"].notna()
     return runs[same & runs["split"].eq(FULL) & runs["min_samples_leaf"].eq(1)]
 
 
 def _text(interval: Interval | None, who: str, quantity: str) -> str:
+    """Return an interval as text."""
     if interval is None or interval.value is None:
         return "" if interval is None else str(interval)
     timed = who == "measured" and quantity == "search_seconds"
@@ -145,30 +147,30 @@ def _text(interval: Interval | None, who: str, quantity: str) -> str:
 
 
 def _rows(rows: list[dict], by_name: dict, ratios: list[Ratio]) -> list[dict]:
-    """The printed rows that were run, then the other datasets that were."""
+    """Return the printed rows that were run, then rows of the other datasets that were run."""
     ran = set.union(*(set.intersection(*(setting.ran(by_name) for setting in ratio[1:])) for ratio in ratios))
-    here = [row for row in rows if row["dataset"] in ran]
-    return here + [{"dataset": name} for name in sorted(ran - {row["dataset"] for row in here})]
+    shared = [row for row in rows if row["dataset"] in ran]
+    return shared + [{"dataset": name} for name in sorted(ran - {row["dataset"] for row in shared})]
 
 
 def _summary(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> str:
-    """How printed and measured ratios of a column agree, in a line; of one that is not printed, its mean."""
-    here = [pair["measured"].value for pair in pairs if pair["measured"] and pair["measured"].value]
+    """Return a line on the agreement of a printed column; of an unprinted column, its geometric mean."""
+    values = [pair["measured"].value for pair in pairs if pair["measured"] and pair["measured"].value]
     if "paper" not in pairs[0]:
-        mean = f"geometric mean {np.exp(np.log(here).mean()):.3g} over {len(here)} rows" if here else "not run"
+        mean = f"geometric mean {np.exp(np.log(values).mean()):.3g} over {len(values)} rows" if values else "not run"
         return f"{ratio.title}: {mean}."
     both = [(p, m) for p, m in (pair.values() for pair in pairs) if p is not None and m is not None]
     sided = [p.side == m.side for p, m in both if p.side and m.side]
     exact = [(p.value, m.value) for p, m in both if p.value and m.value]
-    said = [f"{sum(sided)} of {len(sided)} rows on the printed side of 1"] if sided else []
+    texts = [f"{sum(sided)} of {len(sided)} rows on the printed side of 1"] if sided else []
     if exact:
         means = np.exp(np.log(np.array(exact)).mean(axis=0))
-        said += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
-    return f"{ratio.title}: {'; '.join(said) or 'no printed row to compare with'}."
+        texts += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
+    return f"{ratio.title}: {'; '.join(texts) or 'no printed row to compare with'}."
 
 
 def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
-    """The claim of a printed column: its geometric mean over the rows that both have is on that side of one."""
+    """Return the claim of a printed column: printed and measured geometric mean lie on the same side of one."""
     both = [(pair["paper"].value, pair["measured"].value) for pair in pairs if pair["paper"] and pair["measured"]]
     both = [pair for pair in both if all(pair)]
     claim = f"{ratio.title}: geometric mean of the ratio"
@@ -183,7 +185,7 @@ def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
 
 
 def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[dict, dict, list]:
-    """A row of the table: all digits, texts, and each ratio, printed where it is, and measured."""
+    """Return a row of the table: numbers, texts, and printed and measured ratios."""
     facts, texts, pairs = {"dataset": row["dataset"]}, {"dataset": row["dataset"]}, []
     for base in dict.fromkeys(ratio.under for ratio in ratios):
         for who, interval in base.numbers(row, by_name, limit).items():
@@ -196,41 +198,41 @@ def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[
         )
         for who, interval in pairs[-1].items():
             texts[f"{ratio.title}: {who}"] = "" if interval is None else str(interval)
-            for part in ("value", "low", "high"):
-                facts[f"{ratio.title}: {who} {part}"] = None if interval is None else getattr(interval, part)
+            for end in ("value", "low", "high"):
+                facts[f"{ratio.title}: {who} {end}"] = None if interval is None else getattr(interval, end)
     return facts, texts, pairs
 
 
 def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio], limit: float, *notes: str) -> Table:
-    """A row per dataset: the seconds or counts that are divided by, then each ratio, printed and measured.
+    """Return a row per dataset: the denominators (seconds or counts), then each ratio, printed and measured.
 
     Parameters
     ----------
     title : str
     rows : list of dict
-        The printed numbers; ``dataset`` is empty where the data is not at hand.
+        The printed numbers; ``dataset`` is empty if the data is not public.
     runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`. Only those that :func:`comparable` selects count.
+        From :func:`optree.bench.tables.frame.frame`. Only runs that :func:`comparable` selects count.
     ratios : list of Ratio
     limit : float
-        Of the paper's searches, in seconds.
+        The time limit of the paper's searches, in seconds.
     *notes : str
     """
     runs = comparable(runs)
     keys = zip(runs["dataset"], runs["encoding"], runs["algorithm"], runs["max_depth"], strict=True)
     by_name = dict(zip(keys, (run for _, run in runs.iterrows()), strict=True))
     lines = [_line(row, ratios, by_name, limit) for row in _rows(rows, by_name, ratios)]
-    data, shown = (pd.DataFrame([line[part] for line in lines]) for part in (0, 1))
+    data, shown = (pd.DataFrame([line[place] for line in lines]) for place in (0, 1))
     absent = sum(not row["dataset"] for row in rows)
     waiting = sum(row["dataset"] not in {*runs["dataset"], ""} for row in rows)
     notes = (
         *notes,
-        "Ratios within a row: of the paper's seconds on its machine, and of ours on ours. ~ = whole seconds in print "
-        f"leave more than a factor of {_ROUGH} to either side; > and < = one of the two searches reached its limit, or "
-        "took less than half a second in print. Nothing under paper: not printed, often as a difference that is not "
-        "significant; under measured: not run, or both reached a limit.",
-        f"Of the paper's {len(rows)} rows {absent} cannot be run, as their data, or their binarisation, is not public; "
-        f"others that have not been run: {waiting}.",
+        "Ratios within a row: of the paper's seconds on its machine, and of our seconds on ours. ~ = the printed "
+        f"whole seconds are uncertain by more than a factor of {_ROUGH}; > and < = one of the two searches reached "
+        "its limit, or the paper prints less than half a second. Empty under paper = not printed, often because the "
+        "difference is not significant; empty under measured = not run, or both reached a limit.",
+        f"Of the paper's {len(rows)} rows, {absent} cannot be run because their data or binarisation is not public; "
+        f"{waiting} more were not run.",
         *(provenance(runs) if len(runs) else ()),
     )
     columns = [(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios)]

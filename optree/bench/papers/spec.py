@@ -1,4 +1,4 @@
-"""What a paper is for the workflow: tables and figures, each a function of printed numbers and runs."""
+"""The declaration of a paper: levels, and tables and figures as functions of printed numbers and runs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 LEVELS = {
     "smoke": "under five minutes, no network",
     "short": "under two hours on two cores",
-    "full": "all that the paper prints, sized for a cluster",
+    "full": "everything that the paper prints, sized for a cluster",
 }
 
 
 @dataclass(frozen=True)
 class Level:
-    """How much of a paper is run.
+    """The extent of a reproduction: configurations, requirements and time.
 
     Attributes
     ----------
     config : tuple of str
         Configurations, files in ``config/``.
     needs : str
-        Data and peers that it does not generate or ship.
+        Data and peers that the repository neither ships nor generates.
     time : str
-        How long it takes, and on what: measured, or said to be an estimate.
+        Duration and machine: measured, or marked as an estimate.
     """
 
     config: tuple[str, ...]
@@ -44,24 +44,25 @@ class Level:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper whose numbers are set beside measured ones.
+    """A paper whose printed numbers are compared with measured ones.
 
     Attributes
     ----------
     name : str
-        As in the registry, and the folder of its printed numbers in ``resources/papers``.
+        The name of its module, and of the folder of its printed numbers in ``resources/papers``.
     title : str
-        One line, for people.
+        One line.
     levels : mapping of str to Level
         A key for each of :data:`LEVELS`.
     tables : mapping of str to callable
-        A function for each generated table, ``paper_table_NAME``: of the folder with the printed numbers, and all runs
-        as :func:`optree.bench.tables.frame.frame` gives them. It has to cope with runs that are not there. Where a
-        configuration asks for fits of estimators, they come as ``fits``: :func:`optree.bench.fits.frame.read_fits`.
+        A function for each generated table, ``paper_table_NAME``. Its arguments are the folder of printed numbers and
+        all runs, from :func:`optree.bench.tables.frame.frame`; runs may be missing. If the configuration has fits of
+        estimators, they are passed as ``fits``, from :func:`optree.bench.fits.frame.read_fits`.
     figures : mapping of str to callable
         The same for each generated figure, ``paper_figure_NAME``.
     tolerances : mapping of str to str
-        How far what is measured may be from what is printed, by claim; where it has none, the printed digits.
+        The accepted difference between measured and printed numbers, by claim. A claim without one is held to the
+        printed digits.
     """
 
     name: str
@@ -73,8 +74,8 @@ class Paper:
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file of printed numbers, every cell as it is written."""
+    """Return the rows of a CSV file of printed numbers, every value as text."""
     try:
         return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
     except (OSError, ValueError) as error:
-        raise OptreeError(f"{path}: not a table of printed numbers ({error})") from error
+        raise OptreeError(f"{path}: not a CSV table of printed numbers ({error})") from error

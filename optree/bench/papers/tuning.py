@@ -1,13 +1,12 @@
-"""Tuned on folds: CART, optimal trees in three ways, random forests. MurTree's section 5.4.
+"""Tuning on folds, as in MurTree's section 5.4: CART, optimal trees in three ways, and random forests.
 
-For each combination of parameters the accuracies on training and test rows are averaged over the folds, and the
-combination with the best test accuracy is the method's. (It is chosen on the rows that it is tested on, as the paper
-does: the accuracies are those of a tuned method, not of an honest estimate.) Of equals the smallest depth and then the
-fewest splits win.
+Training and test accuracies of each combination of parameters are averaged over the folds. The combination with the
+best mean test accuracy represents its method; ties are broken by the smallest depth, then by the fewest splits. As in
+the paper, the combination is chosen on the rows that test it, so its accuracy is an optimistic estimate.
 
-MT-F has the depth and the splits of the tree that CART, tuned over depths 1 to 4, grows on all rows; MT-R is tuned over
-depths 1 to that depth, and splits from the depth to those splits; MT-A over depths 1 to 4 and splits from the depth to
-2^depth - 1.
+MT-F has the depth and the splits of the tree that CART, tuned over depths 1 to 4, grows on all rows. MT-R is tuned over
+depths from 1 to that depth and splits from the depth to that number of splits. MT-A is tuned over depths 1 to 4 and
+splits from the depth to 2^depth - 1.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 
-TREES, CART = "murtree", "cart"  # the algorithms that stand for them
-FOREST = "random-forest"  # the model, over a grid
+TREES, CART = "murtree", "cart"  # Names of the algorithms.
+FOREST = "random-forest"  # Name of the model, which is fitted over a grid.
 DEPTHS = range(1, 5)
 TOLERANCE = "more datasets better than worse"
-_FEW = 8  # datasets of which seven have to be better for that to be no chance (sign test, one-sided, 5 %)
+_FEW = 8  # The sign test (one-sided, 5 %) needs seven of eight datasets; fewer datasets decide nothing.
 METHODS = ("CART", "MT-F", "MT-R", "MT-A", "random forest")
 _SIZE = ["max_depth", "max_splits"]
 _GROWN = ["n_estimators", "max_depth", "max_features"]
@@ -33,43 +32,43 @@ _MEANS = {"train": ("accuracy_train", "mean"), "test": ("accuracy_test", "mean")
 
 
 def _folds(runs: pd.DataFrame, algorithm: str) -> pd.DataFrame:
-    """The runs of an algorithm on folds, for the fewest errors, with a proof if it is exact."""
+    """Return an algorithm's runs on folds with lambda 0, with a proof if it is exact."""
     own = runs[runs["algorithm"].eq(algorithm) & runs["lambda"].eq(0) & runs["split"].map(fold_kind).eq("folds")]
     return own[own["status"].isin(("optimal", "heuristic"))]
 
 
 def _tuned(table: pd.DataFrame, *order: str) -> pd.Series | None:
-    """The row with the best test accuracy, of equals the first in this order; only rows of all folds count."""
+    """Return the row with the best test accuracy among the rows of all folds; ties are broken by these columns."""
     table = table[table["folds"].eq(table["folds"].max())]
     ranked = table.sort_values(["test", *order], ascending=[False, *[True] * len(order)], kind="stable")
     return ranked.iloc[0] if len(ranked) else None
 
 
 def _means(runs: pd.DataFrame, parameters: list[str]) -> pd.DataFrame:
-    """Mean accuracies over the folds for each combination of parameters."""
+    """Return mean accuracies over the folds for each combination of parameters."""
     return runs.groupby(parameters, dropna=False, sort=False).agg(**_MEANS).reset_index()
 
 
 def _grown(runs: pd.DataFrame, depth: int) -> pd.Series | None:
-    """CART's tree of this depth limit on all rows."""
+    """Return CART's run of this depth limit on all rows."""
     own = runs["algorithm"].eq(CART) & runs["lambda"].eq(0) & runs["split"].eq(FULL) & runs["max_depth"].eq(depth)
     return runs[own].iloc[0] if own.any() else None
 
 
-def _of(table: pd.DataFrame, depths: range, most: int) -> pd.DataFrame:
-    """The combinations of a grid: splits from the depth to as many as a tree of that depth has, or as are allowed."""
+def _grid(table: pd.DataFrame, depths: range, max_splits: int) -> pd.DataFrame:
+    """Return the combinations of a grid: for each depth, splits from the depth to 2^depth - 1 or ``max_splits``."""
     depth, splits = table["max_depth"], table["max_splits"]
-    return table[depth.isin(depths) & splits.ge(depth) & splits.le((2**depth - 1).clip(upper=most))]
+    return table[depth.isin(depths) & splits.ge(depth) & splits.le((2**depth - 1).clip(upper=max_splits))]
 
 
 def _forests(fits: pd.DataFrame | None) -> pd.DataFrame:
-    """A row for each dataset, encoding, fold and combination of a forest's parameters."""
+    """Return a row for each dataset, encoding, fold and combination of a forest's parameters."""
     own = [] if fits is None else fits[fits["model"].eq(FOREST)].to_dict("records")
     rows = [
         {
             **{name: fit[name] for name in ("dataset", "encoding", "split")},
             **trial["parameters"],
-            **{f"accuracy_{part}": trial[part] for part in ("train", "test")},
+            **{f"accuracy_{rows}": trial[rows] for rows in ("train", "test")},
         }
         for fit in own
         for trial in fit["trials"]
@@ -79,41 +78,41 @@ def _forests(fits: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _methods(runs: pd.DataFrame, forests: pd.DataFrame) -> dict[str, pd.Series | None]:
-    """Each method's tuned row, for the runs and forests of one dataset and encoding."""
+    """Return each method's tuned row, for the runs and forests of one dataset and encoding."""
     found = dict.fromkeys(METHODS)
     trees, cart = _folds(runs, TREES), _folds(runs, CART)
     sizes = _means(trees.dropna(subset=_SIZE), _SIZE)
-    found["MT-A"] = _tuned(_of(sizes, DEPTHS, 2 ** DEPTHS[-1] - 1), *_SIZE)
+    found["MT-A"] = _tuned(_grid(sizes, DEPTHS, 2 ** DEPTHS[-1] - 1), *_SIZE)
     found["CART"] = _tuned(_means(cart[cart["max_depth"].isin(DEPTHS) & cart["max_splits"].isna()], _SIZE), "max_depth")
     if found["CART"] is not None and (tree := _grown(runs, int(found["CART"]["max_depth"]))) is not None:
         depth, splits = int(tree["depth"]), int(tree["splits"])
         found["MT-F"] = _tuned(sizes[sizes["max_depth"].eq(depth) & sizes["max_splits"].eq(splits)])
-        # A leaf has no depth from 1 on: the leaf itself is all that is left to tune.
-        found["MT-R"] = _tuned(_of(sizes, range(1, depth + 1), splits), *_SIZE) if depth else found["MT-F"]
+        # A single leaf leaves nothing to tune.
+        found["MT-R"] = _tuned(_grid(sizes, range(1, depth + 1), splits), *_SIZE) if depth else found["MT-F"]
     if len(forests):
         found["random forest"] = _tuned(_means(forests, _GROWN), "n_estimators")
     return found
 
 
 def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The accuracies of each tuned method: a row per dataset, encoding and method.
+    """Return the accuracies of each tuned method: a row per dataset, encoding and method.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.frame.read_fits`; the random forests are among them.
+        The fits of random forests, from :func:`optree.bench.fits.frame.read_fits`.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``dataset``, ``encoding``, ``method``, ``train``, ``test`` (means over the folds), ``folds`` and
-        ``parameters`` (what was chosen). Methods that were not run are left out.
+        ``parameters`` (the chosen ones, as text). Methods that were not run are left out.
     """
     rows, forests = [], _forests(fits)
-    cells = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
-    for dataset, encoding in cells.itertuples(index=False, name=None):
+    keys = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
+    for dataset, encoding in keys.itertuples(index=False, name=None):
         own = runs[runs["dataset"].eq(dataset) & runs["encoding"].eq(encoding)]
         grown = forests[forests["dataset"].eq(dataset) & forests["encoding"].eq(encoding)]
         for method, tuned in _methods(own, grown).items():
@@ -124,7 +123,7 @@ def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataF
 
 
 def _parameters(method: str, tuned: pd.Series) -> str:
-    """What was chosen, in words."""
+    """Return the chosen parameters as text."""
     depth = "none" if pd.isna(tuned["max_depth"]) else f"{tuned['max_depth']:.0f}"
     if method == "random forest":
         return f"{tuned['n_estimators']:.0f} trees, depth {depth}, features {tuned['max_features']}"
@@ -132,13 +131,13 @@ def _parameters(method: str, tuned: pd.Series) -> str:
 
 
 def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
-    """The accuracies behind Figures 2 and 3."""
+    """Return the table of the accuracies behind Figures 2 and 3."""
     found = accuracies(runs, fits)
     shown = pd.DataFrame({"dataset": list(dict.fromkeys(found["dataset"]))})
     for method in METHODS:
         own = found[found["method"].eq(method)].set_index("dataset").reindex(shown["dataset"])
-        for part in ("test", "train"):
-            shown[f"{method}: {part}"] = [f"{100 * value:.2f}" if value == value else "" for value in own[part]]
+        for rows in ("test", "train"):
+            shown[f"{method}: {rows}"] = [f"{100 * value:.2f}" if value == value else "" for value in own[rows]]
         shown[f"{method}: chosen"] = own["parameters"].fillna("").to_list()
     wide = found.pivot(index="dataset", columns="method", values="test")
     means = {}
@@ -147,21 +146,22 @@ def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
             better, worse = int((gain > 0).sum()), int((gain < 0).sum())
             means[method] = f"{method} {gain.mean():+.2f} points, better on {better}, worse on {worse}", better, worse
     notes = (
-        "Percent of the rows, means over stratified folds, for the parameters with the best mean on the test rows: "
-        "chosen on what is tested, as in the paper, so for comparison only.",
-        "MT-F: depth and splits of the CART tree; MT-R: up to them; MT-A: all depths to 4 and all numbers of splits. "
-        "CART: scikit-learn's tree of depth 1 to 4, less the splits that gain nothing. Folds are the same for all.",
+        "Accuracy in percent, mean over stratified folds, for the parameters with the best mean test accuracy. As in "
+        "the paper, parameters are chosen on the test rows, so the numbers serve for comparison only.",
+        "MT-F: depth and splits of the CART tree; MT-R: at most that depth and splits; MT-A: all depths to 4 and all "
+        "numbers of splits. CART: scikit-learn's tree of depth 1 to 4, without the splits that gain nothing. All "
+        "methods have the same folds.",
         *(provenance(runs) if len(runs) else ()),
     )
     shown = shown.astype(str)
-    said = "; ".join(text for text, *_ in means.values())
-    result = f"Against CART, over {len(shown)} datasets: {said or 'nothing has been run'}."
+    texts = "; ".join(text for text, *_ in means.values())
+    result = f"Against CART, over {len(shown)} datasets: {texts or 'nothing was run'}."
     claims = pd.DataFrame([_better(method, *means.get(method, ("", 0, 0))) for method in ("MT-R", "MT-A")])
     return Table("MurTree, Figures 2 and 3: tuned on folds", found, shown, notes, result, claims)
 
 
 def _better(method: str, text: str, better: int, worse: int) -> dict:
-    """The claim of section 5.4 that a method tests better than CART on most datasets."""
+    """Return the claim of section 5.4 that a method has a better test accuracy than CART on most datasets."""
     verdict = "not run" if not text else "reproduced" if better > worse else "not reproduced"
     why = f"too few datasets differ: {better + worse}" if text and better + worse < _FEW else ""
     claim = f"{method} tests better than CART on more datasets than worse"

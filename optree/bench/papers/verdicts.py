@@ -1,6 +1,6 @@
-"""Printed numbers against measured ones: does the value have the printed digits, and if not, what does that mean?
+"""Verdicts on claims: whether a measured value agrees with the printed digits, and the reason if it does not.
 
-Values are compared exactly, as fractions, with the digits that are printed. Each judge returns a :class:`Finding`.
+Values are compared exactly, as fractions, with the printed digits. Each judge returns a :class:`Finding`.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from optree.bench.papers import work_bounds as bounds
+from optree.bench.papers import work_bounds
 from optree.bench.tables.summary import seconds
 
 PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "known FAIL", "SKIPPED"
 MEANING = {
-    "reproduced": "the same number, or what is claimed; for a limit, within it",
-    "reproduced (rounded)": "the printed digits are the measured value's, rounded",
-    "reproduced (truncated)": "the printed digits are the measured value's, cut off",
-    "reproduced (as far as legible)": "the digits agree; part of the printed exponent cannot be read in our scan",
+    "reproduced": "the same number, or the claimed statement holds; for a limit, within the limit",
+    "reproduced (rounded)": "the measured value rounds to the printed digits",
+    "reproduced (truncated)": "the measured value, cut off, has the printed digits",
+    "reproduced (as far as legible)": "the digits agree; part of the printed exponent is illegible in our scan",
     "within 0.001": "differs by at most 0.001 (0.1 %)",
     "within 3 %": "differs by at most 3 %",
-    "within 3 points": "differs by at most three percentage points; the paper's splits of the rows are not public",
+    "within 3 points": "differs by at most three percentage points; the paper's train/test partitions are not public",
     "same side of 1": "printed and measured ratio are both above one, or both below",
-    "better than printed": "a better value or tree, a proof where the paper has none, a number where it has none",
-    "other encoding": "the printed value is another one-hot encoding's, see that row",
-    "other data": "shown beside each other; machine, rows or splits are not the paper's",
+    "better than printed": "a better value or tree, or a proof or number that the paper does not have",
+    "other encoding": "the printed value agrees with another one-hot encoding; see that row",
+    "other data": "shown for information; machine, rows or partitions differ from the paper's",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
     "paper contradicts itself": "see the explanation",
-    "counted differently": "an iteration is not the same amount of work in both",
-    "below printed": "a worse value, on other rows, splits or encodings than the paper's, which are not public",
-    "other side of 1": "what is printed as faster, or fewer, is slower, or more, here",
+    "counted differently": "paper and solver count different amounts of work as an iteration",
+    "below printed": "a worse value, on rows, partitions or encodings other than the paper's, which are not public",
+    "other side of 1": "the printed ratio is above one and the measured ratio below, or the reverse",
     "not reproduced": "the measured value differs, and is final",
-    "undecided": "the run was stopped by a limit, and could still have given the printed value; or noise decides",
+    "undecided": "a limit stopped the run before it could contradict the printed value, or the difference is noise",
     "not run": "there is no record of this run",
 }
 _RESULTS = {
@@ -42,17 +42,17 @@ _RESULTS = {
     **dict.fromkeys(("below printed", "other side of 1", "not reproduced"), FAIL),
 }
 FITS = ("reproduced", "reproduced (rounded)", "reproduced (truncated)")
-LIMIT_SECONDS = 300  # of the paper's runs, and of its authors' program
+LIMIT_SECONDS = 300  # Time limit of the BRANCHES paper's runs, and of its authors' program.
 TIMEOUT = "TO"
 
 
 def result(verdict: str) -> str:
-    """What a verdict comes to: PASS, FAIL, SKIPPED, or "known FAIL" where printed numbers contradict each other."""
+    """Return the result of a verdict: PASS, FAIL, SKIPPED, or "known FAIL" if printed numbers contradict each other."""
     return _RESULTS.get(verdict, PASS)
 
 
 class Finding(NamedTuple):
-    """What was measured for a claim, and what follows."""
+    """A measured value, its difference from the printed one, the verdict, and its explanation."""
 
     measured: str
     difference: str
@@ -64,12 +64,12 @@ NOT_RUN = Finding("", "", "not run")
 
 
 def unit(printed: str) -> Fraction:
-    """The worth of the last printed digit: 1/1000 for ``0.850``, 100 000 for ``3e5``."""
+    """Return the unit of the last printed digit: 1/1000 for ``0.850``, 100 000 for ``3e5``."""
     return Fraction(10) ** Decimal(printed).as_tuple().exponent
 
 
 def agreement(printed: str, value: Fraction | int) -> str | None:
-    """How the printed digits come from a value: one of :data:`FITS`, or None if they do not."""
+    """Return how the printed digits agree with a value: one of :data:`FITS`, or None if they do not."""
     number, digit = Fraction(printed), unit(printed)
     if value == number:
         return "reproduced"
@@ -79,24 +79,24 @@ def agreement(printed: str, value: Fraction | int) -> str | None:
 
 
 def objective_value(run: pd.Series, cost: str = "cost") -> Fraction:
-    """The objective of a run's tree, or with ``cost_bound`` the proven upper bound, exactly."""
+    """Return the exact objective of a run's tree, or for the column ``cost_bound`` its proven upper bound."""
     return 1 - Fraction(int(run[cost]), int(run["cost_of_error"]) * int(run["rows_train"]))
 
 
 def _difference(value: Fraction, printed: str) -> str:
-    """Measured - printed, to five decimals."""
+    """Return measured - printed, to five decimals."""
     difference = round(float(value - Fraction(printed)), 5)
     return f"{difference:+.5f}" if difference else "0"
 
 
 def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
-    """The same objective? ``ended``: the paper's search did, and so the printed value should be the optimum."""
+    """Judge a printed objective; ``ended`` tells that the paper's search ended, so that it printed an optimum."""
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
     if fit := agreement(printed, value):
         return Finding(measured, difference, fit)
     if value > Fraction(printed) and ended:
-        return Finding(measured, difference, "not reproduced", "printed as optimal, but this tree is better")
+        return Finding(measured, difference, "not reproduced", "printed as the optimum, but this tree is better")
     if value > Fraction(printed):
         return Finding(measured, difference, "better than printed")
     if bound < Fraction(printed) - unit(printed) / 2:
@@ -106,7 +106,7 @@ def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
 
 
 def judge_peer(printed: str, run: pd.Series) -> Finding:
-    """Is another solver's printed objective at most ours?"""
+    """Judge whether another solver's printed objective is at most ours."""
     value = objective_value(run)
     reached = value >= Fraction(printed) or agreement(printed, value)
     text = "" if run["status"] == "optimal" else run["status"]
@@ -115,7 +115,7 @@ def judge_peer(printed: str, run: pd.Series) -> Finding:
 
 
 def judge_time(printed: str, run: pd.Series) -> Finding:
-    """Does the search end in time where the paper's did?"""
+    """Judge whether the search ends within the time limit if the paper's search did."""
     here = run["search_seconds"]
     if run["status"] != "optimal":
         measured = f"no, {run['status']} at {seconds(here)} s, gap {run['gap']:.5f}"
@@ -131,14 +131,14 @@ def judge_time(printed: str, run: pd.Series) -> Finding:
 
 
 def judge_iterations(printed: str, run: pd.Series) -> Finding:
-    """No more iterations than printed?"""
-    here, most = int(run["iterations"]), Fraction(printed)
-    verdict = "reproduced" if here <= most else agreement(printed, here) or "not reproduced"
-    return Finding(f"{here:,}", f"{float(here / most - 1):+.0%}", verdict)
+    """Judge whether the search needs at most the printed number of iterations."""
+    here, paper = int(run["iterations"]), Fraction(printed)
+    verdict = "reproduced" if here <= paper else agreement(printed, here) or "not reproduced"
+    return Finding(f"{here:,}", f"{float(here / paper - 1):+.0%}", verdict)
 
 
 def judge_count(printed: str, count: int) -> Finding:
-    """The same whole number?"""
+    """Judge whether a count is the printed one."""
     difference = count - int(printed)
     if difference:
         return Finding(str(count), f"{difference:+d}", "not reproduced")
@@ -146,11 +146,11 @@ def judge_count(printed: str, count: int) -> Finding:
 
 
 def judge_bound(printed: str, value: int) -> Finding:
-    """The same huge whole number, to the printed digits?
+    """Judge whether a huge integer has the printed digits.
 
-    ``INF`` is the paper's word for an overflow; a ``?`` in an exponent (``5.69e?76``) is a digit that cannot be read.
+    ``INF`` is the paper's word for an overflow; a ``?`` in an exponent (``5.69e?76``) is an illegible digit.
     """
-    measured, power = bounds.scientific(value), bounds.exponent(value)
+    measured, power = work_bounds.scientific(value), work_bounds.exponent(value)
     if printed == "INF":
         return Finding(measured, "", "better than printed")
     digits, _, printed_power = printed.partition("e")

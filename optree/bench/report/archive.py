@@ -1,9 +1,10 @@
-"""What a deposit with a DOI needs, as one file: ``python -m optree.bench.report.archive RESULTS`` writes RESULTS/archive.zip.
+"""One archive for a deposit with a DOI: ``python -m optree.bench.report.archive RESULTS`` writes RESULTS/archive.zip.
 
-The source as git has it, with locks of all environments and the papers' printed numbers; the records of all runs and
-fits; tables, plots and the report; ``MANIFEST.sha256`` of it all. The same files give the same archive. Raw data are
-not in it: the datasets table has their sources and checksums. Tables and plots are made from an unpacked archive with
-``snakemake --config records=results/NAME``.
+The archive holds the files that git tracks, the records of all runs and fits, tables, plots, the report, and
+``MANIFEST.sha256``. Tracked files include the locks of all environments and the papers' printed numbers. The same files
+give the same archive.
+Raw data are left out: the datasets table has their sources and checksums. In an unpacked archive,
+``snakemake --config records=results/NAME`` makes tables and plots again.
 """
 
 from __future__ import annotations
@@ -17,36 +18,36 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can name
-_KEPT = ("tables", "plots")  # of the results; records of runs are in tables/runs.jsonl
+_DATE = (1980, 1, 1, 0, 0, 0)  # The earliest date of the zip format.
+_KEPT = ("tables", "plots")  # Folders of the results; tables/runs.jsonl holds the records of all runs.
 _REPORT = "report.html"
 
 
 def _source(home: Path) -> dict[str, Path]:
-    """The files that git tracks, by their names."""
+    """Return the paths of the files that git tracks, by name in the archive."""
     try:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=home, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise OptreeError(f"{home}: not a clone of the repository; an archive needs one") from error
+        raise OptreeError(f"{home}: not a clone of the repository; give the path of a clone with --home") from error
     return {name: home / name for name in listed.stdout.split("\0") if name and (home / name).is_file()}
 
 
 def _results(results: Path) -> dict[str, Path]:
-    """The files of a configuration's results, by their names from results/ on."""
+    """Return the paths of the files of a configuration's results, by name in the archive."""
     if not (results / "tables" / "runs.jsonl").is_file():
-        raise OptreeError(f"{results}: tables/runs.jsonl is not there; run the workflow first")
+        raise OptreeError(f"{results}: tables/runs.jsonl is missing; run the workflow first")
     files = [path for part in _KEPT for path in (results / part).rglob("*") if path.is_file()]
     files += [results / _REPORT] if (results / _REPORT).is_file() else []
     return {f"results/{results.name}/{path.relative_to(results).as_posix()}": path for path in files}
 
 
 def pack(home: Path, results: Path) -> Path:
-    """Write the archive; return its path.
+    """Write the archive and return its path.
 
     Raises
     ------
     OptreeError
-        If there are no results, or no clone.
+        If ``results`` holds no records, or ``home`` is not a clone.
     """
     files = _source(home) | _results(results)
     contents = {name: files[name].read_bytes() for name in sorted(files)}
@@ -62,10 +63,12 @@ def pack(home: Path, results: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.report.archive", description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="the results of a configuration, e.g. results/default")
-    parser.add_argument("--home", type=Path, default=Path(__file__).resolve().parents[3], help="the clone")
+    parser.add_argument(
+        "--home", type=Path, default=Path(__file__).resolve().parents[3], help="a clone of the repository"
+    )
     options = parser.parse_args(arguments)
     with reporting("/dev/null"):
         path = pack(options.home, options.results)

@@ -1,4 +1,4 @@
-"""What the datasets of a run are, from the records that :func:`optree.datasets.facts.record` makes of them."""
+"""Table and figure of the datasets of a run, from the records of :func:`optree.datasets.facts.record`."""
 
 from __future__ import annotations
 
@@ -20,47 +20,48 @@ from optree.errors import OptreeError
 _KINDS = {"numeric": PALETTE[0], "binary": PALETTE[1], "categorical": PALETTE[2], "constant": "0.75"}
 _ROWS = {"new": PALETTE[0], "already there": "0.75", "contradictory": PALETTE[1]}
 _SMALL = {"fontsize": 7, "handlelength": 1, "handletextpad": 0.4, "columnspacing": 1, "borderpad": 0.3}
-_MANY = 12  # classes whose shares can still be told apart
+_MAX_CLASSES = 12  # More class counts are cut off in the table.
 
 
 def read(paths: Iterable[str | Path]) -> list[dict]:
-    """The records of datasets, in the order of their names."""
+    """Return the records of datasets, sorted by name."""
     records = []
     for path in paths:
         try:
             records.append(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise OptreeError(
-                f"{path}: not a dataset's record ({error}); delete it, and the data is read anew"
-            ) from error
+            text = f"{path}: not a dataset's record ({error}); delete the file, and the workflow makes it again"
+            raise OptreeError(text) from error
     return sorted(records, key=lambda record: record["dataset"].casefold())
 
 
 def table(records: list[dict]) -> Table:
-    """A row for each dataset."""
+    """Return the table of datasets, a row each."""
     data = pd.DataFrame([_row(record) for record in records])
     shown = data.drop(columns=["source", "identifier", "uci", "openml"]).astype(object).map(_text)
     shown["sha256"] = data["sha256"].str[:12]
     shown = shown.drop(columns=[name for name in ("recipe", "constant", "numeric") if set(shown[name]) <= {"", "0"}])
     shown.columns = [name.replace("_", " ") for name in shown]
     notes = [
-        "Columns by kind: numeric; binary, two categories; categorical, more; constant, one value.",
-        "already there = rows that repeat one further up, class and all; contradictory = rows that have another class "
-        "than a row with the same features; best accuracy = the share of rows that a classifier can get right at best, "
-        "which of rows with the same features are those of the largest class.",
-        "verified = what says that these are the right rows; sha256 = of the canonical content, twelve digits of it.",
+        "Columns by kind: numeric; binary = two categories; categorical = more categories; constant = one value.",
+        "already there = rows that repeat an earlier row, class included; contradictory = rows with the features of "
+        "another row and a different class; best accuracy = upper bound on the accuracy of any classifier: of rows "
+        "with the same features, the largest class is predicted right.",
+        "verified = how the rows were checked; sha256 = first twelve digits, of the canonical content.",
         *(f"{name}: {rule}." for name, rule in records[0]["rules"].items()),
     ]
     return Table("Datasets", data, shown, tuple(notes))
 
 
 def _text(value) -> str:
+    """Return a value as text."""
     if isinstance(value, float):
         return f"{value:.4f}".rstrip("0").rstrip(".")
     return f"{value:,}" if isinstance(value, (int, np.integer)) else value
 
 
 def _row(record: dict) -> dict:
+    """Return the row of one dataset."""
     facts = record["facts"]
     missing = facts["missing"]
     return {
@@ -84,19 +85,21 @@ def _row(record: dict) -> dict:
 
 
 def _columns(names) -> str:
+    """Return the names of one or two columns, the number of more."""
     return ", ".join(names) if len(names) < 3 else f"{len(names)} columns"
 
 
 def _classes(classes: dict[str, int]) -> str:
+    """Return the classes and their counts as text."""
     if not classes:
         return "a number"
     shown = [f"{name}: {count:,}" for name, count in classes.items()]
-    return f"{len(classes)} ({', '.join(shown[:_MANY])}{', ...' if len(shown) > _MANY else ''})"
+    return f"{len(classes)} ({', '.join(shown[:_MAX_CLASSES])}{', ...' if len(shown) > _MAX_CLASSES else ''})"
 
 
 @rc_context(panels.STYLE)
 def figure(records: list[dict]) -> Figure:
-    """Classes, columns and rows of each dataset as shares, one bar below the other."""
+    """Draw shares of classes, of columns by kind and of rows, a bar per dataset."""
     facts = [record["facts"] for record in records]
     sizes = [f"({entry['rows']:,} x {entry['features']})" for entry in facts]
     names = [f"{record['dataset']}  {size}" for record, size in zip(records, sizes, strict=True)]
@@ -116,12 +119,13 @@ def figure(records: list[dict]) -> Figure:
 
 
 def _shares(classes: dict[str, int]) -> list[tuple[int, str]]:
+    """Return the row count and the colour of each class, the largest class first."""
     counts = sorted(classes.values(), reverse=True) or [1]
     return [(count, PALETTE[k % len(PALETTE)] if classes else "0.9") for k, count in enumerate(counts)]
 
 
 def _kinds_of_rows(facts: dict) -> list[tuple[int, str]]:
-    """Rows that contradict another, and of the others those that are new and those that are there already."""
+    """Return counts and colours of new, repeated and contradictory rows."""
     contradictory = facts["contradictory"]
     repeated = facts["duplicates"] - facts["contradictory_duplicates"]
     counts = (facts["rows"] - contradictory - repeated, repeated, contradictory)
@@ -129,11 +133,11 @@ def _kinds_of_rows(facts: dict) -> list[tuple[int, str]]:
 
 
 def _bars(ax: Axes, title: str, bars: list[list[tuple[int, str]]]) -> None:
-    """Stacked horizontal bars of counts and colours, each as long as the axis."""
-    for place, parts in enumerate(bars):
-        counts = np.array([count for count, _ in parts], float)
+    """Draw stacked horizontal bars of counts and colours, scaled to the width of the axis."""
+    for place, segments in enumerate(bars):
+        counts = np.array([count for count, _ in segments], float)
         ends = np.cumsum(counts) / counts.sum()
-        colours = [colour for _, colour in parts]
+        colours = [colour for _, colour in segments]
         ax.barh(place, counts / counts.sum(), 0.68, ends - counts / counts.sum(), color=colours, ec="white", lw=0.4)
     ax.set_title(title, loc="left", y=1, pad=16)
     ax.set_xlim(0, 1)
@@ -142,5 +146,6 @@ def _bars(ax: Axes, title: str, bars: list[list[tuple[int, str]]]) -> None:
 
 
 def _legend(ax: Axes, colours: dict[str, str]) -> None:
+    """Draw a legend of colours above a panel."""
     handles = [ax.barh([0], [0], color=colour, label=name) for name, colour in colours.items()]
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0, **_SMALL)

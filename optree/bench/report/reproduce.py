@@ -1,10 +1,11 @@
-"""``docs/REPRODUCE.md``, from the papers and their configurations: ``python -m optree.bench.report.reproduce`` prints it.
+"""``docs/REPRODUCE.md``, made of papers and configurations; ``python -m optree.bench.report.reproduce`` prints it.
 
-What a run may take at most follows from its plan; what it takes is what the paper's module says.
+Upper limits of time and memory follow from the plan of runs; measured times stand in the papers' modules.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
@@ -24,24 +25,27 @@ _HEAD = """# Reproducing the papers
 
 Made by `python -m optree.bench.report.reproduce > docs/REPRODUCE.md`; a test compares it with the papers' modules.
 
-`make` sets everything up and runs the default benchmark; then `. .venv/bin/activate`, and each line below is one
-command. It ends with `results/NAME/tables/claims.md` (`claim | paper | measured | tolerance | result | why`), and with
-a non-zero exit code if a claim of a table that the configuration requires fails: `--config required_claims=all`
-requires all of them, `required_claims=null` none. The same command with `--report results/NAME/report.html` makes one
-page of it. On a cluster `--profile slurm` takes the place of `--cores`. `DIR` is a directory of raw files: see
-`data_mirror` in config/README.md. Stop it at any time: the same command goes on. One cell alone:
-`python -m optree.bench.runs.rerun RECORD`.
+`make` sets everything up and runs the default benchmark. After `. .venv/bin/activate`, each command below runs one
+level of one paper. A command ends with the table `results/NAME/tables/claims.md`
+(`claim | paper | measured | tolerance | result | why`). Its exit code is not zero if a required claim fails;
+`--config required_claims=all` requires all claims, `required_claims=null` none.
+
+- `--report results/NAME/report.html` at the end of the same command makes one page of the results.
+- `--profile slurm` in place of `--cores` runs the command on a cluster.
+- `DIR` is a directory of raw files; see `data_mirror` in config/README.md.
+- Commands may be stopped at any time; the same command continues.
+- `python -m optree.bench.runs.rerun RECORD` repeats one run.
 
 Levels: {levels}.
 
-"at most" is what the jobs would take one after another if every run reached its limits, fits not counted;
-memory is what the largest job may take, from its limits. Times of other machines differ: where a claim is about
-seconds, it is about ratios on one machine, or a limit.
+"at most" is the total time of all runs, one after another, if every run reached its time limit; fits are not counted.
+"memory" is the memory that the largest job requests. Machines differ in speed, so claims about seconds are about ratios
+on one machine, or about a time limit.
 """
 
 
-def laid(home: Path, name: str) -> dict:
-    """A configuration that ships, laid over the default one as Snakemake does it."""
+def merged_configuration(home: Path, name: str) -> dict:
+    """Return a shipped configuration, merged into the default one as Snakemake does."""
     import yaml
     from snakemake.utils import update_config
 
@@ -51,39 +55,41 @@ def laid(home: Path, name: str) -> dict:
 
 
 def _hours(seconds: float) -> str:
+    """Return a duration in minutes or hours."""
     return f"{seconds / 3600:,.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:,.0f} min"
 
 
-def _line(home: Path, level: str, config_name: str, has: Level) -> str:
-    """A row of a paper's table of levels."""
-    config, table = laid(home, config_name), read_table(home / "config" / "datasets.csv")
-    others = read_peers(home / "workflow" / "peers")
-    runs, fitted = plan_runs(config, table, others), plan_fits(config, table, others)
-    most = sum(filter(isfinite, map(max_seconds, runs)))
+def _line(home: Path, name: str, config_name: str, level: Level) -> str:
+    """Return a row of a paper's table of levels."""
+    config, table = merged_configuration(home, config_name), read_table(home / "config" / "datasets.csv")
+    peers = read_peers(home / "workflow" / "peers")
+    runs, fitted = plan_runs(config, table, peers), plan_fits(config, table, peers)
+    seconds = sum(filter(isfinite, map(max_seconds, runs)))
     memory = max(resources(job).get("mem_mb", 0) for job in group_into_jobs(runs))
-    mirror = " --config data_mirror=DIR" if "mirror" in has.needs else ""
+    mirror = " --config data_mirror=DIR" if "mirror" in level.needs else ""
     command = f"snakemake --cores 2 --configfile config/{config_name}{mirror}"
     work = f"{len(runs):,} runs" + (f", {len(fitted):,} fits" if fitted else "")
     required = config.get("required_claims") or "none"
     required = required if isinstance(required, str) else ", ".join(required)
-    cells = (level, f"`{command}`", has.needs, work, has.time, _hours(most), f"{memory:,} MB", required)
+    cells = (name, f"`{command}`", level.needs, work, level.time, _hours(seconds), f"{memory:,} MB", required)
     return f"| {' | '.join(cells)} |"
 
 
 def _tables(paper: Paper, folder: Path) -> list[str]:
-    """A line for each table and figure: what it is, and its file."""
+    """Return a line for each table and figure: its name, title and file."""
     nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
-    lines = ["| table | what it is | file |", "|---|---|---|"]
+    lines = ["| table | title | file |", "|---|---|---|"]
     for name, make in paper.tables.items():
         title = make(folder, nothing).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
         lines.append(f"| {name} | {title} | `tables/paper_table_{name}.md` |")
     lines += [
-        f"| figure {name} | {_first(make)} | `plots/paper_figure_{name}.svg` |" for name, make in paper.figures.items()
+        f"| figure {name} | {_figure_title(make)} | `plots/paper_figure_{name}.svg` |"
+        for name, make in paper.figures.items()
     ]
     return lines
 
 
-# What the papers' tables look at before they find that there is nothing.
+# The columns that the papers' tables read; a frame without rows gives their titles.
 _COLUMNS = {
     **dict.fromkeys(
         ("dataset", "algorithm", "split", "encoding", "regularization", "penalty", "measure", "status"), "str"
@@ -95,18 +101,19 @@ _COLUMNS = {
 }
 
 
-def _first(function) -> str:
-    """The first line of a docstring, without its full stop."""
-    return (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+def _figure_title(draw: Callable) -> str:
+    """Return the title of a figure: the first line of its function's docstring, without "Draw Figure N: "."""
+    title = (draw.__doc__ or "").strip().splitlines()[0].removeprefix("Draw ").split(": ", 1)[-1].rstrip(".")
+    return title[:1].upper() + title[1:]
 
 
 def section(paper: Paper, home: Path = _HOME) -> str:
-    """What there is to say of one paper."""
+    """Return the section of one paper."""
     levels = [
         "| level | command | needs | work | time | at most | memory | required claims |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    levels += [_line(home, level, config, has) for level, has in paper.levels.items() for config in has.config]
+    levels += [_line(home, name, config, level) for name, level in paper.levels.items() for config in level.config]
     folder = home / "resources" / "papers" / paper.name
     tolerances = [f"- {claim}: {text}" for claim, text in paper.tolerances.items()]
     return "\n".join(
@@ -120,7 +127,7 @@ def section(paper: Paper, home: Path = _HOME) -> str:
 
 
 def text(home: Path = _HOME) -> str:
-    """The whole document."""
+    """Return the whole document."""
     levels = "; ".join(f"*{name}* {meaning}" for name, meaning in LEVELS.items())
     return "\n".join([_HEAD.format(levels=levels), *(section(papers.get(name), home) for name in papers.names())])
 

@@ -1,7 +1,6 @@
-"""Snakemake's report, as ours: one rule in place of one for each job, a stylesheet, a title, links between items.
+"""Changes to Snakemake's report: one rule for all jobs of a loop, a stylesheet, a title, links between items.
 
-Snakemake has no setting for any of this, so :func:`dress` stands before its writer; tests/test_report.py opens what
-comes of it in a browser.
+Snakemake has no setting for these changes, so :func:`customise` wraps its writer. A test opens the page in a browser.
 """
 
 from __future__ import annotations
@@ -10,39 +9,39 @@ import re
 import sys
 from pathlib import Path
 
-_NUMBERED = re.compile(r"^(.+)_\d+$")  # rules that are made in a loop, a job each
+_NUMBERED = re.compile(r"^(.+)_\d+$")  # Names of rules that a loop makes, one per job.
 
 
-def wanted() -> bool:
-    """Whether this process was asked for a report."""
+def requested() -> bool:
+    """Return whether this process was asked for a report."""
     return any(word.startswith("--report") for word in sys.argv[1:])
 
 
-def folded(name: str) -> str:
-    """The name that a rule has in the report: ``solve`` for ``solve_17``."""
+def merged_name(name: str) -> str:
+    """Return a rule's name in the report: ``solve`` for ``solve_17``."""
     return _NUMBERED.sub(r"\1", name)
 
 
-def dress(folder: Path, title: str) -> None:
-    """Have Snakemake's next report folded, styled and named, and its items linked to each other.
+def customise(folder: Path, title: str) -> None:
+    """Patch Snakemake's report writer: merged rules, stylesheet, title, and links between items.
 
     Parameters
     ----------
     folder : Path
-        Where ``style.css`` and ``links.js`` are.
+        The folder of ``style.css`` and ``links.js``.
     title : str
-        Of the page.
+        The title of the page.
     """
     from snakemake.report.html_reporter import Reporter
 
     render = Reporter.render
 
-    def dressed(self) -> None:
+    def customised(self) -> None:
         for job in self.dag.jobs:
-            job.rule.name = folded(job.rule.name)
+            job.rule.name = merged_name(job.rule.name)
         for job in self.jobs:
-            job.rule = folded(job.rule)
-        self.rules = {folded(name): rule for name, rule in self.rules.items()}
+            job.rule = merged_name(job.rule)
+        self.rules = {merged_name(name): rule for name, rule in self.rules.items()}
         self.custom_stylesheet = (folder / "style.css").read_text()
         render(self)
         path = Path(self.settings.path)
@@ -53,4 +52,4 @@ def dress(folder: Path, title: str) -> None:
             links = (folder / "links.js").read_text()
             path.write_text(f"{head}<script>\n{links}</script>\n</body>{end}", encoding="utf-8")
 
-    Reporter.render = dressed
+    Reporter.render = customised

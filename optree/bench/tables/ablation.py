@@ -1,4 +1,4 @@
-"""What each part of a solver is worth: the reference against the same solver with other parameters."""
+"""Ablation: the reference against the same solver with other parameters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from optree.bench.tables.summary import number, provenance, seconds
 
 
 def variants(runs: pd.DataFrame, reference: str) -> list[str]:
-    """The other algorithms that are the reference's solver."""
+    """Return the names of the other algorithms that use the reference's solver."""
     solver = set(runs.loc[runs["algorithm"].eq(reference), "solver"])
     return sorted(set(runs.loc[runs["solver"].isin(solver), "algorithm"]) - {reference})
 
 
 def _text(row: pd.Series | None) -> str:
-    """Ratios of seconds and visits; without a proof, that of seconds is a lower bound."""
+    """Return the ratios of seconds and visits; without a proof, a lower bound on the ratio of seconds."""
     if row is None:
         return ""
     ratio = f"{row['seconds_ratio']:.2f}"
@@ -24,14 +24,14 @@ def _text(row: pd.Series | None) -> str:
 
 
 def ablation(runs: pd.DataFrame, reference: str) -> Table:
-    """A row per problem that the reference certifies: its seconds and visits, and the ratios of each variant.
+    """Return a row per problem that the reference certifies: its seconds and visits, and the ratios of each variant.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     reference : str
-        The algorithm with everything on. Its variants are the algorithms with the same solver.
+        The algorithm with all techniques on. Its variants are the other algorithms with the same solver.
     """
     own = pairs(runs, reference, reference)
     own = own[own["status"].eq(CERTIFIED)].sort_values(["dataset", "encoding", "lambda"], ascending=[True, True, False])
@@ -56,9 +56,11 @@ def ablation(runs: pd.DataFrame, reference: str) -> Table:
         open_[variant] = str(int((both["status_reference"].eq(CERTIFIED) & both["status"].ne(CERTIFIED)).sum()))
     shown = pd.concat([shown, pd.DataFrame([means, open_])], ignore_index=True)
     notes = (
-        f"s, visits = seconds and visits (iterations) of {reference}, which has everything on; the other columns are "
-        "ratios of seconds / visits of the same solver with other parameters: above 1, what was switched off helps.",
-        "> = ended by a limit, a lower bound; such problems are not in the geometric mean, and counted below it.",
+        f"s, visits = seconds and visits (iterations) of {reference}, which has all techniques on. The other columns "
+        "are ratios of seconds / visits of the same solver with other parameters: above 1, the missing technique "
+        "helps.",
+        "> = ended by a limit: a lower bound on the ratio. The geometric mean leaves such problems out; the last row "
+        "counts them.",
         *provenance(runs),
     )
     return Table(f"Ablation of {reference}", data, shown, notes)

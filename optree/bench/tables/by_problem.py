@@ -1,4 +1,4 @@
-"""A comparison problem by problem: how each algorithm ended, its seconds, iterations and memory."""
+"""Comparison problem by problem: how each algorithm ended, its seconds, iterations and memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from optree.bench.tables.frame import CONSTRAINTS
 from optree.bench.tables.summary import number, provenance, seconds
 
 _NOTE = (
-    "A number of seconds alone is a proof; > means that the time limit ended the search. In brackets the objective of "
-    "the tree in hand, if there was one."
+    "Seconds alone mean a proof; > means that the time limit ended the search. Brackets: objective of the incumbent, "
+    "if there is one."
 )
 
 
 def _outcome(run: pd.Series) -> str:
-    """Seconds, and what has to be said if there was no proof."""
+    """Return seconds, with status and objective if the search did not end with a proof."""
     if run["status"] == CERTIFIED:
         return seconds(run["search_seconds"])
     if run["status"] == "skipped":
@@ -27,11 +27,12 @@ def _outcome(run: pd.Series) -> str:
 
 
 def _limit(value) -> str:
+    """Return a limit as text."""
     return "none" if pd.isna(value) else str(value)
 
 
 def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
-    """What a row says of the problem itself: all digits, and text."""
+    """Return the columns about the problem itself, as data and as text."""
     best, proven = group["objective"].max(), group["status"].eq(CERTIFIED).any()
     size = {"rows": group["rows"].iloc[0], "features": group["encoded_features"].iloc[0]}
     text = {
@@ -49,7 +50,7 @@ def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
 
 
 def problems(runs: pd.DataFrame, reference: str) -> Table:
-    """A row per problem, and for each algorithm columns for how it ended, its seconds, iterations and memory.
+    """Return a row per problem, with columns per algorithm for outcome, seconds, iterations and memory.
 
     Parameters
     ----------
@@ -73,11 +74,12 @@ def problems(runs: pd.DataFrame, reference: str) -> Table:
         rows.append(row)
         texts.append(text)
     shown = pd.DataFrame(texts)
-    same = [name for name in ("penalty", *CONSTRAINTS, "measure", "split") if shown[name].nunique() == 1]
+    constant = [name for name in ("penalty", *CONSTRAINTS, "measure", "split") if shown[name].nunique() == 1]
     empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
     notes = (
-        "objective = the best of all trees, scored here; unless it says otherwise, at least one algorithm proves it.",
+        "objective = objective of the best tree of any algorithm, scored by the workflow. At least one algorithm "
+        "proves it, unless marked otherwise.",
         _NOTE,
         *provenance(runs),
     )
-    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=[*same, *empty]), notes)
+    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=[*constant, *empty]), notes)

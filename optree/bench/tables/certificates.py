@@ -1,7 +1,7 @@
-"""Proofs against facts: a bound is wrong if anyone's tree costs less. Costs are compared as whole numbers.
+"""Refutation of certificates: a lower bound on the cost is wrong if any algorithm's tree costs less.
 
-Every tree in the records was scored here, so its cost is a fact; a bound is a claim, ours no less than a peer's. It is
-about the trees up to the depth that the search was limited to.
+The workflow scored every tree of the records, so costs are facts; bounds are claims, of our solvers as of peers. A
+bound holds for trees up to the depth limit of its search. Costs are compared as integers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pandas as pd
 
 from optree.bench.tables.formats import Table
 
-# The runs that minimise the same over the same trees, but for the depth that they are limited to.
+# Runs that agree in these columns minimise the same objective over the same trees, except for their depth limits.
 _PROBLEM = [
     *("dataset", "encoding", "cost_of_error", "cost_of_penalty", "penalty", "max_splits", "min_samples_leaf"),
     *("measure", "split", "test_size"),
@@ -18,8 +18,9 @@ _PROBLEM = [
 
 
 def refute(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with ``status`` "wrong_certificate" and a ``reason`` where the tree of another run costs less than the
-    lower bound, and is no deeper than that search was allowed to go.
+    """Return the runs, with the status "wrong_certificate" and a ``reason`` for each lower bound that a tree refutes.
+
+    A tree refutes a lower bound if it costs less and is no deeper than the depth limit of that search.
 
     Parameters
     ----------
@@ -41,23 +42,23 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
                 best = better.iloc[0]
                 runs.loc[index, "status"] = "wrong_certificate"
                 runs.loc[index, "reason"] = (
-                    f"claims that no tree has an objective above {claim['objective_bound']:.6f}, but that of "
+                    f"claims that no tree has an objective above {claim['objective_bound']:.6f}, but the tree of "
                     f"{best['algorithm']} has {best['objective']:.6f}"
                 )
     return runs
 
 
-def table(runs: pd.DataFrame) -> Table:
-    """All wrong certificates, from :func:`optree.bench.tables.frame.frame`."""
+def wrong_certificates(runs: pd.DataFrame) -> Table:
+    """Return the table of all wrong certificates, from :func:`optree.bench.tables.frame.frame`."""
     wrong = runs[runs["status"].eq("wrong_certificate")]
     names = ["dataset", "encoding", "algorithm", "regularization", "split", "objective", "reason"]
     data = wrong[names].rename(columns={"regularization": "lambda"})
     shown = data.assign(objective=data["objective"].map("{:.6f}".format)).astype(str)
     claims = int(runs["claimed_status"].eq("optimal").sum() + runs["cost_bound"].notna().sum())
     notes = (
-        "A certificate is wrong if the peer's own tree does not have the objective that is claimed for it (beyond "
-        "1e-6), or if the tree of any algorithm, scored here in whole numbers, is better than the bound allows.",
-        "objective = that of the algorithm's own tree, as scored here.",
+        "A certificate is wrong if the peer's own tree does not have the claimed objective (to 1e-6), or if the tree "
+        "of any algorithm is better than the claimed bound. The workflow scores all trees, in integers.",
+        "objective = objective of the algorithm's own tree, scored by the workflow.",
     )
     result = f"{len(wrong)} wrong certificates." if claims else "No run claims anything."
     return Table("Wrong certificates", data, shown, notes, result)

@@ -1,4 +1,4 @@
-"""One algorithm, the reference, against all others, summed up over the problems that both were run on."""
+"""Comparison of every algorithm with one of them, the reference, over the problems that both were run on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from optree.bench.tables.formats import Table
 from optree.bench.tables.frame import CONSTRAINTS
 from optree.bench.tables.summary import number, provenance
 
-# What the runs that are compared have in common.
+# Runs that agree in these columns are runs on the same problem.
 PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
 CERTIFIED = "optimal"
-SLOWER_SECONDS = 0.01  # a difference that is not noise
+SLOWER_SECONDS = 0.01  # Smaller differences count as noise.
 FACTS = {
     "status": "status",
     "objective": "objective",
@@ -26,12 +26,12 @@ _RESAMPLES = 9999
 
 
 def algorithms(runs: pd.DataFrame, reference: str) -> list[str]:
-    """The names of all algorithms, the reference first."""
+    """Return the names of all algorithms, the reference first."""
     return [reference, *sorted(set(runs["algorithm"]) - {reference})]
 
 
 def name_of(problem: pd.Series) -> str:
-    """A problem in a word, e.g. ``car/onehot/0.01``; with what is not the default of constraints and split."""
+    """Return a short name of a problem, e.g. ``car/onehot/0.01``, followed by the settings that are not the default."""
     parts = [problem["dataset"], problem["encoding"], problem["regularization"]]
     if problem["measure"] != "accuracy":
         parts.append(problem["measure"])
@@ -45,9 +45,9 @@ def name_of(problem: pd.Series) -> str:
 
 
 def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
-    """The problems that both were run on, a row each: columns of the other, and of the reference with ``_reference``.
+    """Return a row per problem that both algorithms were run on, without skipped runs.
 
-    Runs that were skipped do not count.
+    Columns of the reference end in ``_reference``; columns of the other algorithm have their plain names.
     """
     ran = runs[runs["status"].ne("skipped")]
     left, right = ran[ran["algorithm"].eq(other)], ran[ran["algorithm"].eq(reference)]
@@ -56,19 +56,19 @@ def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
 
 
 def both_certify(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Of :func:`pairs` those that both prove."""
+    """Return the rows of :func:`pairs` whose problem both algorithms prove."""
     return pairs[pairs["status"].eq(CERTIFIED) & pairs["status_reference"].eq(CERTIFIED)]
 
 
 def geometric_mean(ratios: pd.Series) -> float:
-    """The geometric mean, NaN of nothing."""
+    """Return the geometric mean, NaN of an empty series."""
     return float(np.exp(np.log(ratios.astype(float)).mean())) if len(ratios) else float("nan")
 
 
 def spent(both: pd.DataFrame) -> dict:
-    """What else than seconds the problems of :func:`both_certify` took.
+    """Return the memory ratio and the median iterations over the rows of :func:`both_certify`.
 
-    ``memory_ratio`` is a geometric mean; of the iterations, which each algorithm counts in its own units, the medians.
+    ``memory_ratio`` is a geometric mean. Each algorithm counts iterations in its own units, so the medians stand alone.
     """
     return {
         "memory_ratio": geometric_mean((both["peak_rss_mib"] / both["peak_rss_mib_reference"]).dropna()),
@@ -78,13 +78,15 @@ def spent(both: pd.DataFrame) -> dict:
 
 
 def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the geometric mean, over clusters: problems of one dataset are not independent.
+    """Return a 95 % bootstrap interval of the geometric mean.
+
+    Whole clusters are resampled, because problems of one dataset are not independent.
 
     Parameters
     ----------
     ratios : pandas.Series of float
     clusters : pandas.Series
-        What each ratio belongs to, e.g. its dataset. Whole clusters are drawn.
+        The cluster of each ratio, e.g. its dataset.
 
     Returns
     -------
@@ -108,8 +110,8 @@ def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
     return float(np.exp(found.low)), float(np.exp(found.high))
 
 
-def _versus(runs: pd.DataFrame, reference: str, other: str) -> dict:
-    """All that is summed up of one algorithm against the reference."""
+def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
+    """Return the comparison of one algorithm with the reference."""
     own, shared = runs[runs["algorithm"].eq(other)], pairs(runs, reference, other)
     both = both_certify(shared)
     ratio = both["search_seconds"] / both["search_seconds_reference"]
@@ -137,11 +139,13 @@ def _versus(runs: pd.DataFrame, reference: str, other: str) -> dict:
 
 
 def times(value: float) -> str:
-    """A ratio with three digits."""
+    """Return a ratio with three digits."""
     return "" if pd.isna(value) else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Return the comparison as text."""
+
     def interval_text(row: pd.Series) -> str:
         if pd.isna(row["seconds_ratio"]):
             return ""
@@ -178,36 +182,38 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def reasons(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Why runs were skipped or failed, a sentence per algorithm and reason."""
-    odd = runs[runs["status"].isin(("skipped", "error", "killed"))]
-    counts = odd.groupby(["algorithm", "status", "reason"], sort=True).size()
+    """Return a sentence per algorithm and reason for runs that were skipped or failed."""
+    unusable = runs[runs["status"].isin(("skipped", "error", "killed"))]
+    counts = unusable.groupby(["algorithm", "status", "reason"], sort=True).size()
     return tuple(f"{name}, {status} {count} times: {reason}." for (name, status, reason), count in counts.items())
 
 
-def versus(runs: pd.DataFrame, reference: str) -> Table:
-    """A row per algorithm: what it certifies, and its time and memory as multiples of the reference's.
+def against_reference(runs: pd.DataFrame, reference: str) -> Table:
+    """Return a row per algorithm: problems certified, and ratios of its time and memory to the reference's.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     reference : str
-        The algorithm that all are compared with; its own row has ratios of one.
+        The algorithm that all others are compared with; its own row has ratios of one.
     """
-    data = pd.DataFrame([_versus(runs, reference, other) for other in algorithms(runs, reference)])
+    data = pd.DataFrame([_compare(runs, reference, other) for other in algorithms(runs, reference)])
     notes = (
-        f"Each row is about the problems that the algorithm and {reference} were both run on (a problem = dataset, "
-        "encoding, lambda, penalty, constraints, split); certified = proven optimal within the limits.",
-        f"seconds, ratio = geometric mean of the algorithm's seconds / those of {reference} over the problems that "
-        f"both certify: above 1, {reference} is faster. In brackets its 95 % bootstrap interval over datasets "
-        f"({_RESAMPLES:,} draws): lambdas and encodings of one dataset are not independent.",
-        f"worst ratio = the smallest of these ratios, where {reference} does worst, and on which problem; ratios of "
-        f"fractions of a millisecond are noise, hence also the number of problems on which {reference} is slower by "
+        f"Each row covers the problems that both its algorithm and {reference} were run on. A problem is a dataset, "
+        "encoding, lambda, penalty, constraints, measure and fold (split). certified = proven optimal within the "
+        "limits.",
+        f"seconds, ratio = geometric mean of seconds of the algorithm / seconds of {reference}, over the problems that "
+        f"both certify: above 1, {reference} is faster. Brackets: 95 % bootstrap interval over datasets "
+        f"({_RESAMPLES:,} draws), because lambdas and encodings of one dataset are not independent.",
+        f"worst ratio = the smallest of these ratios, with its problem: there {reference} does worst. Ratios of "
+        f"fractions of a millisecond are noise; the next columns count the problems on which {reference} is slower by "
         f"more than {1000 * SLOWER_SECONDS:.0f} ms.",
-        "calls, ratio = the same mean for whole calls, with the preparation of the data, which a solver's own clock "
-        "leaves out (pystreed has none: its seconds are those of the call).",
-        "median iterations = over the same problems, of the algorithm and of the reference, each in its own units; "
-        "MiB, ratio = as seconds, ratio, for peak memory of the whole process, interpreter and libraries included.",
+        "calls, ratio = the same mean over whole calls. They include the preparation of the data, which a solver's own "
+        "clock leaves out. pystreed has no clock of its own: its seconds are seconds of calls.",
+        "median iterations = over the same problems, of the algorithm and of the reference, each in its own units. "
+        "MiB, ratio = geometric mean of the ratio of peak memory of the whole process, interpreter and libraries "
+        "included.",
         *reasons(runs),
         *provenance(runs),
     )

@@ -1,4 +1,4 @@
-"""Writers of tables: CSV for programs, Markdown, LaTeX and HTML for people."""
+"""The tables of the benchmark and their writers: CSV for programs; Markdown, LaTeX and HTML for people."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Table:
     title : str
         One line.
     data : pandas.DataFrame
-        All digits, for programs: what the CSV file gets.
+        Numbers with all digits; content of the CSV file.
     shown : pandas.DataFrame
-        Text, for people: what the other files get.
+        Text; content of the other files.
     notes : tuple of str
-        What a reader has to know, one sentence or so each; stands below the table.
+        Explanations below the table.
     result : str, optional
-        What it comes to, in a line above the table.
+        The conclusion, in one line above the table.
     claims : pandas.DataFrame, optional
-        The claims of a paper that it judges, as :mod:`optree.bench.papers.claims` makes them. Not written here.
+        The claims of a paper that the table judges, from :mod:`optree.bench.papers.claims`. Not written here.
     linked : mapping of str to pandas.Series of str
-        Columns of ``shown`` whose words are links in HTML: where to, for each row, with ``{}`` in place of the word.
+        Columns of ``shown`` whose words are links in HTML. Each row has an address, with ``{}`` in place of the word.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Table:
 
 
 def count(number: int, one: str, several: str = "") -> str:
-    """How many of what: ``1 leaf``, ``2 leaves``."""
+    """Return a number and its noun: ``1 leaf``, ``2 leaves``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
@@ -55,11 +55,12 @@ _NUMBER = re.compile(r"-?[\d.,]+(e\d+)?( ± [\d.,]+)?|")
 
 
 def _right(shown: pd.DataFrame) -> list[bool]:
-    """Which columns are numbers, to be aligned to the right."""
+    """Return for each column whether it holds numbers, which are aligned to the right."""
     return [all(_NUMBER.fullmatch(text) for text in shown[name]) for name in shown]
 
 
 def _markdown(table: Table) -> str:
+    """Return the table in Markdown."""
     align = ["right" if right else "left" for right in _right(table.shown)]
     body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=align)
     head = [f"# {table.title}", "", *([table.result, ""] if table.result else [])]
@@ -73,7 +74,7 @@ _TEX = str.maketrans(
 
 
 def _latex(table: Table) -> str:
-    """A longtable with the rules of booktabs; its notes go below it."""
+    """Return a longtable with the rules of booktabs, and the notes below it."""
     columns = "".join("r" if right else "l" for right in _right(table.shown))
     head, *rows = [" & ".join(text.translate(_TEX) for text in row) + r" \\" for row in _lines(table.shown)]
     lines = ["% \\usepackage{booktabs, longtable}; wide: set it in landscape", rf"\begin{{longtable}}{{{columns}}}"]
@@ -83,10 +84,10 @@ def _latex(table: Table) -> str:
     return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in notes), ""])
 
 
-# Letters as large as elsewhere: what is wider than a telephone is scrolled.
+# Text keeps its size on a telephone; wider content is scrolled.
 _PHONE = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
 HEAD = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_PHONE}'
-# Pages lie in frames of the report, where an address beside them means nothing: the report is asked to open it.
+# The report shows pages in frames, where relative addresses lead nowhere; so the page asks the report to open them.
 LINKS = """
 document.addEventListener("click", event => {
   const to = event.target.closest("a[href]")?.getAttribute("href");
@@ -117,7 +118,7 @@ ul { padding-left: 1.2rem; }
 """
 
 
-_RESULTS = ("PASS", "FAIL", "SKIPPED")  # what a claim comes to, each with a style
+_RESULTS = ("PASS", "FAIL", "SKIPPED")  # Results of claims; each has a style.
 _SORT = """
 document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
   const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
@@ -134,7 +135,7 @@ document.querySelectorAll("th").forEach((head, column) => head.addEventListener(
 
 
 def _cell(text: str, address: str = "") -> str:
-    """A cell's text; results of claims stand out, and each word is a link if there is an address."""
+    """Return a cell's HTML: results of claims are highlighted, and each word is a link if there is an address."""
     if address:
         words = ((quote(address.format(word), safe="/#."), escape(word)) for word in text.split())
         return " ".join(f'<a href="{to}">{word}</a>' for to, word in words)
@@ -143,7 +144,7 @@ def _cell(text: str, address: str = "") -> str:
 
 
 def _rows(table: Table) -> list[str]:
-    """Head and rows, with the kinds of their columns."""
+    """Return the HTML of head and rows, with a class for the kind of each column."""
     short = [table.shown[name].str.len().max() < 40 for name in table.shown]
     kinds = ["r" if right else "n" if narrow else "" for right, narrow in zip(_right(table.shown), short, strict=True)]
     css = [f' class="{kind}"' if kind else "" for kind in kinds]
@@ -158,12 +159,13 @@ def _rows(table: Table) -> list[str]:
 
 
 def _html(table: Table) -> str:
-    """One page that needs nothing else; a click on a column's head sorts by it."""
+    """Return one self-contained page; a click on a column's head sorts by that column."""
     head, *rows = _rows(table)
     title = escape(table.title)
     return "\n".join(
         [
             f"{HEAD}<title>{title}</title>",
+            ""
             f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<p>{escape(table.result)}</p>\n<table><thead>{head}</thead><tbody>",
             *rows,
             "</tbody></table>\n<ul>",
@@ -174,7 +176,7 @@ def _html(table: Table) -> str:
 
 
 def _lines(shown: pd.DataFrame) -> list[list[str]]:
-    """Head and rows."""
+    """Return the texts of head and rows."""
     return [list(shown.columns), *shown.to_numpy().tolist()]
 
 

@@ -1,4 +1,4 @@
-"""All run records together: as one file, and as a data frame with a flat column per fact, units in the names."""
+"""All run records together: one file of JSON lines, and one data frame with a column per fact, units in its name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
     Raises
     ------
     OptreeError
-        Naming the first file that is not a record. Then nothing is written.
+        Names the first file that is not a record. Then nothing is written.
     """
     records = [record.read(path) for path in paths]
     write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
@@ -29,11 +29,11 @@ def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
 
 
 def load(path: str | Path) -> list[dict]:
-    """The records that :func:`collect` wrote."""
+    """Return the records that :func:`collect` wrote."""
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-_PACKAGES = {"sklearn": "scikit-learn"}  # what is imported -> what peers' environments list
+_PACKAGES = {"sklearn": "scikit-learn"}  # Import name -> distribution name, as the peers' environments list it.
 
 
 def _versions(loaded: dict[str, str]) -> list[str]:
@@ -41,7 +41,7 @@ def _versions(loaded: dict[str, str]) -> list[str]:
 
 
 def _candidates_gap(entry: dict) -> float | None:
-    """How far the objective is at most from that of the best tree of the splits that were candidates, if known."""
+    """Return an upper bound on the gap to the best tree over the candidate splits, or None if it is unknown."""
     bound, cost = entry["counters"].get("candidates_bound"), entry["cost"]["value"]
     if bound is None or not cost:
         return None
@@ -49,6 +49,7 @@ def _candidates_gap(entry: dict) -> float | None:
 
 
 def _row(entry: dict) -> dict:
+    """Return the row of one record."""
     run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
     test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
     claim = entry["claim"] or {}
@@ -124,8 +125,8 @@ def _row(entry: dict) -> dict:
     }
 
 
-CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")  # what a run may be constrained by
-# Whole numbers that may be missing; as floats they would print 3 as 3.0, and large costs would not be exact.
+CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")
+# Nullable integers: floats would print 3 as 3.0 and would round large costs.
 _WHOLE = (
     *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
     *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
@@ -139,22 +140,21 @@ _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS,
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
-    """A data frame of run records, in an order that does not depend on theirs.
+    """Return a data frame of run records, sorted independently of the records' order.
 
     Parameters
     ----------
     records : iterable of dict
-        As :func:`optree.bench.runs.record.read` or :func:`load` gives them.
+        From :func:`optree.bench.runs.record.read` or :func:`load`.
 
     Returns
     -------
     pandas.DataFrame
-        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and split, "full" before seeds and
-        folds.
-        ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
-        whole numbers, in units of which one error costs ``cost_of_error``. ``tree`` and ``trace`` are as the record has
-        them. A status "optimal" that the tree of another run refutes is "wrong_certificate" here, with the ``reason``:
-        :mod:`optree.bench.tables.certificates`.
+        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and fold, "full" before seeds and
+        folds. ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are
+        exact integers, in units in which one error costs ``cost_of_error``. ``tree`` and ``trace`` are copied from the
+        record. A run whose bound another run's tree refutes has the status "wrong_certificate" and a ``reason``
+        (:mod:`optree.bench.tables.certificates`).
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})

@@ -1,4 +1,4 @@
-"""Every algorithm against every other, from run records alone.
+"""Pairwise comparisons of all algorithms, from run records alone.
 
 Wilcoxon's test over datasets with Holm's correction follows J. Demsar, "Statistical Comparisons of Classifiers over
 Multiple Data Sets", JMLR 7, 2006.
@@ -25,11 +25,11 @@ from optree.bench.tables.formats import Table
 from optree.bench.tables.statistics import scored
 from optree.bench.tables.summary import number, provenance
 
-CLEARLY = (0.1, 0.01)  # a difference in seconds that is not noise: share of the slower one, and seconds
+CLEARLY = (0.1, 0.01)  # A smaller difference is a tie: share of the slower search's seconds, and seconds.
 
 
 def _outcomes(shared: pd.DataFrame) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Wins, ties and losses of the first of two algorithms: by the objective, and by seconds to the proof."""
+    """Count wins, ties and losses of the first algorithm: by objective, and by seconds to the proof."""
     both = shared[shared["objective"].notna() & shared["objective_reference"].notna()]
     better = np.sign((both["objective"] - both["objective_reference"]).round(9))
     proven, other = (shared[name].eq(CERTIFIED) for name in ("status", "status_reference"))
@@ -42,9 +42,9 @@ def _outcomes(shared: pd.DataFrame) -> tuple[tuple[int, int, int], tuple[int, in
 
 
 def by_dataset(ran: pd.DataFrame, quantity: str, names: list[str]) -> pd.DataFrame:
-    """A row per dataset, a column per algorithm: the mean over the problems that all of them have been run on.
+    """Return means over the problems that all these algorithms were run on: a row per dataset, a column per algorithm.
 
-    ``score`` is averaged geometrically. Empty if there is no such problem.
+    The mean of ``score`` is geometric. The table is empty if the algorithms share no problem.
     """
     wide = ran[ran["algorithm"].isin(names)].pivot_table(quantity, PROBLEM, "algorithm", dropna=False, observed=True)
     wide = wide.reindex(columns=names).dropna()
@@ -54,24 +54,25 @@ def by_dataset(ran: pd.DataFrame, quantity: str, names: list[str]) -> pd.DataFra
 
 
 def holm(values: list[float]) -> list[float]:
-    """Holm's corrected p-values, in the order given; NaN stays, and does not count."""
+    """Return Holm's corrected p-values in the given order; NaN stays NaN and does not count as a test."""
     order = sorted((p, i) for i, p in enumerate(values) if p == p)
-    corrected, least = [float("nan")] * len(values), 0.0
+    corrected, largest = [float("nan")] * len(values), 0.0
     for rank, (p, i) in enumerate(order):
-        least = max(least, min(1.0, p * (len(order) - rank)))
-        corrected[i] = least
+        largest = max(largest, min(1.0, p * (len(order) - rank)))
+        corrected[i] = largest
     return corrected
 
 
 def wilcoxon(one: pd.Series, other: pd.Series) -> float:
-    """The two-sided p-value of Wilcoxon's signed ranks; NaN if fewer than two pairs differ."""
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, NaN if fewer than two pairs differ."""
     from scipy.stats import wilcoxon as test
 
     differences = (one - other).to_numpy(float)
     return float(test(differences).pvalue) if np.count_nonzero(differences) > 1 else float("nan")
 
 
-def _duel(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
+def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
+    """Return the comparison of two algorithms."""
     shared = pairs(runs, other, one)
     both = both_certify(shared)
     ratio = both["search_seconds"] / both["search_seconds_reference"]
@@ -94,8 +95,8 @@ def _duel(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dict:
     }
 
 
-def duels(runs: pd.DataFrame) -> Table:
-    """A row per pair of algorithms: who is better, what each takes, and a test.
+def pairwise_comparisons(runs: pd.DataFrame) -> Table:
+    """Return a row per pair of algorithms: wins, ratios of seconds and memory, and Wilcoxon's test.
 
     Parameters
     ----------
@@ -103,18 +104,18 @@ def duels(runs: pd.DataFrame) -> Table:
         From :func:`optree.bench.tables.frame.frame`.
     """
     ran = scored(runs)
-    rows = [_duel(runs, ran, *pair) for pair in combinations(sorted(set(ran["algorithm"])), 2)]
+    rows = [_compare(runs, ran, *pair) for pair in combinations(sorted(set(ran["algorithm"])), 2)]
     rows = [row for row in rows if row["problems"]]
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = p
-    data = pd.DataFrame(rows, columns=[*_DUEL, "p_holm"])
+    data = pd.DataFrame(rows, columns=[*_COLUMNS, "p_holm"])
     shown = pd.DataFrame(
         {
             "one": data["one"],
             "other": data["other"],
             "problems": data["problems"].astype(str),
-            "objective: wins, ties, losses": data["objective"].map(_three),
-            "time: wins, ties, losses": data["speed"].map(_three),
+            "objective: wins, ties, losses": data["objective"].map(_outcome),
+            "time: wins, ties, losses": data["speed"].map(_outcome),
             "seconds, one / other [95 %]": [
                 times(row["ratio"])
                 + (f" [{times(row['low'])}, {times(row['high'])}]" if row["low"] == row["low"] else "")
@@ -127,39 +128,42 @@ def duels(runs: pd.DataFrame) -> Table:
         }
     ).astype(str)
     for name in ("objective", "speed"):
-        for place, what in enumerate(("wins", "ties", "losses")):
-            data[f"{name}_{what}"] = [row[name][place] for row in rows]
+        for place, kind in enumerate(("wins", "ties", "losses")):
+            data[f"{name}_{kind}"] = [row[name][place] for row in rows]
     data = data.drop(columns=["objective", "speed"]).rename(columns={"iterations_reference": "iterations_other"})
     return Table("Every algorithm against every other", data, shown, _notes(runs))
 
 
-_DUEL = [
+_COLUMNS = [
     *("one", "other", "problems", "objective", "speed", "ratio", "low", "high"),
     *("memory_ratio", "iterations", "iterations_reference", "datasets", "p"),
 ]
 
 
 def _iterations(row: dict) -> str:
-    """Both medians, if there are problems that both prove."""
+    """Return both medians as text, empty if both algorithms prove no problem."""
     counts = [number(0)(row[name]) for name in ("iterations", "iterations_reference")]
     return " / ".join(counts) if any(counts) else ""
 
 
-def _three(outcome: tuple[int, int, int]) -> str:
+def _outcome(outcome: tuple[int, int, int]) -> str:
+    """Return wins, ties and losses as text, empty without any."""
     return " / ".join(map(str, outcome)) if any(outcome) else ""
 
 
 def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notes below the table."""
     return (
-        "Each row is about the problems that both were run on. objective: who has the better tree, both scored here. "
-        "time: who proves the optimum sooner (or alone), of the problems that either proves; nearer than "
-        f"{CLEARLY[0]:.0%} or {1000 * CLEARLY[1]:.0f} ms is a tie. Empty where one of them proves nothing.",
-        "seconds, one / other = geometric mean over the problems that both prove, with a 95 % bootstrap interval over "
-        "datasets where there are two or more. MiB, one / other = the same mean for peak memory of the whole process. "
-        "Iterations are medians over these problems, each in its algorithm's own units: what one is stands below, and "
-        "their ratio means nothing where the units differ.",
-        "p = Wilcoxon's signed ranks of the datasets' geometric mean seconds (PAR2 where a search did not end), "
-        "corrected by Holm for the number of rows; empty if fewer than two datasets differ. Few datasets cannot be "
-        "significant: with five, the least p is 0.0625.",
+        "Each row covers the problems that both algorithms were run on. objective: wins by the better tree; the "
+        "workflow scores both trees. time: wins by the earlier proof, or the only one, over the problems that either "
+        f"algorithm proves. Differences below {CLEARLY[0]:.0%} or {1000 * CLEARLY[1]:.0f} ms are ties. The column is "
+        "empty if one of the two never proves anything.",
+        "seconds, one / other = geometric mean of the ratio over the problems that both prove; brackets: 95 % "
+        "bootstrap interval over datasets, from two datasets on. MiB, one / other = the same mean for peak memory of "
+        "the whole process. Iterations are medians over the same problems, in each algorithm's own units (defined "
+        "below); do not compare them where the units differ.",
+        "p = Wilcoxon's signed-rank test on the datasets' geometric mean seconds (PAR2 where a search did not end), "
+        "with Holm's correction for the number of rows. It is empty if fewer than two datasets differ. Few datasets "
+        "cannot be significant: the smallest p for five datasets is 0.0625.",
         *provenance(runs),
     )

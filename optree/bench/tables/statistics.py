@@ -1,7 +1,7 @@
-"""Statistics of all algorithms, from run records alone: what each proves, and what it takes.
+"""Statistics of each algorithm, from run records alone: problems proven, seconds, PAR2, primal integral, memory.
 
 Sources: PAR2 is the score of the SAT competitions; the primal integral is T. Berthold, "Measuring the impact of primal
-heuristics", Operations Research Letters 41, 2013. Every algorithm against every other: :mod:`optree.bench.tables.pairwise`.
+heuristics", Operations Research Letters 41, 2013. Pairwise comparisons are in :mod:`optree.bench.tables.pairwise`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import number, provenance, seconds
 
 ENDED = (CERTIFIED, "heuristic")
-PENALTY = 2  # PAR2: a search that did not end counts as this many times its limit
+PENALTY = 2  # PAR2: an unfinished search scores its time limit times this factor.
 _RESAMPLES = 1999
 
 
 def scored(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that were not skipped, with ``score``: seconds of search, or PAR2's penalty where it did not end.
+    """Return the runs that were not skipped, with their PAR2 ``score``.
 
-    NaN where a search ended early, for want of memory, say, and had no limit of time to be measured by.
+    The score is the seconds of search if the search ended by itself, otherwise :data:`PENALTY` times the time limit. It
+    is NaN for an unfinished search without a time limit.
     """
     ran = runs[runs["status"].ne("skipped")].copy()
     ended = ran["status"].isin(ENDED)
@@ -30,7 +31,9 @@ def scored(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the median, over clusters: problems of one dataset are not independent.
+    """Return a 95 % bootstrap interval of the median.
+
+    Whole clusters are resampled, because problems of one dataset are not independent.
 
     Returns
     -------
@@ -54,10 +57,10 @@ def median_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, floa
 
 
 def primal_integral(trace: list, end: float, best: float) -> float:
-    """Seconds times the distance of the incumbent from the best known cost, until ``end``.
+    """Return the primal integral: seconds times the relative gap of the incumbent, summed until ``end``.
 
-    The distance is ``(cost - best) / cost``, and 1 while there is no tree: a search that has the best tree at once gets
-    0, one that finds none gets ``end``. NaN without a trace.
+    The gap is ``(cost - best) / cost``, and 1 before the first incumbent. The integral is 0 if the best tree is found
+    at once, ``end`` if no tree is found, and NaN without a trace.
     """
     if not trace:
         return float("nan")
@@ -68,9 +71,10 @@ def primal_integral(trace: list, end: float, best: float) -> float:
 
 
 def primal_integrals(runs: pd.DataFrame) -> pd.Series:
-    """:func:`primal_integral` of each run, until its limit of time; without one, that of the longest of its problem.
+    """Return the primal integral of each run, until its time limit.
 
-    The best known cost is that of the best tree that any algorithm has found, as scored here.
+    A run without a time limit is measured until the end of the longest run of its problem. The best known cost is the
+    lowest cost of any algorithm's tree on the problem.
     """
     problems = runs.groupby(PROBLEM, dropna=False)
     best = problems["cost"].transform("min").astype(float)
@@ -79,19 +83,19 @@ def primal_integrals(runs: pd.DataFrame) -> pd.Series:
     return pd.Series(values, runs.index, dtype=float)
 
 
-def _scores(own: pd.DataFrame) -> dict:
-    """All that is summed up of one algorithm."""
-    known = own[own["score"].notna()]
-    low, high = median_interval(known["score"], known["dataset"])
+def _statistics_of(own: pd.DataFrame) -> dict:
+    """Return the statistics of one algorithm."""
+    measured = own[own["score"].notna()]
+    low, high = median_interval(measured["score"], measured["dataset"])
     return {
         "algorithm": own["algorithm"].iloc[0],
         "problems": len(own),
         "datasets": own["dataset"].nunique(),
         "certified": int(own["status"].eq(CERTIFIED).sum()),
-        "seconds_median": known["score"].median(),
+        "seconds_median": measured["score"].median(),
         "seconds_low": low,
         "seconds_high": high,
-        "par2_seconds": known["score"].mean(),
+        "par2_seconds": measured["score"].mean(),
         "primal_integral_seconds": own["primal_integral"].mean(),
         "iterations_median": own["iterations"].median(),
         "peak_mib_median": own["peak_rss_mib"].median(),
@@ -99,23 +103,14 @@ def _scores(own: pd.DataFrame) -> dict:
     }
 
 
-_SCORES = [
-    *(
-        "algorithm",
-        "problems",
-        "datasets",
-        "certified",
-        "seconds_median",
-        "seconds_low",
-        "seconds_high",
-        "par2_seconds",
-    ),
-    *("primal_integral_seconds", "iterations_median", "peak_mib_median", "peak_mib_most"),
+_COLUMNS = [
+    *("algorithm", "problems", "datasets", "certified", "seconds_median", "seconds_low", "seconds_high"),
+    *("par2_seconds", "primal_integral_seconds", "iterations_median", "peak_mib_median", "peak_mib_most"),
 ]
 
 
 def statistics(runs: pd.DataFrame) -> Table:
-    """A row per algorithm: what it certifies, its seconds with an interval, PAR2, primal integral, iterations, memory.
+    """Return the table of statistics, a row per algorithm.
 
     Parameters
     ----------
@@ -124,7 +119,7 @@ def statistics(runs: pd.DataFrame) -> Table:
     """
     ran = scored(runs)
     ran["primal_integral"] = primal_integrals(ran)
-    data = pd.DataFrame([_scores(own) for _, own in ran.groupby("algorithm")], columns=_SCORES)
+    data = pd.DataFrame([_statistics_of(own) for _, own in ran.groupby("algorithm")], columns=_COLUMNS)
     ends = data["seconds_low"].map(seconds) + ", " + data["seconds_high"].map(seconds)
     shown = pd.DataFrame(
         {
@@ -140,15 +135,15 @@ def statistics(runs: pd.DataFrame) -> Table:
         }
     )
     notes = (
-        "Each row is about the problems that the algorithm was run on (a problem = dataset, encoding, lambda, penalty, "
-        "constraints, measure, split); what all of them have in common is compared pair by pair in duels, and in the "
-        "figures.",
-        f"A search that a limit stopped counts as {PENALTY} times its limit of time, in the median and in PAR2 (the "
-        f"mean). In brackets the median's 95 % bootstrap interval over datasets ({_RESAMPLES:,} draws), where there "
-        "are two or more.",
-        "primal integral = mean of seconds x (cost of the tree in hand - least cost that any algorithm has found) / "
-        "cost of the tree in hand, until the limit of time: 0 if the best tree is there at once. Of peers only the end "
-        "is known.",
+        "Each row covers the problems that its algorithm was run on. A problem is a dataset, encoding, lambda, "
+        "penalty, constraints, measure and fold (split). The table duels and the figures compare algorithms on the "
+        "problems that they share.",
+        f"A search that a limit stopped scores {PENALTY} times its time limit, in the median and in PAR2 (the mean). "
+        f"Brackets: 95 % bootstrap interval of the median over datasets ({_RESAMPLES:,} draws), from two datasets "
+        "on.",
+        "primal integral = mean over problems of the relative gap of the incumbent, (cost - best cost of any "
+        "algorithm) / cost, integrated over seconds until the time limit. It is 0 if the best tree is found at once. "
+        "Peers report their final tree only.",
         *reasons(runs),
         *provenance(runs),
     )

@@ -1,4 +1,4 @@
-"""The summary of all runs, and the notes that every table of results carries."""
+"""The summary of all runs, and the notes that every table of results repeats."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from optree.bench.tables.frame import CONSTRAINTS
 
 STATUS = {
     "optimal": "proven: no tree has a better objective",
-    "heuristic": "ended by itself, proves nothing",
+    "heuristic": "ended by itself, without a proof",
     "time_limit": "stopped by the time limit",
     "iteration_limit": "stopped by the iteration limit",
     "memory_limit": "stopped by the memory limit",
     "interrupted": "stopped by the user",
-    "wrong_certificate": "claims a proof or a bound that a tree refutes: its own, or another algorithm's",
-    "killed": "ended by a signal that was not ours",
-    "error": "crashed, or gave what is no answer",
-    "skipped": "not run, its environment could not be made or it waits for what is not there",
+    "wrong_certificate": "claimed a proof or a bound that its own or another algorithm's tree refutes",
+    "killed": "ended by a signal from outside the benchmark",
+    "error": "crashed, or returned no valid answer",
+    "skipped": "not run: its environment or an input is missing",
 }
-_TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "least rows in a leaf"), strict=True))
-# Each cell of the summary is one of these; "rows" is "full" or the number of seeds or folds.
-_CELL = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
+_TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "minimum rows in a leaf"), strict=True))
+# Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
+_GROUP = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
 
 
 def count_statuses(statuses: pd.Series) -> str:
-    """``optimal`` when all runs ended so, otherwise ``3/5 optimal, 2/5 time_limit``."""
+    """Return ``optimal`` if all runs ended so, otherwise counts such as ``3/5 optimal, 2/5 time_limit``."""
     counts = statuses.value_counts()
     if len(counts) == 1:
         return counts.index[0]
     return ", ".join(f"{counts[name]}/{len(statuses)} {name}" for name in STATUS if name in counts)
 
 
-def _cells(runs: pd.DataFrame) -> DataFrameGroupBy:
-    return runs.assign(rows=runs["split"].map(fold_kind)).groupby(_CELL, sort=False, dropna=False)
+def _grouped(runs: pd.DataFrame) -> DataFrameGroupBy:
+    """Group the runs by the rows of the summary."""
+    return runs.assign(rows=runs["split"].map(fold_kind)).groupby(_GROUP, sort=False, dropna=False)
 
 
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, encoding, algorithm, lambda, penalty and constraints; "full", seeds and folds apart.
+    """Return one row per dataset, encoding, algorithm, lambda, penalty, constraints, and "full", seeds or folds.
 
     Parameters
     ----------
@@ -51,11 +52,11 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Over the seeds, or folds: means of objective, accuracies and sizes, with the standard deviation (n - 1) of the
-        accuracies; medians of seconds and iterations; the largest gap and memory.
+        Over the seeds or folds: means of objective, accuracies and sizes; standard deviations (n - 1) of the
+        accuracies; medians of seconds and iterations; maxima of gap and memory.
     """
     table = (
-        _cells(runs)
+        _grouped(runs)
         .agg(
             runs=("split", "size"),
             status=("status", count_statuses),
@@ -79,17 +80,19 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def number(decimals: int) -> Callable[[float], str]:
+    """Return a formatter of numbers with this many decimals; NaN becomes an empty string."""
     return lambda value: "" if pd.isna(value) else f"{value:,.{decimals}f}"
 
 
 def _size(value: float) -> str:
+    """Return a mean size, as an integer if it is one."""
     if pd.isna(value):
         return ""
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
 def seconds(value: float) -> str:
-    """Seconds with the digits that a clock can vouch for: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for none."""
+    """Return seconds with two or three significant digits: 0.00014, 0.0014, 0.776, 4.38, 22.1, 300; empty for NaN."""
     if pd.isna(value):
         return ""
     digits = ((0.001, 5), (0.1, 4), (1, 3), (10, 2), (100, 1))
@@ -97,14 +100,14 @@ def seconds(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _spread(table: pd.DataFrame, name: str) -> pd.Series:
-    """Mean and standard deviation, as far as there is one."""
+def _with_deviation(table: pd.DataFrame, name: str) -> pd.Series:
+    """Return mean and standard deviation as text, the mean alone if there is one run."""
     mean, deviation = table[name].map(number(4)), table[f"{name}_std"].map(number(4))
     return mean + deviation.map(lambda text: f" ± {text}" if text else "")
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The summary as text, without penalty and constraints where all rows agree (a note says so)."""
+    """Return the summary as text, without penalty and constraints that agree in all rows (a note has them)."""
     shown = pd.DataFrame(
         {
             "dataset": table["dataset"],
@@ -121,8 +124,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "status": table["status"],
             "objective": table["objective"].map(number(5)),
             "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
-            "accuracy": _spread(table, "accuracy_train"),
-            "test accuracy": _spread(table, "accuracy_test"),
+            "accuracy": _with_deviation(table, "accuracy_train"),
+            "test accuracy": _with_deviation(table, "accuracy_test"),
             "splits": table["splits"].map(_size),
             "leaves": table["leaves"].map(_size),
             "depth": table["depth"].map(_size),
@@ -137,21 +140,21 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:
-    """For each row of the summary the numbers of its runs' pictures, in order."""
+    """Return the sorted picture numbers of the runs of each row of the summary."""
     own = runs.assign(number=numbers)
-    listed = _cells(own)["number"].agg(lambda some: " ".join(map(str, sorted(set(some.dropna())))))
+    listed = _grouped(own)["number"].agg(lambda some: " ".join(map(str, sorted(set(some.dropna())))))
     return listed.reset_index(drop=True)
 
 
 def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
-    """The table of all results.
+    """Return the table of all results.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         From :func:`optree.bench.tables.frame.frame`.
     pictures : pandas.Series of int, optional
-        The number of each run's tree among the pictures of its dataset, from :func:`optree.bench.figures.tree_pages.numbered`.
+        From :func:`optree.bench.figures.tree_pages.picture_numbers`.
     """
     table, linked = summarise(runs), {}
     shown = _shown(table)
@@ -159,33 +162,32 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         table["picture"] = _pictures(runs, pictures)
         shown.insert(1, "tree", table["picture"])
         linked = {"tree": "../plots/trees/" + table["dataset"] + ".html#{}"}
-    same = []
+    constant = []
     if table["penalty"].nunique() == 1:
-        same.append(f"lambda is paid per {table['penalty'].iloc[0]}")
+        constant.append(f"lambda is paid per {table['penalty'].iloc[0]}")
     for name, title in _TITLES.items():
         if table[name].nunique(dropna=False) == 1:
             limit = table[name].iloc[0]
-            same.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
+            constant.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
     if table["measure"].nunique() == 1 and table["measure"].iloc[0] != "accuracy":
-        same.append(f"the measure is {table['measure'].iloc[0]}")
+        constant.append(f"the measure is {table['measure'].iloc[0]}")
     notes = (
         "objective = accuracy (or one minus the loss of another measure) - lambda * splits (or leaves) on the training "
-        "rows; "
-        "gap = proven upper bound of the objective - objective, empty for heuristics; "
+        "rows; gap = proven upper bound of the objective - objective, empty for heuristics; "
         "leaves = leaves that hold training rows.",
-        "rows: full = trained on every row; seeds = stratified train/test splits; folds = parts of all rows, each held "
-        "out once; with means ± standard deviations of the accuracies, mean objective and sizes, median iterations and "
-        "seconds, largest gap and memory.",
-        *([f"In every row: {', '.join(same)}."] if same else []),
-        *(["tree = the number of the tree's picture in plots/trees/DATASET.html; of each run that ended with a proof, "
-           "and of one more where an algorithm has none."] if linked else []),
+        "rows: full = trained on every row; seeds = stratified random train/test partitions; folds = folds of a "
+        "cross-validation. Over seeds and folds: mean ± standard deviation of the accuracies, mean objective and "
+        "sizes, median iterations and seconds, maximum gap and memory.",
+        *([f"In every row: {', '.join(constant)}."] if constant else []),
+        *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each run that ended with a proof has one, "
+           "and so has one run of each algorithm that proves nothing."] if linked else []),
         *provenance(runs),
     )  # fmt: skip
     return Table("Results", table, shown, notes, linked=linked)
 
 
 def _limits(runs: pd.DataFrame) -> str:
-    """The limits that runs had, e.g. ``10 s, 4096 MiB``."""
+    """Return the limits of the runs, e.g. ``10 s, 4096 MiB``."""
     units = {"limit_seconds": "s", "limit_iterations": "iterations", "limit_memory_mib": "MiB"}
     texts = set()
     for values in runs[list(units)].drop_duplicates().itertuples(index=False):
@@ -195,14 +197,14 @@ def _limits(runs: pd.DataFrame) -> str:
 
 
 def one_iteration(runs: pd.DataFrame) -> str:
-    """What each algorithm counts."""
+    """Return a sentence that defines one iteration of each algorithm."""
     counted = runs[["algorithm", "iteration"]].drop_duplicates().sort_values("algorithm")
     counted = counted.groupby("iteration", sort=False)["algorithm"].agg(", ".join)
     return f"One iteration: {'; '.join(f'{names} = {text}' for text, names in counted.items())}."
 
 
 def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Notes on where numbers come from: machine, versions, limits, and what statuses and iterations mean."""
+    """Return notes on statuses, iterations, seconds, limits, machine, versions and code."""
     machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
@@ -210,7 +212,7 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     return (
         f"status: {'; '.join(statuses)}.",
         one_iteration(runs),
-        "seconds = wall-clock seconds of the search alone, after a warm-up, the median where it was repeated; "
+        "seconds = wall-clock seconds of the search alone, after a warm-up; the median if the search was repeated. "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",
         f"Measured on {'; '.join(machines)} with {', '.join(versions)}; "
