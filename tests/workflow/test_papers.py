@@ -229,5 +229,5 @@ def test_every_note_belongs_to_a_claim(runs):
 
 
 def test_missing_numbers_are_named(tmp_path, runs):
-    with refused("table1.csv", "not a table of printed numbers"):
+    with refused("table1.csv", "not a CSV table of printed numbers"):
         branches.compare("1", tmp_path, runs)

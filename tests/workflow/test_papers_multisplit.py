@@ -43,17 +43,17 @@ def runs():
 def test_questions_are_answered_by_what_is_better_and_worse(runs):
     table = papers.get("multisplit").tables["answers"](FOLDER, runs)
     found = table.data.set_index("question")
-    assert found.loc["Many ways or two, same bins?", ["problems", "better", "worse"]].tolist() == [2, 1, 0]
-    assert found.loc["Against SPLIT of two ways?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
-    assert found.loc["Against SPLIT of two ways?", "objective"] == pytest.approx(0.0)
+    assert found.loc["Many ways or two, with the same bins?", ["problems", "better", "worse"]].tolist() == [2, 1, 0]
+    assert found.loc["Many ways or SPLIT of two?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
+    assert found.loc["Many ways or SPLIT of two?", "objective"] == pytest.approx(0.0)
     assert "Do beams help?" not in found.index
-    assert found.loc["ShapeCART against multiway SPLIT?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
+    assert found.loc["ShapeCART or multiway SPLIT?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
     notes = " ".join(table.notes)
     assert "shapecart (no limit on depth)" in notes
     assert "multi-repeats (depth 3)" in notes
-    assert "1 of 1 problems (dataset, lambda, split) reach" in notes
+    assert "two ways on 1 of 1 problems (dataset, lambda, split)" in notes
     assert "at a depth that is 0.00 less" in notes
-    assert "lose to SPLIT of two ways in 1 of 2 problems: iris (1); by 0.0400" in notes
+    assert "lose to SPLIT of two ways on 1 of 2 problems: iris (1); mean loss of objective 0.0400" in notes
 
 
 def test_two_ways_that_are_better_than_more_are_a_failed_claim(runs):

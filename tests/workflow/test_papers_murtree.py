@@ -124,8 +124,8 @@ def test_ratios_stand_beside_the_printed_ones(record):
     assert (
         "seconds, branch / dataset: 1 of 1 rows on the printed side of 1; geometric means over 1 rows" in table.result
     )
-    assert "Of the paper's 18 rows 13 cannot be run" in " ".join(table.notes)
-    assert "others that have not been run: 4." in " ".join(table.notes)
+    assert "Of the paper's 18 rows, 13 cannot be run" in " ".join(table.notes)
+    assert "4 more were not run." in " ".join(table.notes)
 
 
 def test_what_is_not_printed_is_measured_all_the_same(record):

@@ -77,7 +77,7 @@ def test_an_archive_has_source_results_and_their_checksums_and_is_the_same_every
 
 
 def test_an_archive_needs_results_and_a_clone(results, tmp_path):
-    with refused("tables/runs.jsonl is not there", "run the workflow first"):
+    with refused("tables/runs.jsonl is missing", "run the workflow first"):
         archive.pack(ROOT, tmp_path / "nothing")
     with refused("not a clone"):
         archive.pack(tmp_path, results)
