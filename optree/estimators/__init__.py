@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers: one base, and per solver its name, its encoding and its parameters."""
+"""scikit-learn estimators: each solver with its encoding and parameters, on one common base."""
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.boosting import DPDTGradientBoostingClassifier, DPDTGradientBoostingRegressor

@@ -1,4 +1,4 @@
-"""The way of an estimator to the best tree over all thresholds: numbers are not made a column of bits per threshold."""
+"""Optimal trees over all thresholds for estimators, without a binary column for each threshold."""
 
 from __future__ import annotations
 
@@ -11,35 +11,34 @@ from optree.estimators.base import Table
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.result import Result, Trace
-from optree.solvers.all_thresholds import solver as allthresholds
 from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.all_thresholds.solver import search
 from optree.tree import LEAF, Tree
 
-# This is faster than a column of bits for each cut from so many cuts of a column on, on average, or from so many in
-# all, squared, times the classes: what it takes to count pairs of bits. Both as measured at depth 3.
+# This search is faster than binary columns from this mean number of thresholds per column on, or from this number of
+# thresholds squared times classes, the work of counting pairs of binary columns. Both are measured at depth 3.
 _MANY, _PAIRS = 48, 5_000_000
 
 
 def find(
     table: Table, spec: EncodingSpec, categorical, objective: Objective, budget: Budget
 ) -> tuple[Result, SparseEncoder] | None:
-    """The best tree of limited depth, and the encoder that knows its thresholds.
+    """Return the best tree of limited depth, and the encoder of its thresholds.
 
-    None if columns of bits are the only way, for a column is split into more than two parts; or the better one, for
-    columns have few values.
+    None if binary columns are needed, since a column has multiway splits, or faster, since columns have few values.
     """
     clock = budget.start()
     encoder = SparseEncoder(spec).fit(table.X, categorical=categorical, classes=table.classes)
     if any(column.form == "ordinal" and len(column.parts) > 2 for column in encoder.columns_):
         return None
-    held = np.flatnonzero(table.weights)
-    labels, weights = table.labels[held], table.weights[held]
-    rows = Rows(encoder.numbers(table.X)[held], labels, len(table.classes), weights, objective.min_samples_leaf)
+    weighted = np.flatnonzero(table.weights)
+    X, labels, weights = encoder.numeric_columns(table.X)[weighted], table.labels[weighted], table.weights[weighted]
+    rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf)
     if rows.cuts < _MANY * rows.sample.features and rows.cuts**2 * len(table.classes) < _PAIRS:
         return None
-    scale, trace = objective.scale(_bare(table)), Trace(clock)
+    scale, trace = objective.scale(_without_features(table)), Trace(clock)
     clock.prepared()
-    best, lower, status, counters = allthresholds.search(rows, objective, scale, clock, trace)
+    best, lower, status, counters = search(rows, objective, scale, clock, trace)
     tree, loss = _tree(table, encoder, rows, best)
     cost = objective.cost(tree, scale, loss)
     trace.add(cost, lower)
@@ -47,32 +46,32 @@ def find(
     return Result(tree, cost, lower, scale, status, counters, *seconds), encoder
 
 
-def _bare(table: Table) -> Problem:
-    """The rows without any split: all that the scale of an objective depends on."""
-    codes, nothing = np.zeros((len(table.labels), 1)), Feature("nothing", ("no",))
-    return Problem(codes, table.labels, (nothing,), table.classes, table.weights)
+def _without_features(table: Table) -> Problem:
+    """Return the problem of the rows with one constant feature, which defines the scale of the objective."""
+    codes, constant = np.zeros((len(table.labels), 1)), Feature("constant", ("any",))
+    return Problem(codes, table.labels, (constant,), table.classes, table.weights)
 
 
 def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Cut | None) -> tuple[Tree, int]:
-    """The tree over the features that it uses, and its loss."""
-    cuts: list[Cut] = []
+    """Return the tree over its own features, and its loss."""
+    splits: list[Cut] = []
 
-    def collect(cut: Cut | None) -> None:
-        if cut:
-            cuts.append(cut)
-            collect(cut.left)
-            collect(cut.right)
+    def collect(split: Cut | None) -> None:
+        if split:
+            splits.append(split)
+            collect(split.left)
+            collect(split.right)
 
     collect(best)
-    found = encoder.cut([(cut.feature, *rows.values(cut)) for cut in cuts])
-    features = {id(cut): place for cut, place in zip(cuts, found, strict=True)}
+    found = encoder.set_thresholds([(split.feature, *rows.values(split)) for split in splits])
+    features = {id(split): feature for split, feature in zip(splits, found, strict=True)}
 
-    def choose(numbers: np.ndarray, cut: Cut | None) -> tuple[int, list]:
-        if cut is None:
+    def choose(numbers: np.ndarray, split: Cut | None) -> tuple[int, list]:
+        if split is None:
             return LEAF, []
-        feature, holds_below = features[id(cut)]
-        return feature, [cut.right, cut.left] if holds_below else [cut.left, cut.right]
+        feature, is_one_below = features[id(split)]
+        return feature, [split.right, split.left] if is_one_below else [split.left, split.right]
 
-    problem = table.problem(encoder) if encoder.features_ else _bare(table)
+    problem = table.problem(encoder) if encoder.features_ else _without_features(table)
     tree = Tree.grow(problem, choose, best)
     return tree, tree.loss(problem)

@@ -1,35 +1,35 @@
-"""Optimal sparse trees, by BRANCHES."""
+"""Optimal sparse trees with multiway splits, by BRANCHES."""
 
 from __future__ import annotations
 
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.estimators.docstrings import documented
 
 
+@documented
 class BranchesClassifier(TreeClassifier):
-    """Optimal sparse trees with splits on all values of a column at once, by BRANCHES.
+    """Optimal sparse trees with multiway splits, by BRANCHES.
 
-    Maximises ``accuracy - regularization * splits``. Every column is split all ways at once on its distinct values, so
-    a 0/1 column is split in two; columns of many numbers should be binned first.
+    Maximises ``accuracy - regularization * splits``. A split on a column has one child for each distinct value. Columns
+    of many numbers should be binned first.
 
     Parameters
     ----------
     regularization : float or str, default=0.01
-        lambda in [0, 1], the accuracy that a split must gain. A float is read as the decimal it prints as, a string
-        as written.
+        Lambda in [0, 1], the accuracy that a split must gain. A float is read as its shortest decimal, a string as
+        written.
     max_depth : int or None, default=None
-        The greatest number of splits on a path.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_depth}
+    {limits}
     iteration_limit : int or None, default=None
-        Passes of the main loop.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories; numbers are otherwise ordered as numbers.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a value that was not there in ``fit``: refuse, or let the row stop at
-        the split and take the class of the training rows there.
+        Iterations of the main loop.
+    {categorical_features}
+    {unseen_multiway}
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     References
     ----------
@@ -70,4 +70,5 @@ class BranchesClassifier(TreeClassifier):
 
     @property
     def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
         return EncodingSpec(categorical="ordinal", numeric="values", unseen=self.unseen)

@@ -1,49 +1,53 @@
-"""Optimal sparse trees for many measures, by GOSDT."""
+"""Optimal sparse trees for many measures, by GOSDT and the ROC search."""
 
 from __future__ import annotations
 
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
+from optree.estimators.docstrings import documented
 from optree.measure import Measure
 from optree.objective import Objective
 
 
+@documented
 class GOSDTClassifier(TreeClassifier):
     """Optimal sparse trees for accuracy, its weighted forms, F-scores and areas under the ROC curve.
 
-    Minimises the loss that ``objective`` names plus ``regularization`` for each leaf, with a proof. Every split has two
-    parts: categories are split one against the rest, numbers at thresholds, all of them by default. Objectives that add
-    up over rows take any number of classes; for the others there are two, and the second in order is the positive one.
+    Minimises the loss that ``objective`` names plus ``regularization`` for each leaf, with a proof.
+    {binary_splits}
+    The accuracies take any number of classes. The other objectives take two, and the second in order is the positive
+    one.
 
     Parameters
     ----------
     regularization : float or str, default=0.01
-        lambda in [0, 1], what a leaf must save. A float is read as the decimal it prints as, a string as written.
+        Lambda in [0, 1], the loss that a leaf must save. A float is read as its shortest decimal, a string as written.
     objective : str, default="accuracy"
         "accuracy", "balanced-accuracy", "weighted-accuracy:OMEGA" (a positive row counts OMEGA times), "f1",
-        "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves are
-        labelled as is best for it; areas are those of the order of leaves that `predict_proba` gives.
+        "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves have the
+        best labels for the objective. An area is that of the leaves in the order of `predict_proba`.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of rows.
+        {class_weight}
     max_thresholds : int or None, default=None
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    guess_thresholds, guess_lower_bound : bool, default=False
-        Use only features that a boosted ensemble needs; take its errors for a lower bound. Faster, and without a proof:
-        ``status_`` is "heuristic". For objectives that add up over rows, the bound for accuracy alone.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    guess_thresholds : bool, default=False
+        Restrict the search to the features of a boosted ensemble. Faster, without a proof: ``status_`` is "heuristic".
+        For the accuracies only.
+    guess_lower_bound : bool, default=False
+        Take the errors of a boosted ensemble as a lower bound. Faster, without a proof: ``status_`` is "heuristic".
+        For the objective "accuracy" only.
+    {limits}
     iteration_limit : int or None, default=None
-        Items of the queues, or sets of rows visited if the objective does not add up over rows.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
+        Items of the queues for the accuracies, else visited supports.
+    {categorical_features}
+    {unseen}
     random_state : int or None, default=None
-        Of the ensemble that guesses.
+        Seed of the boosted ensemble.
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     References
     ----------
@@ -91,12 +95,14 @@ class GOSDTClassifier(TreeClassifier):
 
     @property
     def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
         return EncodingSpec(
             categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
         )
 
     @property
     def _solver(self) -> str:
+        """Return the solver of the objective."""
         return "gosdt" if Measure.of(self.objective).additive else "roc"
 
     def _objective(self) -> Objective:

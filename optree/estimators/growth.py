@@ -1,4 +1,4 @@
-"""What estimators on numbers share: reading rows, and parameters with scikit-learn's names and meaning."""
+"""The common base of estimators on numbers: reading rows, and parameters with scikit-learn's names and meaning."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
 def is_whole(value) -> bool:
+    """Return whether a value is an integer and no truth value."""
     return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
-def number(estimator, name: str, most: float = math.inf) -> float:
-    """A parameter that is a number from 0 to ``most``."""
+def number(estimator, name: str, highest: float = math.inf) -> float:
+    """Return a parameter as a float, and raise OptreeError unless it is a number from 0 to ``highest``."""
     value = getattr(estimator, name)
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= most or value == math.inf:
-        upper = "" if most == math.inf else f" and <= {most}"
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value <= highest or value == math.inf:
+        upper = "" if highest == math.inf else f" and <= {highest}"
         raise OptreeError(f"{name}: {value!r} is not accepted; give a number >= 0{upper}")
     return float(value)
 
 
 class GrowthParameters:
-    """The parameters that limit a tree of DPDT and what is offered to it."""
+    """The parameters of DPDT's trees and candidate splits."""
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list
@@ -55,13 +56,13 @@ class GrowthParameters:
             generator=self.generator,
         )
 
-    def _count_rows(self, name: str, least: int, n: int) -> int:
+    def _count_rows(self, name: str, lowest: int, n: int) -> int:
         value = getattr(self, name)
-        if is_whole(value) and value >= least:
+        if is_whole(value) and value >= lowest:
             return int(value)
         if isinstance(value, Real) and not is_whole(value) and not isinstance(value, bool) and 0 < value <= 1:
-            return max(least, math.ceil(value * n))
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {least}, or a share in (0, 1]")
+            return max(lowest, math.ceil(value * n))
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {lowest}, or a share in (0, 1]")
 
     def _count_features(self, p: int) -> int:
         value = self.max_features
@@ -79,10 +80,10 @@ class GrowthParameters:
 
 
 class NumericRows:
-    """How rows of numbers are read: float64, finite or missing."""
+    """The reading of rows of numbers: float64, finite or missing."""
 
     def _rows(self, X, y="no_validation", *, reset: bool):
-        """X as float64[n, p], finite or missing; and y."""
+        """Return X as float64[n, p], finite or missing, and y."""
         arguments = {} if isinstance(y, str) else {"y": y}
         if arguments and isinstance(self, RegressorMixin):
             arguments["y_numeric"] = True
@@ -98,7 +99,7 @@ class NumericRows:
         return X, y
 
     def _weighted(self, X: np.ndarray, y: np.ndarray, sample_weight):
-        """The rows of positive weight with their weights, None if these are one."""
+        """Drop rows of zero weight; return X, y and the weights, None if all weights are one."""
         if sample_weight is None:
             return X, y, None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -110,6 +111,7 @@ class NumericRows:
         return X, y, None if (weight == 1).all() else weight
 
     def __sklearn_tags__(self):
+        """Return scikit-learn's tags: NaN is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

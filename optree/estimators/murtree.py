@@ -1,4 +1,4 @@
-"""Optimal trees of a given depth: MurTree, and DL8.5 to compare with."""
+"""Optimal trees of limited depth: MurTree, and DL8.5 for comparison."""
 
 from __future__ import annotations
 
@@ -13,51 +13,52 @@ from sklearn.exceptions import ConvergenceWarning
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.estimators.docstrings import documented
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 
 
 class BinaryColumns:
-    """Every column becomes yes/no questions."""
+    """The encoding of every column as binary columns."""
 
     @property
     def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
         return EncodingSpec(
             categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
         )
 
 
+@documented
 class MurTreeClassifier(BinaryColumns, TreeClassifier):
-    """The best tree of a given depth and number of splits, with a proof.
+    """Optimal trees of limited depth and number of splits, by MurTree, with a proof.
 
-    Minimises the misclassified rows, or with ``regularization`` their share plus that much for each split. Every split
-    has two parts: categories are split one against the rest, numbers at thresholds.
+    Minimises the share of misclassified rows plus ``regularization`` for each split.
+    {binary_splits}
 
     Parameters
     ----------
     max_depth : int, default=4
-        The greatest number of splits on a path. Each level more takes about as many times longer as there are splits
-        to choose from.
+        The greatest number of splits on a path. One more level multiplies the time by about the number of candidate
+        splits.
     max_splits : int or None, default=None
-        The greatest number of splits of the tree.
+        {max_splits}
     regularization : float or str, default=0
-        lambda in [0, 1], the accuracy that a split must gain. A float is read as the decimal it prints as, a string as
+        Lambda in [0, 1], the accuracy that a split must gain. A float is read as its shortest decimal, a string as
         written: ``"3/150"`` is three rows of 150.
     fewest_splits : bool, default=False
-        Of the trees with the fewest errors find one with the fewest splits; for ``regularization=0``.
+        Whether to return a tree with the fewest splits among those with the fewest errors; for ``regularization=0``.
     max_thresholds : int or None, default=10
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    {limits}
     iteration_limit : int or None, default=None
-        Sets of rows, and splits of them, whose pairs of features are counted.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
+        Supports, and splits of them, whose pairs of features are counted.
+    {categorical_features}
+    {unseen}
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     References
     ----------
@@ -104,7 +105,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return {"fewest_splits": self.fewest_splits}
 
     def _search_grid(self, X, y, sample_weight):
-        """The trees for all limits up to those of this estimator, the problem, and what a weight of one stands for."""
+        """Search the trees for all limits up to those of this estimator; return them, the problem and its unit."""
         problem, unit = self._problem(X, y, sample_weight)
         limits, budget = self._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
         found = grid(problem, limits.max_depth, limits.max_splits, budget)
@@ -112,19 +113,21 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return found, problem, unit
 
     def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:
-        """The trees with the fewest errors for all limits up to ``max_depth`` and ``max_splits``, from one search.
+        """Return the trees with the fewest errors for all limits up to ``max_depth`` and ``max_splits``.
+
+        One search finds all trees.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`. The limits on time, memory and iterations are for the whole; ``regularization`` plays no
-            part.
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole search; ``regularization`` is
+            ignored.
 
         Returns
         -------
         list of (int, int, MurTreeClassifier)
-            The depth, the splits, and a fitted estimator with these limits; by rising depth, then splits, from 0. Of
-            trees with the fewest errors it is one of the fewest splits.
+            Depth limit, split limit, and an estimator fitted with them, by rising depth, then splits, from 0. Each tree
+            has the fewest splits among those with the fewest errors.
         """
         base = clone(self).set_params(regularization=0)
         found, problem, unit = base._search_grid(X, y, sample_weight)
@@ -141,39 +144,39 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return models
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, MurTreeClassifier]]:
-        """All trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`. The limits on time, memory and iterations are for the whole.
+            As in :meth:`fit`. The limits on time, memory and iterations are for the whole search.
 
         Returns
         -------
         list of (float, MurTreeClassifier)
-            By falling lambda: the greatest lambda at which a tree is optimal, and a fitted estimator with that tree; it
-            stays optimal down to the next one's.
+            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree, by falling lambda.
+            The tree is optimal down to the next tree's lambda.
         """
         base = clone(self)
         found, problem, unit = base._search_grid(X, y, sample_weight)
         return base._along(found.path(self._objective().regularization), problem, unit)
 
     def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
-        """Of two classes all trees that no other beats in both kinds of errors, for metrics that are no sums of errors.
+        """Return the Pareto-optimal trees of two classes: no tree has fewer false positives and fewer false negatives.
 
-        For few features and levels; see :func:`optree.solvers.murtree.pareto_front.error_front`. The best tree for any metric that
-        does not get better with more errors of either kind is one of these.
+        The front has an optimal tree for every metric that does not improve with more errors of either kind. It suits
+        few features and levels; see :func:`optree.solvers.murtree.pareto_front.error_front`.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one.
+            As in :meth:`fit`; ``classes_[1]`` is the positive class.
 
         Returns
         -------
         list of (Fraction, Fraction, MurTreeClassifier)
-            The weights of false positives and of false negatives, and a fitted estimator; by rising false positives.
-            Its cost is the sum of both.
+            The weights of false positives and false negatives, and a fitted estimator whose cost is their sum, by
+            rising false positives.
         """
         base = clone(self).set_params(regularization=0)
         problem, unit = base._problem(X, y, sample_weight)
@@ -190,18 +193,17 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return models
 
     def best_f1(self, X, y, sample_weight=None) -> tuple[Fraction, MurTreeClassifier]:
-        """Of two classes the tree with the greatest F1 score on the training rows, with a proof.
+        """Return the tree of two classes with the greatest F1 score on the training rows, with a proof.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`; the second class in order, ``classes_[1]``, is the positive one. ``regularization`` plays
-            no part.
+            As in :meth:`fit`; ``classes_[1]`` is the positive class. ``regularization`` is ignored.
 
         Returns
         -------
         (Fraction, MurTreeClassifier)
-            The score, and a fitted estimator. Its cost is the number of errors of both kinds.
+            The score, and a fitted estimator whose cost is the weight of all misclassified rows.
         """
         model = clone(self).set_params(regularization=0)
         problem, unit = model._problem(X, y, sample_weight)
@@ -216,28 +218,30 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return found.score, model
 
 
+@documented
 class DL85Classifier(BinaryColumns, TreeClassifier):
-    """The tree of a given depth with the fewest errors, by DL8.5. For comparison: `MurTreeClassifier` is faster.
+    """Trees of limited depth with the fewest errors, by DL8.5.
+
+    For comparison: `MurTreeClassifier` is faster.
+    {binary_splits}
 
     Parameters
     ----------
     max_depth : int, default=3
-        The greatest number of splits on a path.
+        {max_depth}
     min_samples_leaf : int, default=1
-        The least number of rows in a leaf (the minimum support).
+        The minimum number of rows in a leaf (the minimum support).
     max_thresholds : int or None, default=10
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    {limits}
     iteration_limit : int or None, default=None
         Entries of the cache.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
+    {categorical_features}
+    {unseen}
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     References
     ----------
@@ -257,7 +261,7 @@ class DL85Classifier(BinaryColumns, TreeClassifier):
     """
 
     _solver = "dl85"
-    regularization = 0  # the fewest errors are all it looks for
+    regularization = 0  # DL8.5 minimises errors alone
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Optimal regression trees of a given depth: MurTree's."""
+"""Optimal regression trees of limited depth, by MurTree."""
 
 from __future__ import annotations
 
@@ -13,57 +13,53 @@ from optree.budget import Budget
 from optree.encoding import Encoder
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
+from optree.estimators.docstrings import documented
 from optree.estimators.murtree import BinaryColumns
 from optree.estimators.weights import whole_weights
 from optree.solvers.murtree.regression import regress
 
 
+@documented
 class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
-    """The regression tree of a given depth and number of splits with the least squared error, with a proof.
+    """Optimal regression trees of limited depth and number of splits, by MurTree, with a proof.
 
-    Minimises the mean squared error, or with ``regularization`` its share of that of a leaf plus that much for each
-    split. Every split has two parts: categories are split one against the rest, numbers at thresholds.
+    Minimises the squared error, as a share of the squared error of a leaf, plus ``regularization`` for each split.
+    {binary_splits}
 
     Parameters
     ----------
     max_depth : int, default=3
-        The greatest number of splits on a path.
+        {max_depth}
     max_splits : int or None, default=None
-        The greatest number of splits of the tree.
+        {max_splits}
     regularization : float or str, default=0
-        lambda in [0, 1]: the gain in R^2 (on the training rows) that a split must bring.
+        Lambda in [0, 1], the gain in R^2 on the training rows that a split must bring.
     max_thresholds : int or None, default=10
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    {limits}
     iteration_limit : int or None, default=None
-        Sets of rows, and splits of them, whose pairs of features are counted.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
+        Supports, and splits of them, whose pairs of features are counted.
+    {categorical_features}
+    {unseen}
 
     Attributes
     ----------
     tree_ : optree.tree.Tree
-    status_ : str
-        "optimal", or the limit that ended the search.
-    cost_, lower_bound_ : float
-        The weighted sum of squared errors of the tree, with penalties, and the proven lower bound.
+        The best tree found.
+    encoder_ : optree.encoding.Encoder
+        The encoder of columns as the features of ``tree_``.
+    cost_ : float
+        The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
+    lower_bound_ : float
+        Proven lower bound on the cost of all trees.
     gap_ : float
-        ``cost_ - lower_bound_`` as a share of the cost of a leaf; 0 when optimal.
+        ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
     resolution_ : float
-        The step of the grid that targets were rounded to for the search, 0 if they were not: the root of the mean
-        squared error of the tree is at most that much above that of the best.
-    counters_ : dict of str to int
-    search_seconds_ : float
-    trace_ : tuple of optree.result.TracePoint
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if ``X`` was a DataFrame.
+        The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
+        error of ``tree_`` exceeds the minimum by at most ``resolution_``.
+    {search}
+    {trace}
+    {columns}
 
     References
     ----------
@@ -106,25 +102,17 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         self.categorical_features = categorical_features
         self.unseen = unseen
 
+    @documented
     def fit(self, X, y, sample_weight=None):
         """Find the tree.
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n, q)
-        y : array-like of shape (n,)
-            The target: finite numbers.
-        sample_weight : array-like of shape (n,), optional
-            Not negative; decimals are read as they print.
+        {fit_table}
+        {fit_values}
+        {fit_weights}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        OptreeError
-            A ValueError of one line for missing values, constant data, parameters out of range.
+        {fit_end}
         """
         objective = self._objective()
         budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
@@ -136,7 +124,7 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
             raise OptreeError(f"X has {len(y)} sample; two or more are needed")
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
-        if weights.sum() == 0 or not weights.all():  # a weight that is nothing beside the others
+        if weights.sum() == 0 or not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
         found = regress(self.encoder_.transform(X), self.encoder_.features_, y, weights, objective, budget)
@@ -152,6 +140,6 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         return self
 
     def predict(self, X):
-        """The value of each row of X."""
+        """Predict the value of each row of X."""
         codes = self._codes(X)
         return self.tree_.predict(codes)

@@ -1,4 +1,4 @@
-"""Optimal sparse trees, by the engine of this package."""
+"""Optimal sparse trees, by the engine."""
 
 from __future__ import annotations
 
@@ -8,63 +8,59 @@ from sklearn.base import clone
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.estimators.base import Table, TreeClassifier
+from optree.estimators.docstrings import documented
 from optree.objective import Objective
 from optree.result import Result
 from optree.solvers.lambda_path import lambda_path
 
-_DEEPEST = 4  # levels that a search over all thresholds takes on
+_DEEPEST = 4  # levels of a search over all thresholds
 
 
+@documented
 class OptimalTreeClassifier(TreeClassifier):
-    """Optimal sparse trees, by the engine of this package.
+    """Optimal sparse trees with binary and multiway splits, by the engine.
 
-    Minimises the share of misclassified rows, or what ``costs`` say, plus ``regularization`` for each split or leaf,
-    with a proof. Categorical columns are split all ways at once or one category against the rest, numeric ones at
-    thresholds. Of trees of equal cost the first in the order of the search is returned, the same on every machine; a
-    leaf rather than splits that merely pay for themselves.
+    Minimises the share of misclassified rows, or the loss that ``costs`` define, plus ``regularization`` for each split
+    or leaf, with a proof. A categorical column is split into all its categories or one against the rest, a numeric
+    column at thresholds. Ties are broken by search order, which is the same on every machine. A leaf is preferred to a
+    subtree of equal cost.
 
     Parameters
     ----------
     regularization : float or str, default=0.01
-        lambda in [0, 1], the accuracy that a split (or leaf) must gain. A float is read as the decimal it prints as, a
+        Lambda in [0, 1], the accuracy that a split (or leaf) must gain. A float is read as its shortest decimal, a
         string as written.
     penalty : {"split", "leaf"}, default="split"
-        What lambda is paid for. The same for binary splits; a split of many parts has many leaves.
+        Whether lambda is paid for each split or each leaf. Equivalent for binary splits.
     max_depth : int or None, default=None
-        The greatest number of splits on a path. Up to five, trees of binary splits take a search of their own, which is
-        many times faster; up to four, columns of many numbers another one (see ``solver_``).
+        The greatest number of splits on a path. Small values allow searches that are many times faster (``solver_``).
     max_splits : int or None, default=None
-        The greatest number of splits of the tree.
+        {max_splits}
     min_samples_leaf : int, default=1
-        The least number of rows in a leaf, whatever their weights; parts of a split without any do not count.
+        The minimum number of rows in a leaf, whatever their weights. Empty children of a split do not count.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply those of rows. "balanced" gives each class the same weight in all.
-    costs : array-like of shape (K, K) or None, default=None
-        ``costs[i][j]``: what it costs, in rows, to predict ``classes_[j]`` for a row of ``classes_[i]``; not negative.
-        By default one for each wrong class.
+        {class_weight}
+    costs : array-like of shape (n_classes, n_classes) or None, default=None
+        ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None for
+        1 for each wrong class.
     max_thresholds : int or None, default=None
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree and ``gap_``.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    {limits}
     iteration_limit : int or None, default=None
-        Sets of rows visited; over all thresholds, looks at up to 32 splits of one.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    one_vs_rest : bool or names, default=False
-        Which categorical columns are split one category against the rest; the others are split all ways at once.
+        Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
+    {categorical_features}
+    one_vs_rest : bool or sequence of str, default=False
+        The categorical columns that are split one category against the rest, by name, or all of them.
     warm_start : bool, default=False
-        Start from the tree of the last ``fit``, if it was over the same features. The result is optimal all the same.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or let the row stop at
-        the split and take the class of the training rows there.
+        Start from the tree of the last ``fit``, if it has the same features. The result is optimal in either case.
+    {unseen_multiway}
 
     Attributes
     ----------
+    {fitted_classifier}
     solver_ : str
-        What searched: "allthresholds" for trees of up to four levels over numeric columns of many values, which are not
-        coded then, else "optree". Both are exact.
+        The search that was used: "allthresholds" for trees of at most four levels over numeric columns of many values,
+        which are not encoded then, else "optree". Both are exact.
 
     Examples
     --------
@@ -119,11 +115,11 @@ class OptimalTreeClassifier(TreeClassifier):
         self.unseen = unseen
 
     def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
-        """Over all thresholds of numbers as they are, where that is the faster way; else over coded columns."""
+        """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
         self.solver_ = self._solver
         whole = self.costs is None and self.max_splits is None and self.max_thresholds is None and not self.warm_start
         if whole and self.max_depth is not None and self.max_depth <= _DEEPEST:
-            from optree.estimators import all_thresholds  # nothing of it is loaded, or compiled, for others
+            from optree.estimators import all_thresholds  # its kernels are loaded for such fits only
 
             found = all_thresholds.find(table, self._encoding, self.categorical_features, objective, budget)
             if found:
@@ -134,6 +130,7 @@ class OptimalTreeClassifier(TreeClassifier):
 
     @property
     def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
         every = isinstance(self.one_vs_rest, (bool, np.bool_))
         return EncodingSpec(
             categorical="onehot" if every and self.one_vs_rest else "ordinal",
@@ -144,19 +141,18 @@ class OptimalTreeClassifier(TreeClassifier):
         )
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
-        """All trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
+        """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`. The limits are for the whole.
+            As in :meth:`fit`. The limits are for the whole search.
 
         Returns
         -------
         list of (float, OptimalTreeClassifier)
-            By falling lambda: the greatest lambda at which a tree is optimal, and a fitted estimator with that tree; it
-            stays optimal down to the next one's. Each is fit to predict, and says for which lambda it is by its
-            ``regularization``.
+            The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
+            falling lambda. The tree is optimal down to the next tree's lambda.
         """
         base = clone(self)
         problem, unit = base._problem(X, y, sample_weight)

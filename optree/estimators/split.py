@@ -1,23 +1,26 @@
-"""Near-optimal sparse trees in milliseconds: SPLIT and LicketySPLIT, with splits of two parts or several intervals."""
+"""Near-optimal sparse trees in milliseconds: SPLIT and LicketySPLIT, with binary splits or splits into intervals."""
 
 from __future__ import annotations
 
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
+from optree.estimators.docstrings import documented
 
 
 class _Lookahead(TreeClassifier):
-    """What the two have in common."""
+    """The common base of SPLIT and LicketySPLIT."""
 
     _name: str
     penalty = "leaf"
 
     @property
     def _solver(self) -> str:
+        """Return the solver of ``max_ways``."""
         return self._name if self.max_ways == 2 else self._name.replace("split", "multisplit")
 
     @property
     def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
         numeric = "thresholds" if self.max_ways == 2 else "bins"
         return EncodingSpec(categorical="onehot", numeric=numeric, max_cuts=self.max_thresholds, unseen=self.unseen)
 
@@ -28,53 +31,46 @@ class _Lookahead(TreeClassifier):
         return given if self.max_ways == 2 else given | {"max_ways": self.max_ways, "repeat": self.repeat}
 
 
+@documented
 class SPLITClassifier(_Lookahead):
-    """SPLIT: the first levels of a tree searched in full, greedy trees below them.
+    """SPLIT: optimal first levels of a tree, greedy subtrees below them.
 
     Minimises the share of misclassified rows plus ``regularization`` for each leaf, among trees of limited depth.
 
     Parameters
     ----------
     regularization : float or str, default=0.01
-        lambda in [0, 1], the accuracy that a leaf must gain. A float is read as the decimal it prints as.
+        Lambda in [0, 1], the accuracy that a leaf must gain. A float is read as its shortest decimal, a string as
+        written.
     max_depth : int, default=5
-        The greatest number of splits on a path.
+        {max_depth}
     lookahead : int or None, default=None
-        Levels searched in full; None for half of ``max_depth``, rounded up. With all of them the tree is optimal, and
-        with ``max_ways=2`` proven to be.
-    max_ways : int, default=2
-        The most parts of a split. With 2, numbers are split at thresholds. With more, a split parts a number into up to
-        so many intervals; candidates are the partitions of least gini for each number of intervals. Categories are
-        always split one against the rest.
+        Levels searched exactly; None for half of ``max_depth``, rounded up. With ``max_depth`` levels the tree is
+        optimal, and with ``max_ways=2`` proven optimal.
+    {max_ways}
     max_thresholds : int or None, default=100
-        The most thresholds of a numeric column, taken at its quantiles; None for all between distinct values.
-    criterion : {"entropy", "gini"} or None, default=None
-        The impurity that greedy splits lessen: entropy for two ways, gini for more.
-    two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
-        Where the last two levels are solved exactly, not greedily: where both have lookahead, or everywhere.
-    repeat : bool, default=True
-        Whether a column may be split again on a path; with ``max_ways`` above 2.
+        {max_thresholds}
+    {criterion}
+    {two_levels}
+    {repeat}
     polish : bool, default=False
-        Replace each greedy subtree by the best of its depth.
-    collapse : bool, default=False
-        Join neighbouring leaves of one class, and nested splits of one column, after the search.
-    time_limit : float or None, default=30
-        Seconds of search. A search that reaches a limit warns, and leaves its best tree.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        Replace each greedy subtree by the optimal subtree of its depth.
+    {collapse}
+    {limits}
     iteration_limit : int or None, default=None
-        Sets of rows to be counted.
+        Supports to be counted.
     random_state : int or None, default=None
-        Not used: nothing is drawn.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do when a row to predict has a category that was not there in ``fit``: refuse, or take it for none of
-        those that were.
+        Ignored: the search is deterministic.
+    {categorical_features}
+    {unseen}
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     See Also
     --------
-    LicketySPLITClassifier : A level at a time, faster.
+    LicketySPLITClassifier : Faster, one level at a time.
 
     References
     ----------
@@ -135,49 +131,47 @@ class SPLITClassifier(_Lookahead):
         return super()._parameters() | {"lookahead": lookahead, "polish": self.polish}
 
 
+@documented
 class LicketySPLITClassifier(_Lookahead):
-    """LicketySPLIT: a few levels searched in full, and so again for each subtree.
+    """LicketySPLIT: SPLIT with a few exact levels, applied again to each subtree.
 
-    Minimises what `SPLITClassifier` does, in polynomial time. With ``max_ways=2`` the tree costs no more than the one
-    that its authors' algorithm finds with as much lookahead and the first of equal splits, nor than the greedy one.
+    Minimises the same objective as `SPLITClassifier`, in polynomial time. With ``max_ways=2`` the cost of the tree has
+    two upper bounds: the cost of the greedy tree, and the cost of the authors' algorithm with equal lookahead that
+    takes the first of equal splits.
 
     Parameters
     ----------
     regularization : float or str, default=0.01
-        lambda in [0, 1], the accuracy that a leaf must gain.
+        Lambda in [0, 1], the accuracy that a leaf must gain. A float is read as its shortest decimal, a string as
+        written.
     max_depth : int, default=5
-        The greatest number of splits on a path.
+        {max_depth}
     lookahead : int, default=1
-        With 1 a split is chosen by the greedy trees of its parts. With more, by LicketySPLIT's trees of its parts with
-        one level less; with ``max_ways`` above 2, by the best trees so deep with greedy ones below.
-    max_ways : int, default=2
-        The most parts of a split.
+        With 1, a split is chosen by the costs of greedy subtrees for its children. With more and ``max_ways=2``, by the
+        costs of LicketySPLIT's subtrees with one level of lookahead less. With more and ``max_ways`` above 2, by
+        optimal levels with greedy subtrees below them.
+    {max_ways}
     max_thresholds : int or None, default=100
-        The most thresholds of a numeric column.
-    criterion : {"entropy", "gini"} or None, default=None
-        The impurity that greedy splits lessen.
-    two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
-        Where the last two levels are solved exactly, not greedily.
-    repeat : bool, default=True
-        Whether a column may be split again on a path.
-    collapse : bool, default=False
-        Join neighbouring leaves of one class, and nested splits of one column, after the search.
-    time_limit : float or None, default=30
-        Seconds of search.
-    memory_limit : float or None, default=None
-        MiB of memory of the whole process.
+        {max_thresholds}
+    {criterion}
+    {two_levels}
+    {repeat}
+    {collapse}
+    {limits}
     iteration_limit : int or None, default=None
-        Sets of rows to be counted.
+        Supports to be counted.
     random_state : int or None, default=None
-        Not used.
-    categorical_features : "from_dtype", mask or names, default="from_dtype"
-        Which columns hold categories.
-    unseen : {"error", "ignore"}, default="error"
-        What to do with categories that were not there in ``fit``.
+        Ignored: the search is deterministic.
+    {categorical_features}
+    {unseen}
+
+    Attributes
+    ----------
+    {fitted_classifier}
 
     See Also
     --------
-    SPLITClassifier : Says more about each parameter but ``lookahead``, which mean the same there.
+    SPLITClassifier : Exact first levels.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Weights and costs of users, who think in decimals, as the whole numbers that proofs need."""
+"""Conversion of decimal weights and costs to the integers that proofs need."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ import numpy as np
 
 from optree.errors import OptreeError, choice
 
-_MOST = 2**44  # the greatest sum of whole weights: leaves room for the digits of lambda
+_MAX_TOTAL = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
 
 
 def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
-    """Weights of rows as whole numbers int64[n], and what one of them stands for.
+    """Return weights of rows as integers int64[n], and the user's weight for an integer weight of 1.
 
-    Decimals are read as they print. If no whole numbers of a reasonable size stand for all of them exactly, they are
-    rounded: to 2^-40 of their sum where few weights differ, else to 2^-20 of the greatest.
+    A float is read as its shortest decimal. Weights without a common unit of reasonable size are rounded: to 2^-40 of
+    their sum if few are different, else to 2^-20 of the greatest.
 
     Parameters
     ----------
     sample_weight : array-like[n] or None
-        Not negative, not all zero.
+        Weights >= 0, not all zero.
     class_weight : dict, "balanced" or None
-        As scikit-learn means them: ``balanced`` gives every class the same weight in all.
+        As in scikit-learn: "balanced" gives each class the same total weight.
     y : int[n]
         Indices into ``classes``.
     classes : array[K]
+
+    Raises
+    ------
+    OptreeError
+        If a weight is not a finite number >= 0, all are zero, or a class is unknown.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
@@ -44,7 +49,7 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
         exact = [Fraction(str(values[p // len(classes)])) * factors[p % len(classes)] for p in pair]
         unit = lcm(*(value.denominator for value in exact))
         whole = [int(value * unit) for value in exact]
-        if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= _MOST:
+        if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= _MAX_TOTAL:
             return np.array(whole, np.int64)[row], Fraction(1, unit)
     real = weights * np.array([float(factor) for factor in factors])[y]
     step = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
@@ -55,8 +60,8 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
     if class_weight is None:
         return [Fraction(1)] * len(classes)
     if isinstance(class_weight, str) and class_weight == "balanced":
-        held = [Fraction(str(weight)) for weight in np.bincount(y, weights, len(classes))]
-        return [sum(held) / (len(classes) * weight) if weight else Fraction(1) for weight in held]
+        totals = [Fraction(str(weight)) for weight in np.bincount(y, weights, len(classes))]
+        return [sum(totals) / (len(classes) * weight) if weight else Fraction(1) for weight in totals]
     if not hasattr(class_weight, "items"):
         raise choice("class_weight", class_weight, ["a dict of classes and weights", "balanced", "None"])
     factors = dict.fromkeys(classes.tolist(), Fraction(1))
@@ -68,7 +73,13 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
 
 
 def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
-    """Costs as whole numbers int64[K, K], and how many of them stand for one misclassified row."""
+    """Return costs as integers int64[K, K], and the integer cost of one misclassified row.
+
+    Raises
+    ------
+    OptreeError
+        If the table has another shape, or a cost is not a number >= 0 of at most nine decimals.
+    """
     if costs is None:
         return None, 1
     table = np.asarray(costs, object)

@@ -1,0 +1,267 @@
+"""Text that the docstrings of several estimators share, so that it is written once."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent, indent
+
+_TEXTS = {
+    "max_depth": """
+        The greatest number of splits on a path.
+    """,
+    "max_splits": """
+        The greatest number of splits of the tree.
+    """,
+    "max_thresholds": """
+        The greatest number of thresholds of a numeric column, taken at its quantiles; None for all thresholds between
+        distinct values.
+    """,
+    "class_weight": """
+        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
+    """,
+    "limits": """
+        time_limit : float or None, default=30
+            Seconds of search. A search that reaches a limit warns, and keeps its best tree and ``gap_``.
+        memory_limit : float or None, default=None
+            MiB of memory of the whole process.
+    """,
+    "categorical_features": """
+        categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
+            The columns with categories, as a mask or by name; by default all columns that have no numbers.
+    """,
+    "unseen": """
+        unseen : {"error", "ignore"}, default="error"
+            The treatment of a category that is not in the training rows: an error, or as none of the known categories.
+    """,
+    "unseen_multiway": """
+        unseen : {"error", "ignore"}, default="error"
+            The treatment of a category that is not in the training rows: an error, or the row stops at the split and
+            gets the class of the split's training rows.
+    """,
+    "max_ways": """
+        max_ways : int, default=2
+            The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are
+            also split into several intervals; the candidate splits are the partitions of minimum Gini impurity for each
+            number of intervals. Categories are always split one against the rest.
+    """,
+    "criterion": """
+        criterion : {"entropy", "gini"} or None, default=None
+            The impurity that greedy splits minimise; None for entropy with ``max_ways=2``, else Gini impurity.
+    """,
+    "two_levels": """
+        two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
+            Where the last two levels are solved exactly, not greedily: nowhere, where both have lookahead, or
+            everywhere.
+    """,
+    "repeat": """
+        repeat : bool, default=True
+            Whether a column may be split again on a path; with ``max_ways`` above 2.
+    """,
+    "collapse": """
+        collapse : bool, default=False
+            Merge neighbouring leaves of one class, and nested splits of one column, after the search.
+    """,
+    "search": """
+        status_ : str
+            "optimal"; "heuristic" for a search without a proof; or the limit that ended the search: "time_limit",
+            "memory_limit", "iteration_limit", "interrupted" (Ctrl-C).
+        counters_ : dict of str to int
+            Counters of the search, "iterations" first.
+        search_seconds_ : float
+            Seconds of the search, without encoding and layout of the data.
+    """,
+    "trace": """
+        trace_ : tuple of optree.result.TracePoint
+            The moments at which the best tree or the lower bound improved.
+    """,
+    "columns": """
+        n_features_in_ : int
+            Number of columns of ``X``.
+        feature_names_in_ : ndarray of shape (n_features_in_,)
+            Names of the columns, if ``X`` is a DataFrame whose columns are all strings.
+    """,
+    "classes": """
+        classes_ : ndarray of shape (n_classes,)
+            The classes, sorted.
+    """,
+    "fitted_classifier": """
+        tree_ : optree.tree.Tree
+            The best tree found.
+        encoder_ : optree.encoding.Encoder
+            The encoder of columns as the features of ``tree_``.
+        cost_ : Fraction
+            Cost of ``tree_`` on the training rows, loss plus penalty, in rows.
+        lower_bound_ : Fraction or None
+            Proven lower bound on the cost of all trees, in rows; None without a bound.
+        gap_ : float or None
+            ``(cost_ - lower_bound_) / total weight``; 0 if the tree is optimal, None without a bound.
+        objective_ : float
+            ``1 - cost_ / total weight``, the regularised accuracy.
+        {search}
+        {trace}
+        {classes}
+        {columns}
+    """,
+    "binary_splits": """
+        Every split is binary: one category against the rest, or a threshold of a number.
+    """,
+    "dpdt": """
+        A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with
+        at most ``cart_nodes_list[depth]`` leaves. Backward induction finds the best actions. CART's own first split is
+        an action, so the tree's objective is at most that of any CART of the same depth and of its pruned subtrees.
+
+        Parameters
+        ----------
+        max_depth : int, default=3
+            {max_depth}
+        cart_nodes_list : sequence of int, default=(8, 8, 8)
+            The greatest number of leaves of the CART at each depth, whose splits are the candidates. Beyond the list,
+            and for 1 and 2, the only candidate is CART's best split. For other generators, the greatest number of
+            candidate splits; beyond the list, 1.
+        generator : {"cart", "top", "top_features", "lookahead", "exhaustive"}, default="cart"
+            The source of candidate splits. "cart": CART's nodes. "top" and "top_features": the splits of minimum
+            impurity, of all thresholds or one of each feature. "lookahead": the splits of minimum impurity after their
+            best next splits. "exhaustive": all splits, for the optimum of that depth. The last two take a pass over the
+            rows for each threshold, and more with every level.
+        alpha : float, default=0.0
+            The penalty per unit of complexity. One search finds the best trees for all alphas; see ``at``.
+        penalty : {"visits", "splits"}, default="visits"
+            The complexity: the expected number of splits on the path of a training row, or the number of splits.
+        min_samples_split : int or float, default=2
+            The minimum number of rows (or share, rounded up) of a split node.
+        min_samples_leaf : int or float, default=1
+            The minimum number of rows (or share, rounded up) of a leaf.
+        min_weight_fraction_leaf : float, default=0.0
+            The minimum share of the total weight in a leaf, at most 0.5.
+        min_impurity_decrease : float, default=0.0
+            The minimum impurity decrease of a candidate split, weighted by the share of the rows in its node.
+        max_features : int, float, "sqrt", "log2" or None, default=None
+            The number (or share) of features drawn for each node of a CART; None for all.
+        time_limit : float or None, default=None
+            Seconds. At the limit, the tree is the best over the root splits that were evaluated.
+        random_state : int, RandomState or None, default=None
+            Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
+        n_jobs : int or None, default=None
+            Threads, which share the root splits; the tree is the same for any number. Each thread needs memory for some
+            copies of ``X``.
+        bounds : bool, default=True
+            Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
+
+        Attributes
+        ----------
+        tree_ : optree.tree.Tree
+            The tree for ``alpha``.
+        encoder_ : optree.encoding.sparse_thresholds.ThresholdEncoder
+            The encoder of columns as the features of ``tree_``, which are its thresholds.
+        alpha_path_ : tuple of optree.estimators.alpha_path.AlphaStep
+            All trees that are best for some alpha, by rising alpha, with ``lowest`` and ``highest`` alpha, ``loss``,
+            ``complexity`` and ``splits``. ``at(alpha)`` returns an estimator with the tree.
+        cost_ : float
+            Loss plus penalty of ``tree_`` on the training rows, in rows (for regression, as a sum over rows).
+        {search}
+            "iterations" are nodes (splits and leaves) of the fitted CARTs; for other generators, candidate splits, or
+            splits with lookahead. "splits" are splits alone.
+        {columns}
+
+        Notes
+        -----
+        Values are compared as float64; infinite values are refused. Missing values (NaN) go to one side of each
+        threshold, and both sides are candidates, as in scikit-learn. They go right if a column had none in training. A
+        column with missing values counts twice in ``max_features``. Of trees of equal cost the least complex is
+        returned, then the first in CART's order.
+
+        References
+        ----------
+        Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025.
+    """,
+    "boosting": """
+        Each tree is fitted by least squares to the negative gradients of the loss (``order=1``, Friedman), or to the
+        Newton steps of the rows, weighted by their curvatures (``order=2``, as in XGBoost; but ``reg_lambda`` does not
+        influence the choice of splits). The value of a leaf is the Newton step of its rows in either case. All trees
+        share one sorting of the columns.
+
+        Parameters
+        ----------
+        n_estimators : int, default=150
+            The number of stages.
+        learning_rate : float, default=0.1
+            The factor of each tree's values.
+        order : {1, 2}, default=1
+            Boosting of first or second order.
+        reg_lambda : float, default=1.0
+            A constant added to the curvature of a leaf if ``order=2``.
+        max_depth : int, default=3
+            {max_depth}
+        cart_nodes_list : sequence of int, default=(4, 4, 4)
+            As in ``DPDTreeRegressor``; ``()`` boosts CART's greedy trees.
+        alpha : float, default=0.0
+            As in ``DPDTreeRegressor``, for each tree.
+        min_samples_split, min_samples_leaf, max_features
+            As in ``DPDTreeRegressor``.
+        random_state : int, RandomState or None, default=None
+            Seed of the draws of ``max_features``.
+        n_jobs : int or None, default=None
+            Threads, which share the root splits of a tree.
+
+        Attributes
+        ----------
+        stages_ : list of list of optree.estimators.stages.Stage
+            The trees of each stage; fewer stages than ``n_estimators`` after Ctrl-C.
+        init_ : ndarray of shape (n_outputs,)
+            The scores before the first stage.
+        {columns}
+
+        Notes
+        -----
+        Missing values (NaN) are handled as in ``DPDTreeRegressor``.
+
+        References
+        ----------
+        Kohler, Akrour, Preux: Breiman meets Bellman, KDD 2025, section 7.2. Friedman: Greedy Function Approximation,
+        Annals of Statistics 2001. Chen, Guestrin: XGBoost, KDD 2016.
+    """,
+    "fit_weights": """
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of rows, >= 0, one by default; rows of zero weight are dropped.
+    """,
+    "fit_table": """
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers and categories, without missing values.
+    """,
+    "fit_numbers": """
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Finite numbers; NaN marks missing values.
+    """,
+    "fit_classes": """
+        y : array-like of shape (n_samples,)
+            Classes of any type.
+    """,
+    "fit_values": """
+        y : array-like of shape (n_samples,)
+            The target, finite numbers.
+    """,
+    "fit_end": """
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        OptreeError
+            A ValueError with a message of one line, if the data or a parameter is not accepted.
+    """,
+}
+
+
+def documented(thing):
+    """Replace each line ``{name}`` in the docstring of a class or function by the shared text of that name."""
+    if thing.__doc__:  # None under python -OO
+        thing.__doc__ = _expand(thing.__doc__)
+    return thing
+
+
+def _expand(text: str) -> str:
+    def shared(line: re.Match) -> str:
+        return indent(_expand(dedent(_TEXTS[line["name"]]).strip("\n")).rstrip(), line["indent"])
+
+    return re.sub(r"^(?P<indent> *)\{(?P<name>\w+)\}$", shared, text, flags=re.MULTILINE)
