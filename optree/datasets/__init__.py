@@ -1,7 +1,7 @@
 """Datasets: a table of their sources, and functions to fetch, verify and store them.
 
-``read_table`` reads the table (``config/datasets.csv``), ``fetch`` gets a dataset from a generator, a mirror directory,
-OpenML or an address and verifies it, ``save_table`` and ``load_table`` store it.
+``read_table`` reads the table (``config/datasets.csv``); ``fetch`` gets and verifies a dataset; ``save_table`` and
+``load_table`` store it.
 """
 
 from optree.datasets.content import Table, load_table, save_table

@@ -70,7 +70,7 @@ def _arity(count: int) -> str:
 def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
     """Return the facts about rows with equal features.
 
-    Rows with equal features get equal numbers, column by column: a number below n and a code below n make a number
+    Rows with equal features get equal numbers, column by column. A number below n and a code below n make a number
     below n**2, which is renumbered. Nothing is hashed, so equal numbers mean equal rows.
     """
     import pandas as pd

@@ -2,8 +2,8 @@
 
 The client (0.15) has no time limit, is not safe for several processes with one cache, does not verify cached files, and
 keeps damaged parquet files. Each download is therefore a process with a deadline, a limit on the size of its files and
-a temporary cache, and the table is verified by its checksum. Server and key are those of the client's configuration
-file; retries are made by :mod:`optree.datasets.fetch`.
+a temporary cache. The table is verified by its checksum. The client's configuration file sets server and key, and
+:mod:`optree.datasets.fetch` makes the retries.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The encoder: columns of categories and numbers become coded features, and new rows are coded in the same way.
 
-Every value has a position: the rank of its category among those of the fitted rows, or the number of thresholds below
-a number. A feature is made of positions: the position itself (``ordinal``, ``values``, ``bins``), equality with the
-position of one category or interval (``onehot``, ``intervals``), or comparison with a threshold (``thresholds``).
+Every value has a position: the rank of its category among the categories of the fitted rows, or the number of
+thresholds below a number. The code of a feature is the position (``ordinal``, ``values``, ``bins``), or whether the
+position is a given one (``onehot``, ``intervals``), or whether the number is at most a threshold (``thresholds``).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Source: U. M. Fayyad, K. B. Irani, "Multi-Interval Discretization of Continuous-Valued Attributes for Classification
 Learning", IJCAI 1993. Idea: split the rows S at the threshold of minimum mean entropy into S1 and S2, then each side
-again, while the information gain of a threshold exceeds its description length. For N rows of k classes, with k1 and k2
-classes in S1 and S2, the gain must exceed
+again. A threshold is accepted if its information gain exceeds its description length. Let N rows have k classes, with
+k1 and k2 classes in S1 and S2. The gain must exceed
 
     (log2(N - 1) + log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2)) / N.
 

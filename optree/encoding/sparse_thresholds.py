@@ -131,7 +131,7 @@ class SparseEncoder(Encoder):
         return np.hstack(blocks).astype(np.float64, copy=False)
 
     def set_thresholds(self, splits: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:
-        """Set the thresholds of the numeric columns to those of a tree.
+        """Set the thresholds of the numeric columns to the thresholds of a tree's splits.
 
         Parameters
         ----------

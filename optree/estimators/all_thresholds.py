@@ -15,8 +15,8 @@ from optree.solvers.all_thresholds.rows import Cut, Rows
 from optree.solvers.all_thresholds.solver import search
 from optree.tree import LEAF, Tree
 
-# This search is faster than binary columns from this mean number of thresholds per column on, or from this number of
-# thresholds squared times classes, the work of counting pairs of binary columns. Both are measured at depth 3.
+# This search is faster than binary columns for tables with many thresholds, as measured at depth 3: this mean number of
+# thresholds per column, or this number of thresholds squared times classes (the work of counting pairs of columns).
 _MANY, _PAIRS = 48, 5_000_000
 
 
