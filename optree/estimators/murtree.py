@@ -105,7 +105,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         return {"fewest_splits": self.fewest_splits}
 
     def _search_grid(self, X, y, sample_weight):
-        """Search the trees for all limits up to ``max_depth`` and ``max_splits``; return them, the problem, the unit."""
+        """Search the trees for all limits up to ``max_depth`` and ``max_splits``; return them, problem and unit."""
         problem, unit = self._problem(X, y, sample_weight)
         limits, budget = self._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
         found = grid(problem, limits.max_depth, limits.max_splits, budget)
