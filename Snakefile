@@ -1,4 +1,4 @@
-"""The workflow: data -> encode -> solve -> aggregate -> report. Start with `snakemake --cores all`."""
+"""The workflow: data, encode, solve, collect, tables, report. Start it with `snakemake --cores all`."""
 
 from snakemake.utils import min_version
 
@@ -27,7 +27,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        RECORDS,  # named, or a record that went missing would not be missed while the tables are there
+        RECORDS,  # listed, so that a missing record is made again even if the tables are there
         LINES,
         rules.tables.output,
         rules.statistics.output,

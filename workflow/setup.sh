@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make the virtual environment named by the first argument, from the lock. Called by make; may be called again.
+# Make the virtual environment of the first argument from the lock. Called by make; a second call makes it anew.
 set -eu
 venv=$1
 
@@ -16,7 +16,7 @@ if [ -z "$python" ]; then
 fi
 
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-    # Debian keeps venv's half of the standard library in a package of its own.
+    # On Debian, this part of the standard library is a package of its own.
     package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
     echo "setup: $python cannot make virtual environments without $package" >&2
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -31,7 +31,7 @@ fi
 echo "setup: $("$python" --version) into $venv, about a minute"
 "$python" -m venv --clear "$venv"
 pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation "$@"; }
-pip --require-hashes -r requirements/build.lock # two dependencies come as source, so what builds them is pinned too
+pip --require-hashes -r requirements/build.lock # two dependencies come as source, so their build tools are pinned, too
 pip --require-hashes -r requirements/main.lock
 pip --no-deps --editable .
 echo "setup: done"

@@ -27,22 +27,22 @@ parameters:
   slowly: {type: bool, default: false, doc: sleep first}
 """
 
-# Splits the first feature, and says of that what it should; on the warm-up it does the same.
+# Splits the first feature and reports the true objective.
 HONEST = """
 import numpy as np
 PACKAGES = ("numpy",)
 
 def search(X, y, request):
-    part = [y[X[:, 0] == code] for code in (0, 1)]
-    right = sum(np.bincount(labels).max() for labels in part if len(labels))
-    return right / len(y) - float(request["regularization"])
+    children = [y[X[:, 0] == code] for code in (0, 1)]
+    correct = sum(np.bincount(labels).max() for labels in children if len(labels))
+    return correct / len(y) - float(request["regularization"])
 
 def answer(model, request):
     tree = {"feature": 0, "children": [{}, {}]}
     return {"status": "time_limit", "tree": tree, "objective": model, "bound": 1.0, "iterations": 1, "seconds": 0.25}
 """
 
-# ... unless it is the warm-up: then it does nothing, for the tests are about the search.
+# Does nothing in the warm-up, which has 64 rows, because the tests are about the search.
 TROUBLE = """
 import os, sys, time
 PACKAGES = ("numpy",)
@@ -57,7 +57,7 @@ def answer(model, request):
 
 
 def write(folder: Path, code: str = HONEST, declaration: str = DECLARATION, name: str = "stub") -> Path:
-    """A peer's folder, beside the runner of all peers."""
+    """Write a peer's folder beside the runner of all peers, and return it."""
     target = folder / name
     target.mkdir(parents=True)
     (target / "peer.yaml").write_text(declaration)
@@ -68,7 +68,7 @@ def write(folder: Path, code: str = HONEST, declaration: str = DECLARATION, name
 
 
 def run(folder: Path, dataset="monks-1", encoding="onehot-drop-first", reference=None, **fields) -> dict:
-    """The record of a run of the peer in a folder."""
+    """Return the record of a run of the peer in a folder."""
     marker = {"python": sys.executable, "reason": ""}
     wanted = {"regularization": "0.01", "limits": {"seconds": 30, "memory_mib": 1000}} | fields
     asked = Run(dataset, encoding, folder.name, folder.name, **wanted)
@@ -77,11 +77,11 @@ def run(folder: Path, dataset="monks-1", encoding="onehot-drop-first", reference
 
 
 def trouble(line: str) -> str:
-    """A stub that does this when it searches."""
+    """Return the code of a stub whose search executes this line."""
     return TROUBLE.format(trouble=line)
 
 
 def claiming(**claims) -> str:
-    """The honest stub, but for these claims."""
+    """Return the code of the honest stub with other claims."""
     code = HONEST.replace('"seconds": 0.25}', '"seconds": 0.25} | ' + repr(claims))
     return "from math import inf, nan\n" + code

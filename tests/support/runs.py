@@ -1,4 +1,4 @@
-"""Run records of small real searches, for the tests of what is made of records."""
+"""Run records of small real searches, for tests of tables and figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENCODINGS = {
 
 @cache
 def encoded(dataset: str, encoding: str) -> tuple[Problem, dict]:
-    """A builtin dataset, encoded as the workflow does it, with the notes beside it."""
+    """Return a builtin dataset, encoded as the workflow does, and the notes in its file."""
     row = read_table(ROOT / "config" / "datasets.csv")[dataset]
     with TemporaryDirectory() as folder:
         table, problem = Path(folder, "table.csv"), Path(folder, "problem.npz")
@@ -37,14 +37,14 @@ def encoded(dataset: str, encoding: str) -> tuple[Problem, dict]:
 
 
 def run(dataset: str, encoding: str, regularization: str, split="full", algorithm="branches", **fields) -> dict:
-    """The record of a run."""
+    """Return the record of a run."""
     wanted = Run(dataset, encoding, algorithm, algorithm, regularization, split=split, **fields)
     return solve(*encoded(dataset, encoding), wanted)
 
 
 @cache
 def records() -> tuple[dict, ...]:
-    """Two datasets, two encodings, two algorithms, three lambdas, three seeds, a depth limit, and a stopped search."""
+    """Return records of two datasets, encodings and algorithms, three seeds, a depth limit, and a stopped search."""
     done = [run("monks-1", "ordinal", lam) for lam in ("0.1", "0.01", "0.005")]
     for algorithm in ("branches", "cart"):
         for lam in ("0.05", "0.01"):
@@ -57,5 +57,5 @@ def records() -> tuple[dict, ...]:
 
 
 def shuffled() -> list[dict]:
-    """The same records in another order."""
+    """Return the same records in another order."""
     return [records()[i] for i in np.random.RandomState(0).permutation(len(records()))]

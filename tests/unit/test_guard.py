@@ -1,4 +1,4 @@
-"""Limits from outside, on programs that keep none."""
+"""Limits from outside, on programs that ignore limits."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def run(tmp_path, code: str, **options) -> process_limits.ProcessEnd:
 
 
 def after(seconds: float):
-    """Late after some seconds."""
+    """Return a function that reports a program as overdue after some seconds."""
     start = time.monotonic()
     return lambda: "too late" if time.monotonic() - start > seconds else None
 
 
 def gone(pid: int) -> bool:
-    """Within a second, is there no such process, or nothing left of it but its exit code?"""
+    """Return whether a process ends within a second, apart from its exit code."""
     for _ in range(100):
         try:
             with open(f"/proc/{pid}/stat") as file:

@@ -1,4 +1,4 @@
-"""What a configuration may ask for, and what is refused before any work."""
+"""Planning: accepted configurations, and refusals before any work."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_peer_is_planned_like_any_solver(tmp_path):
         ("slow", "stub"),
     ]
     assert planned[-1].parameters == {"slowly": True}
-    assert len({comparison_key(run) for run in planned}) == 2  # what is compared: two lambdas
+    assert len({comparison_key(run) for run in planned}) == 2  # two comparisons, one for each lambda
 
 
 def test_repeats_are_of_the_configuration_unless_an_experiment_has_its_own(tmp_path):
@@ -106,12 +106,12 @@ def test_a_peer_must_not_have_the_name_of_a_solver(tmp_path):
 
 
 def shipped(name: str) -> dict:
-    """A configuration that ships, as Snakemake lays it over the default one."""
+    """Return a configuration of the repository, laid over the default one as Snakemake does."""
     return merged_configuration(ROOT, name)
 
 
 def everything(name: str) -> list:
-    """The runs of a configuration that ships."""
+    """Return the runs of a configuration of the repository."""
     return plan_runs(shipped(name), read_table(ROOT / "config" / "datasets.csv"), read_peers(PEERS))
 
 

@@ -1,4 +1,4 @@
-"""Train/test splits: seeds and folds, stratified, the same for ever."""
+"""Folds: seeds and cross-validation, stratified, always the same rows."""
 
 from __future__ import annotations
 

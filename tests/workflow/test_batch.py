@@ -1,4 +1,4 @@
-"""One job of several runs: limits from outside, and what is kept and done again."""
+"""Jobs of several runs: limits from outside, kept and repeated records, grouping, and the driver."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"se
 
 
 def planned(folder, *runs: Run) -> list[job.PlannedRun]:
-    """Runs in a job, with their records in a folder."""
+    """Return the runs of a job, with their records in a folder."""
     asked = [(str(folder / f"{number}.json"), vars(run)) for number, run in enumerate(runs)]
     return job.read_runs(json.dumps(asked), folder, folder)
 
 
 def do(asked) -> list[dict]:
-    """Do a job; the records that it leaves."""
+    """Execute a job and return its records."""
     job.execute_job(asked, *encoded("monks-1", "onehot-drop-first"))
     return [record.read(one.path) for one in asked]
 
 
 @pytest.fixture
 def trouble(monkeypatch):
-    """Makes CART do something else once it has warmed up."""
+    """Return a function that makes CART act otherwise after its warm-up."""
 
     def make(act, times=None):
         cart = solvers.get("cart")
@@ -61,7 +61,7 @@ def trouble(monkeypatch):
 
 
 def held(mib: int) -> None:
-    """Hold memory for longer than anybody waits."""
+    """Hold memory for a minute."""
     kept = bytearray(mib * 2**20)
     time.sleep(60)
     del kept
@@ -159,7 +159,7 @@ def test_who_is_told_a_depth_does_not_wait_for_what_is_not_there(tmp_path, troub
 
 
 def run_job(folder, tmp_path, **options) -> tuple[int, str]:
-    """Exit code and last line of a job as the workflow starts it."""
+    """Run a job as the workflow does; return its exit code and last line."""
     problem, notes = encoded("monks-1", "onehot-drop-first")
     problem.save(tmp_path / "problem.npz", **notes)
     done = subprocess.run(
@@ -241,7 +241,7 @@ def test_runs_of_an_unknown_peer_are_refused(tmp_path):
 
 @pytest.mark.parametrize("others", [False, True])
 def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_path, monkeypatch, others):
-    """A driver of another configuration has jobs in the same directory, which look the same."""
+    """Check that the jobs of a second driver in the same directory survive: they look the same."""
     for name, text in (
         ("squeue", f"[ -e {tmp_path}/cancelled ] || echo '7|optree_1|{tmp_path}'"),
         ("scancel", f"echo $@ > {tmp_path}/cancelled"),
@@ -269,7 +269,7 @@ def test_a_full_disk_is_named_where_only_a_job_has_seen_it(tmp_path, monkeypatch
 
 
 def test_a_handler_that_waits_for_the_thread_it_interrupts_does_not_stop_it():
-    """What Snakemake's does with SIGTERM."""
+    """Check a handler that takes a lock of the main thread, as Snakemake's does for SIGTERM."""
     lock, ended = threading.Lock(), threading.Event()
 
     def end(*arguments):

@@ -22,7 +22,7 @@ def cells(dataset) -> list[str]:
 
 
 def config(name: str, **changes) -> str:
-    """Two datasets that are not generated, few runs, and a fit."""
+    """Return a configuration of two datasets that are not generated, few runs, and a fit."""
     names = ["first", "raw"]
     experiment = dict(datasets=names, encodings=["ordinal"], algorithms=["branches"], regularization=["0.02"])
     fit = {"datasets": ["raw"], "models": ["cart"], "splits": [0]}
@@ -33,10 +33,10 @@ def config(name: str, **changes) -> str:
 
 @pytest.fixture
 def offline():
-    """A command in a network of its own, in which there is nobody."""
+    """Return a command prefix that starts a program without a network."""
     alone = ["unshare", "--map-root-user", "--net"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this machine lets nobody have a network of his own (unshare --net)")
+        pytest.skip("this machine does not permit a separate network (unshare --net)")
     return alone
 
 

@@ -1,4 +1,4 @@
-"""Fits of estimators to tables as they are: planned, done, recorded; and what the DPDT paper's tables make of them."""
+"""Fits of estimators to tables: planning, execution, records; and the DPDT paper's tables and figures from them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_fit_that_compiles_does_not_count():
 
 
 def test_rows_held_out_are_for_tests_alone(folder):
-    """Validation and test of a random search are apart, and the fit sees neither."""
+    """Check that validation and test rows of a random search are disjoint, and that the fit sees neither."""
     X, y = rows("wine", folder)
     wanted = Fit("wine", "search", TREE, "0", "0.3", {}, "dpdt", 2)
     test = fit.test_mask(y, wanted, TABLE["wine"])
@@ -131,7 +131,7 @@ def test_rows_held_out_are_for_tests_alone(folder):
 
 
 def test_rows_are_capped(folder):
-    """At most so many rows to train on, and to test on, the same for each model."""
+    """Check the limits on training and test rows; all models get the same rows."""
     X, y = rows("wine", folder)
     most = {"train_rows": 50, "test_rows": 20}
     record = fit.execute(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
@@ -246,7 +246,7 @@ def test_regression_on_other_sets_is_shown_beside_the_papers(records):
 
 
 def test_printed_numbers_are_judged(records):
-    """With a record for raisin that says what was measured, another, and a misprint of the paper."""
+    """Check verdicts on a reproduced record, another value, and a misprint of the paper."""
     source = next(record for record in records if record["fit"]["model"] == "dpdt-8-8-8")
 
     def record(dataset, model, train, iterations):

@@ -1,4 +1,4 @@
-"""Peers: stubs that behave as badly as real ones do, and the real ones where their environments are."""
+"""Peers: stubs that misbehave, and real peers if they are installed."""
 
 from __future__ import annotations
 
@@ -216,13 +216,13 @@ def test_a_folder_with_a_file_missing_is_named(tmp_path):
 
 
 def environments() -> Path:
-    """Where the workflow makes the peers' environments: OPTREE_PEERS, or .peers in the repository."""
+    """Return the folder of the peers' environments: OPTREE_PEERS, or .peers in the repository."""
     return Path(os.environ.get("OPTREE_PEERS") or ROOT / ".peers")
 
 
 @pytest.fixture(params=peer_names(ROOT / "workflow" / "peers"))
 def real(request):
-    """A real peer with the marker of its environment."""
+    """Return a real peer with the marker of its environment."""
     return installed(request.param)
 
 
@@ -242,7 +242,7 @@ def test_every_peer_that_ships_can_be_read():
 
 
 def asked(solver, regularization, max_depth=None) -> dict:
-    """Fields of a run: a solver without penalties, or for a depth only, is asked for the fewest errors of one."""
+    """Return fields of a run; a solver without penalties, or one that needs a depth, minimises errors at a depth."""
     if solver.penalties and "max_depth" not in solver.needs:
         return {"regularization": regularization, "max_depth": max_depth}
     return {"regularization": "0", "max_depth": max_depth or 4}
@@ -286,7 +286,7 @@ def test_a_real_peer_obeys_a_depth_limit_as_we_count_it(real):
 
 @pytest.mark.parametrize(("ways", "sweeps"), [(2, 0), (3, 0), (3, 10)])
 def test_shapes_of_a_real_peer_are_read_as_it_means_them(ways, sweeps):
-    """It tells the accuracy of its own predictions; and ours is no worse where both look at one split of all bins."""
+    """Check the rebuilt tree by the peer's predictions; our single split over all bins is no worse than the peer's."""
     solver, marker = installed("sgtlearn")
     random = np.random.RandomState(ways + sweeps)
     for classes, depth in ((2, 1), (2, 4), (3, 3)):
@@ -311,7 +311,7 @@ def test_shapes_of_a_real_peer_are_read_as_it_means_them(ways, sweeps):
 
 
 def gini(tree) -> float:
-    """The weighted impurity of the leaves."""
+    """Return the weighted impurity of the leaves."""
     counts = tree.counts[(tree.feature < 0) & tree.counts.any(axis=1)]
     return float((counts.sum(axis=1) - (counts**2).sum(axis=1) / counts.sum(axis=1)).sum())
 
@@ -331,7 +331,7 @@ def test_a_stub_may_answer_shapes(tmp_path):
 
 
 def test_a_real_peer_of_a_given_depth_is_anytime():
-    """DL8.5 leaves its best tree when its time is over."""
+    """Check that DL8.5 leaves its best tree at the time limit."""
     solver = read_peer(ROOT / "workflow" / "peers" / "pydl85")
     marker = environments() / "pydl85.json"
     if not marker.is_file() or (state := json.loads(marker.read_text()))["reason"]:

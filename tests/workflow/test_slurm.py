@@ -1,4 +1,4 @@
-"""The real workflow on a real SLURM cluster: the same results as locally, whatever ends a job or the driver."""
+"""The real workflow on a real SLURM cluster: the same results as locally, after any end of a job or the driver."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SLOW = {
         }
     ],
 }
-HANGS = 400  # seconds: a job that no node ever takes would be waited for without end
+HANGS = 400  # seconds: the driver would wait forever for a job that no node takes
 QUICK = ("--slurm-init-seconds-before-status-checks", "2")
 
 
 def running(accounting: bool = False) -> Iterator[Cluster]:
-    """A cluster, unless this machine cannot have one."""
+    """Yield a cluster, or skip the test if this machine cannot have one."""
     if reason := why_not(accounting):
         pytest.skip(reason)
     cluster = Cluster(accounting)
@@ -51,13 +51,13 @@ def running(accounting: bool = False) -> Iterator[Cluster]:
 
 @pytest.fixture(params=[False, True], ids=["no-accounting", "accounting"])
 def cluster(request):
-    """A cluster without and one with a database of jobs."""
+    """Yield a cluster without, and one with, a database of jobs."""
     yield from running(request.param)
 
 
 @pytest.fixture
 def plain():
-    """A cluster without a database of jobs."""
+    """Yield a cluster without a database of jobs."""
     yield from running()
 
 
@@ -67,7 +67,7 @@ def command(*arguments: str, config: str = "config/test.yaml") -> list[str]:
 
 @pytest.fixture
 def compiled(finished):
-    """The copy in which the tiny configuration has run here; its kernels are those that the node finds."""
+    """Return the checkout in which the tiny configuration has run; the node uses its compiled kernels."""
     finished.environment["OPTREE_NODE_CACHE"] = str(finished.path / ".numba_cache")
     return finished
 
@@ -97,7 +97,7 @@ def test_the_tiny_configuration_gives_what_it_gives_locally(cluster, compiled):
 
 
 def slow(checkout) -> subprocess.Popen:
-    """A driver at work on SLOW, once a record is there and a job runs."""
+    """Start a driver on SLOW, and wait for a first record and a running job."""
     asked = ["--set-resources", "solve:mem_mb=1777", "solve:runtime=90"]
     asked += ["--default-resources", "slurm_partition=debug", "--retries", "1"]
     process = checkout.start(command(*asked, config="slow.json"))

@@ -1,4 +1,4 @@
-"""The real workflow on the tiny configuration: run, rerun, edit, kill, and everything that can be wrong with input."""
+"""The real workflow on the tiny configuration: run, rerun, edit, kill, and bad input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOBS = 5  # of runs: one per dataset and encoding
 
 
 def planned(checkout, *arguments) -> str:
-    """The jobs that a further run would do."""
+    """Return the jobs of a dry run."""
     done = checkout.snakemake("-n", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
@@ -120,7 +120,7 @@ TINY = {
 
 
 def edited(**changes):
-    """TINY with changes to its experiment."""
+    """Return TINY with changes to its experiment."""
     return {**TINY, "experiments": [{**TINY["experiments"][0], **changes}]}
 
 

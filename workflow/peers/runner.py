@@ -1,18 +1,37 @@
-"""Runs a peer in the peer's own environment: ``python runner.py PEER REQUEST ANSWERS [PROBLEM]``.
+"""Runner of all peers, in the peer's own environment: ``python runner.py PEER REQUEST ANSWERS [PROBLEM]``.
 
-Nothing but numpy and the standard library is needed beside the peer; optree is not there. PEER is the peer's folder.
-Its ``run.py`` has
+It needs numpy, the standard library and the peer; optree is not installed there. PEER is the peer's folder. Its
+``run.py`` defines
 
-- ``PACKAGES``, the distributions whose versions are worth a record;
-- ``search(X, y, request)``, the call that is timed, for X int32[n, q] of zeros and ones (of multiway peers, of
-  parts; of those that split columns of numbers, also float64) and y int32[n] in 0 .. K - 1;
-- ``answer(model, request)``, what came of it: ``status`` ("optimal", "heuristic" or "time_limit"), ``tree`` (nested: a
-  split is ``{"feature": j, "children": [of part 0, of part 1]}``, of numbers with a ``threshold``, above which is part
-  1; where parts share children, ``places`` has the child of each part, the last one's also that of all beyond; a leaf
-  ``{}``, no tree None), and what the peer tells of ``objective`` and ``bound`` (accuracy - lambda * splits),
-  ``iterations`` and ``seconds`` (its own clock).
+- ``PACKAGES``, the distributions whose versions go to the record;
+- ``search(X, y, request)``, the timed call. X is int32[n, q]: zeros and ones, or categories for a multiway peer. For a
+  peer that splits numeric columns X may be float64. y is int32[n] in 0 .. K - 1;
+- ``answer(model, request)``, which returns a dict.
 
-ANSWERS gets a line of JSON per event, at once, so that whoever ends this process early knows how far it came.
+=============== =======================================================================================
+key             value
+=============== =======================================================================================
+``status``      "optimal", "heuristic" or "time_limit"
+``tree``        nested dicts, or None; a leaf is ``{}``
+``objective``   optional: accuracy - lambda * splits of the tree, by the peer
+``bound``       optional: the peer's upper bound on that objective
+``iterations``  optional
+``seconds``     optional: seconds of search by the peer's own clock
+=============== =======================================================================================
+
+A split is ``{"feature": j, "children": [child of category 0, child of category 1]}``. A split of a numeric column has a
+``threshold``, and its second child has the rows above. If categories share children, ``places`` has the index of each
+category's child; the last index also serves all further categories.
+
+ANSWERS gets a line of JSON for each event at once, so that a killed process leaves its progress:
+
+=========== ==========================================================================
+``event``   further fields
+=========== ==========================================================================
+``ready``   ``warm_up`` (seconds), ``python``, ``versions``: the warm-up has ended
+``search``  none: a search begins
+``answer``  the answer, and ``call`` and ``processor``: seconds of the call
+=========== ==========================================================================
 """
 
 import importlib.util
@@ -29,7 +48,7 @@ STATUSES = ("optimal", "heuristic", "time_limit")
 
 
 def load(folder):
-    """The module in the peer's ``run.py``."""
+    """Return the module in the peer's ``run.py``."""
     spec = importlib.util.spec_from_file_location("peer", Path(folder, "run.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -37,44 +56,44 @@ def load(folder):
 
 
 def tiny():
-    """Rows that need several splits: a first search on them compiles and loads whatever there is to be."""
+    """Return rows that need several splits, for a warm-up that compiles and loads everything."""
     X = np.array([[row >> j & 1 for j in range(4)] for row in range(16)] * 4, np.int32)
     return X, (X[:, 0] ^ X[:, 1]) | (X[:, 2] & X[:, 3])
 
 
 def read(problem):
-    """Codes and classes of an encoded problem; the classes that occur are numbered from zero."""
+    """Return the columns and the classes of a problem, with the occurring classes numbered from zero."""
     with np.load(problem) as file:
         return file["codes"], np.unique(file["y"], return_inverse=True)[1].astype(np.int32)
 
 
 def main(folder, request, answers, problem=None):
-    """Warm up, then search ``repeats`` times, or less often if ``repeat_seconds`` are spent or a limit was reached."""
+    """Warm up, then search at most ``repeats`` times, until a limit is reached or ``repeat_seconds`` have passed."""
     request = json.loads(Path(request).read_text())
     peer = load(folder)
     with open(answers, "a") as file:
 
-        def say(**event):
+        def report(**event):
             file.write(json.dumps(event) + "\n")
             file.flush()
 
         start = time.perf_counter()
         peer.answer(peer.search(*tiny(), request), request)
         versions = {name: version(name) for name in peer.PACKAGES}
-        say(event="ready", warm_up=time.perf_counter() - start, python=platform.python_version(), versions=versions)
+        report(event="ready", warm_up=time.perf_counter() - start, python=platform.python_version(), versions=versions)
         X, y = (None, None) if problem is None else read(problem)
-        spent, left, status = 0.0, request["repeats"] if problem else 0, "optimal"
-        while left and spent < request["repeat_seconds"] and status != "time_limit":
-            say(event="search")
+        spent, searches_left, status = 0.0, request["repeats"] if problem else 0, "optimal"
+        while searches_left and spent < request["repeat_seconds"] and status != "time_limit":
+            report(event="search")
             start, processor = time.perf_counter(), time.process_time()
             model = peer.search(X, y, request)
             call, processor = time.perf_counter() - start, time.process_time() - processor
             found = peer.answer(model, request)
             if found["status"] not in STATUSES:
                 raise ValueError(f"status {found['status']!r} is not one of {', '.join(STATUSES)}")
-            del model  # or the next search would have less memory
-            say(**{"event": "answer", "seconds": call, **found, "call": call, "processor": processor})
-            spent, left, status = spent + call, left - 1, found["status"]
+            del model  # frees its memory before the next search
+            report(**{"event": "answer", "seconds": call, **found, "call": call, "processor": processor})
+            spent, searches_left, status = spent + call, searches_left - 1, found["status"]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ _THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "N
 
 
 def clean_environment(*prefixes: str) -> dict[str, str]:
-    """Return our environment variables, without those of our own Python or with one of the given prefixes."""
+    """Return our environment variables, without the Python-specific ones and the ones with a given prefix."""
     removed = ("PYTHON", "VIRTUAL_ENV", *prefixes)
     return {name: value for name, value in os.environ.items() if not name.startswith(removed)}
 

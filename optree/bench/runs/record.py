@@ -13,7 +13,7 @@ from optree.files import write_whole
 from optree.objective import Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
-# Statuses of a run beside those of a search: see optree.bench.peers.run_peer and optree.bench.system.process_limits.
+# Further statuses of a run: see optree.bench.peers.run_peer and optree.bench.system.process_limits.
 PEER_STATUSES = ("wrong_certificate", "killed", "error", "skipped")
 
 

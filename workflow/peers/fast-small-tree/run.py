@@ -1,4 +1,4 @@
-"""imodels' FastSmallTreeClassifier: minimises error + lambda * leaves. A binary tree has one leaf more than splits."""
+"""imodels' FastSmallTreeClassifier minimises error + lambda * leaves; a binary tree has one leaf more than splits."""
 
 import warnings
 
@@ -8,7 +8,7 @@ PACKAGES = ("imodels", "numba", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
-    warnings.simplefilter("ignore")  # it warns of limits, which the answer says
+    warnings.simplefilter("ignore")  # a warning of a limit repeats the answer's status
     model = FastSmallTreeClassifier(
         regularization=float(request["regularization"]), time_limit=request["seconds"], **request["parameters"]
     )
@@ -16,11 +16,13 @@ def search(X, y, request):
 
 
 def tree(node):
-    """A rule on a column of zeros and ones is "== 1" or ">= 1": its "true" is part 1."""
+    """Return a nested tree. A rule on a binary column is "== 1" or ">= 1", so "true" is the child of ones."""
     if "prediction" in node:
         return {}
     if node["relation"] not in ("==", ">=") or node["reference"] != 1:
-        raise ValueError(f"rule {node['relation']} {node['reference']} is not one of a column of zeros and ones")
+        raise ValueError(
+            f"rule {node['relation']} {node['reference']} is not accepted; a rule on a binary column is == 1 or >= 1"
+        )
     return {"feature": int(node["feature"]), "children": [tree(node["false"]), tree(node["true"])]}
 
 

@@ -1,4 +1,4 @@
-"""GOSDT: minimises error + lambda * leaves, in single precision. A binary tree has one leaf more than splits."""
+"""GOSDT minimises error + lambda * leaves in single precision; a binary tree has one leaf more than splits."""
 
 import json
 import math
@@ -9,11 +9,11 @@ PACKAGES = ("gosdt", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
-    """Without ``allow_small_reg`` it would raise lambda to 1 / n without a word."""
+    """Search with ``allow_small_reg``; otherwise GOSDT silently raises lambda to 1 / n."""
     model = GOSDTClassifier(
         regularization=float(request["regularization"]),
         allow_small_reg=True,
-        time_limit=None if request["seconds"] is None else math.ceil(request["seconds"]),  # whole seconds only
+        time_limit=None if request["seconds"] is None else math.ceil(request["seconds"]),  # GOSDT takes integers only
         depth_budget=request["max_depth"],
         worker_limit=1,
         **request["parameters"],
@@ -22,7 +22,7 @@ def search(X, y, request):
 
 
 def tree(node):
-    """A split's "true" is part 1."""
+    """Return a nested tree; "true" is the child of ones."""
     if "prediction" in node:
         return {}
     return {"feature": int(node["feature"]), "children": [tree(node["false"]), tree(node["true"])]}
@@ -36,5 +36,5 @@ def answer(model, request):
         "objective": 1 + leaf - result.upperbound,
         "bound": 1 + leaf - result.lowerbound,
         "iterations": result.n_iterations,
-        "seconds": max(result.time, 0.0005),  # its clock has milliseconds
+        "seconds": max(result.time, 0.0005),  # its clock counts milliseconds
     }

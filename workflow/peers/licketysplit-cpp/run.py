@@ -1,4 +1,4 @@
-"""LicketySPLIT: a tree of low error + lambda * leaves, without a proof. A binary tree has one leaf more than splits."""
+"""LicketySPLIT reduces error + lambda * leaves, without a proof; a binary tree has one leaf more than splits."""
 
 import numpy as np
 from licketysplit import LicketySPLITClassifier
@@ -7,7 +7,7 @@ PACKAGES = ("licketysplit", "numpy")
 
 
 def search(X, y, request):
-    """The data are converted before: it takes bytes and 32-bit classes."""
+    """Search after a conversion to the accepted types: bytes and 32-bit classes."""
     model = LicketySPLITClassifier(
         lambda_leaf=float(request["regularization"]), depth_budget=request["max_depth"], **request["parameters"]
     )
@@ -15,12 +15,12 @@ def search(X, y, request):
 
 
 def tree(paths):
-    """Paths are lists of features, counted from 1, negative where the feature is 0."""
+    """Return a nested tree from its paths: lists of features counted from 1, negative if the feature is 0."""
     if not paths[0]:
         return {}
     feature = abs(int(paths[0][0])) - 1
-    sides = ([path[1:] for path in paths if (int(path[0]) > 0) == side] for side in (False, True))
-    return {"feature": feature, "children": [tree(side) for side in sides]}
+    below = ([path[1:] for path in paths if (int(path[0]) > 0) == value] for value in (False, True))
+    return {"feature": feature, "children": [tree(paths) for paths in below]}
 
 
 def answer(model, request):

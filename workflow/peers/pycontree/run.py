@@ -1,4 +1,4 @@
-"""ConTree: the best tree up to a depth for accuracy - lambda * splits, over all thresholds of columns of numbers."""
+"""ConTree maximises accuracy - lambda * splits up to a depth, over all thresholds of numeric columns."""
 
 from pycontree import ConTree
 
@@ -6,7 +6,7 @@ PACKAGES = ("pycontree", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
-    """Of columns of zeros and ones it takes the one threshold that there is."""
+    """Search; a binary column has a single threshold."""
     model = ConTree(
         max_depth=request["max_depth"],
         complexity_cost=float(request["regularization"]),
@@ -17,7 +17,7 @@ def search(X, y, request):
 
 
 def tree(node):
-    """A split's left child, at most the threshold, is part 0."""
+    """Return a nested tree; the left child has the rows at most the threshold."""
     if node.is_leaf_node():
         return {}
     return {
@@ -28,7 +28,7 @@ def tree(node):
 
 
 def answer(model, request):
-    """The time limit is told by a warning and by this flag; rows are those of the search."""
+    """Return the answer, with the status from ConTree's flag and the objective on the rows of the search."""
     splits = model.tree_.get_num_branching_nodes()
     return {
         "status": "optimal" if model._config.is_within_time_limit() else "time_limit",

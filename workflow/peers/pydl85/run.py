@@ -1,4 +1,4 @@
-"""DL8.5: the tree with the fewest errors up to a depth."""
+"""DL8.5 minimises errors up to a depth."""
 
 from pydl85 import DL85Classifier
 
@@ -6,7 +6,7 @@ PACKAGES = ("pydl8.5", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
-    """No limit is 0 to it, and whatever is no whole number in X would be cut off without a word."""
+    """Search; a time limit of 0 means none. DL8.5 would silently truncate fractions in X."""
     model = DL85Classifier(
         max_depth=request["max_depth"],
         min_sup=request["min_samples_leaf"],
@@ -18,7 +18,7 @@ def search(X, y, request):
 
 
 def tree(node):
-    """A split's left child is part 1."""
+    """Return a nested tree; the left child is the child of ones."""
     if "feat" not in node:
         return {}
     return {"feature": int(node["feat"]), "children": [tree(node["right"]), tree(node["left"])]}

@@ -1,4 +1,4 @@
-"""STreeD: the best tree up to a depth for accuracy - lambda * splits."""
+"""STreeD maximises accuracy - lambda * splits up to a depth."""
 
 from pystreed import STreeDClassifier
 
@@ -6,7 +6,7 @@ PACKAGES = ("pystreed", "numpy", "scikit-learn")
 
 
 def search(X, y, request):
-    """A new object each time: one that has searched before keeps what it learnt."""
+    """Search with a new object; an old one reuses the results of earlier searches."""
     model = STreeDClassifier(
         optimization_task="cost-complex-accuracy",
         cost_complexity=float(request["regularization"]),
@@ -20,7 +20,7 @@ def search(X, y, request):
 
 
 def tree(node):
-    """A split's right child is part 1."""
+    """Return a nested tree; the right child is the child of ones."""
     if node.is_leaf_node():
         return {}
     return {"feature": int(node.feature), "children": [tree(node.left_child), tree(node.right_child)]}

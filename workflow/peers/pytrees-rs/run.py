@@ -1,16 +1,16 @@
-"""DL8.5 in Rust: the tree with the fewest errors up to a depth."""
+"""DL8.5 in Rust minimises errors up to a depth."""
 
 from pytrees import DL85Classifier
 
 PACKAGES = ("pytrees-rs", "numpy", "scikit-learn")
-NEVER = 1e9  # seconds; it has to have a limit
+NO_LIMIT = 1e9  # seconds, because the library requires a limit
 
 
 def search(X, y, request):
     model = DL85Classifier(
         max_depth=request["max_depth"],
         min_sup=request["min_samples_leaf"],
-        max_time=NEVER if request["seconds"] is None else request["seconds"],
+        max_time=NO_LIMIT if request["seconds"] is None else request["seconds"],
         **request["parameters"],
     )
     model.rows = len(y)
@@ -18,10 +18,10 @@ def search(X, y, request):
 
 
 def nested(tree, node=0):
-    """Rows with 0 go left."""
+    """Return a nested tree; the left child is the child of zeros."""
     if tree.children_left[node] < 0:
         return {}
-    children = [nested(tree, int(side[node])) for side in (tree.children_left, tree.children_right)]
+    children = [nested(tree, int(child[node])) for child in (tree.children_left, tree.children_right)]
     return {"feature": int(tree.feature[node]), "children": children}
 
 
