@@ -1,0 +1,244 @@
+"""What every registered solver promises, a new one included: all checks follow from its declaration.
+
+One solver: `python -m pytest tests/solvers/test_conformance.py -k "[NAME"`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from support.declared import CONSTRAINTS, MEASURES, check_result, draw, measures, objective, optimum
+from support.modes import COMPILED, compiled_only, seeds
+from support.problems import make, noise
+from support.refusal import refused
+
+from optree import solvers
+from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
+from optree.objective import PENALTIES, Objective
+
+SOLVERS = [solvers.get(name) for name in solvers.names()]
+EXACT = [solver for solver in SOLVERS if solver.exact]
+every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+every_exact_solver = pytest.mark.parametrize("solver", EXACT, ids=lambda solver: solver.name)
+TOY = make([[0], [1]], [0, 1], [2], 2)
+
+
+@every_solver
+def test_a_solver_declares_itself(solver):
+    assert solver.name in solvers.names()
+    assert solver.title
+    assert solver.paper
+    assert solver.iteration
+    assert set(solver.features) <= {"binary", "multiway"}
+    assert set(solver.penalties) <= set(PENALTIES)
+    assert set(solver.constraints) <= {*CONSTRAINTS, "costs"}
+    assert set(solver.needs) <= set(solver.constraints)
+    assert set(solver.measures) <= set(MEASURES)
+    assert all(isinstance(parameter.default, parameter.type) for parameter in solver.parameters.values())
+
+
+def refuses(solver, problem=TOY, wanted=None, words=(), **options):
+    """Check that a solver refuses a problem, an objective or an option in one line, before its search begins."""
+    idle = replace(solver, run=lambda *_, **__: pytest.fail(f"{solver.name} begins to search"))
+    with refused(f"solver {solver.name}: ", *words):
+        idle.solve(problem, wanted or objective(solver), **options)
+
+
+@every_solver
+def test_undeclared_kinds_of_problems_are_refused(solver):
+    if "multiway" not in solver.features:
+        refuses(solver, make([[0], [2]], [0, 1], [3], 2), words=["3 parts"])
+    if "costs" not in solver.constraints:
+        refuses(solver, make([[0], [1]], [0, 1], [2], 2, costs=[[0, 2], [1, 0]]), words=["costs"])
+    refuses(solver, make([[0], [-1]], [0, 1], [2], 2), words=["training rows have code -1"])
+
+
+@every_solver
+def test_undeclared_objectives_are_refused(solver):
+    for penalty in set(PENALTIES).difference(solver.penalties) if solver.penalties else ():
+        refuses(solver, wanted=objective(solver, penalty=penalty), words=["penalty", repr(penalty)])
+    if not solver.penalties:
+        refuses(solver, wanted=replace(objective(solver), regularization=Objective.of("0.1").regularization))
+    for name in set(CONSTRAINTS).difference(solver.constraints):
+        refuses(solver, wanted=objective(solver, **{name: CONSTRAINTS[name]}), words=[f"{name} = {CONSTRAINTS[name]}"])
+    for name in solver.needs:
+        refuses(solver, wanted=replace(objective(solver), **{name: None}), words=[f"{name} = None"])
+    for name in set(MEASURES).difference(measures(solver)):
+        refuses(solver, wanted=objective(solver, measure=MEASURES[name]), words=["measure", name])
+
+
+@every_solver
+def test_undeclared_parameters_are_refused(solver):
+    refuses(solver, words=["'nonsense'", *sorted(solver.parameters)], nonsense=1)
+    for name, parameter in solver.parameters.items():
+        refuses(solver, words=[f"{name} = None", parameter.type.__name__], **{name: None})
+        if parameter.type is str:
+            with refused(f"solver {solver.name}: {name}", "'nonsense'"):
+                solver.solve(TOY, objective(solver), **{name: "nonsense"})
+    if not solver.warm_start:
+        refuses(solver, upper_bound=1, words=["an upper bound to start from"])
+
+
+@every_solver
+def test_the_tree_attains_its_cost_and_only_the_optimum_is_proven(solver):
+    for seed in seeds(120, 12):
+        problem, wanted = draw(solver, seed)
+        result, best = solver.solve(problem, wanted), optimum(problem, wanted)
+        check_result(solver, problem, wanted, result)
+        assert (result.lower_bound or 0) <= best <= result.cost, seed
+        assert result.status == "optimal" or not solver.exact, seed
+
+
+@every_solver
+def test_stopped_at_any_iteration_the_interval_holds_the_optimum(solver):
+    """The first incumbent and bound may take two iterations; solvers that are not anytime stop where they can."""
+    for seed in seeds(12, 3):
+        problem, wanted = draw(solver, seed)
+        best, before = optimum(problem, wanted), None
+        for iterations in (0, 1, 2, 3, 5, 8, 13, 50):
+            result = solver.solve(problem, wanted, Budget(iterations=iterations))
+            check_result(solver, problem, wanted, result)
+            assert (result.lower_bound or 0) <= best <= result.cost, seed
+            if solver.exact or solver.anytime:
+                assert result.counters["iterations"] <= max(iterations, 2)
+                assert result.status in ("iteration_limit", "optimal", "heuristic")
+            if solver.exact:
+                assert before is None or (before.lower_bound <= result.lower_bound and result.cost <= before.cost)
+            before = result
+
+
+def same(result, expected):
+    """Check that two searches were the same search."""
+    assert result.tree.to_dict() == expected.tree.to_dict()
+    assert (result.cost, result.lower_bound) == (expected.cost, expected.lower_bound)
+    assert (result.status, result.counters) == (expected.status, expected.counters)
+
+
+@every_solver
+def test_two_searches_in_slices_of_any_size_are_the_same_search(solver, monkeypatch):
+    cases = [draw(solver, seed) for seed in seeds(20, 3)]
+    expected = [solver.solve(*case) for case in cases]
+    for case, result in zip(cases, expected, strict=True):
+        same(solver.solve(*case), result)
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 3)
+    for case, result in zip(cases, expected, strict=True):
+        same(solver.solve(*case), result)
+
+
+# Limits on a search that would take minutes, unless it is a heuristic.
+LONG = noise(1000, 60)
+
+
+def hard(solver):
+    """Return the objective for which LONG is hard; the kernels for it are compiled or loaded."""
+    wanted = objective(solver, "0.0005", max_depth=7)
+    solver.solve(LONG, wanted, Budget(iterations=2, seconds=1))
+    return wanted
+
+
+def ended(solver, wanted, status, **limits):
+    """Search within limits; the result is that of this limit, or of a heuristic that ended before."""
+    result = solver.solve(LONG, wanted, Budget(**limits))
+    check_result(solver, LONG, wanted, result)
+    assert result.status == status or (not solver.exact and result.status == "heuristic")
+    return result
+
+
+@compiled_only
+@every_solver
+def test_limits_are_kept_and_leave_a_tree_and_a_bound(solver):
+    wanted = hard(solver)
+    assert ended(solver, wanted, "time_limit", seconds=0.2).search_seconds < 0.7
+    full = ended(solver, wanted, "time_limit", seconds=0)
+    ended(solver, wanted, "memory_limit", memory_mib=1)
+    result = ended(solver, wanted, "iteration_limit", iterations=20)
+    if solver.anytime:
+        assert result.counters["iterations"] <= 20
+        assert full.status == "time_limit"
+
+
+@compiled_only
+@every_solver
+def test_no_more_memory_is_held_than_is_allowed(solver):
+    wanted, allowed = hard(solver), rss_mib() + 8
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is taken anew
+    except OSError:
+        pytest.skip("the peak of memory cannot be reset on this system")
+    result = solver.solve(LONG, wanted, Budget(seconds=1, memory_mib=allowed))
+    check_result(solver, LONG, wanted, result)
+    assert peak_rss_mib() < allowed + 8
+    assert result.status in ("memory_limit", "time_limit") or not solver.exact
+
+
+@every_solver
+@pytest.mark.parametrize("after", [1, 2, 4])
+def test_ctrl_c_between_slices_leaves_a_tree_and_a_bound(solver, after, monkeypatch):
+    """As the search asks for limits: the first time, and after a few slices."""
+    asked, limit = [], Clock.limit
+
+    def interrupted(self, *arguments):
+        asked.append(1)
+        if len(asked) == after:
+            raise KeyboardInterrupt
+        return limit(self, *arguments)
+
+    monkeypatch.setattr(Pace, "next", lambda self, iterations: 5)
+    monkeypatch.setattr(Clock, "limit", interrupted)
+    problem = LONG if COMPILED else noise(60, 8)
+    wanted = objective(solver, "0.0005", max_depth=7 if COMPILED else 3)
+    result = solver.solve(problem, wanted, Budget(iterations=200))
+    check_result(solver, problem, wanted, result)
+    if len(asked) >= after:
+        assert result.status == "interrupted"
+    assert not solver.anytime or len(asked) >= after
+
+
+@compiled_only
+@every_exact_solver
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_a_search_with_what_it_has(solver):
+    wanted = hard(solver)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    result = solver.solve(LONG, wanted, Budget(seconds=60))
+    timer.join()
+    check_result(solver, LONG, wanted, result)
+    assert result.status == "interrupted"
+    assert result.lower_bound < result.cost
+    assert result.search_seconds < 1
+
+
+@pytest.fixture(scope="module", params=["warm", "cold"])
+def processes(request, tmp_path_factory):
+    """Return what each of two fresh processes that share a cache of compiled kernels says of each solver."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+    if request.param == "cold":
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    said = []
+    for _ in range(2):
+        command = [sys.executable, "-m", "support.fresh_process"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        lines = {line["solver"]: line for line in map(json.loads, done.stdout.splitlines())}
+        assert done.returncode == 0, f"after {list(lines)}: {done.stderr}"
+        said.append(lines)
+    return said
+
+
+@compiled_only
+@every_solver
+def test_a_second_process_loads_what_the_first_compiled(solver, processes):
+    """And each kernel has one signature, so that it was compiled once."""
+    first, second = (lines[solver.name] for lines in processes)
+    assert first["results"] == second["results"]
+    assert second["compiled"] == 0
+    assert second["signatures"] == {}
