@@ -88,28 +88,36 @@ def test_undeclared_parameters_are_refused(solver):
         refuses(solver, upper_bound=1, words=["an upper bound to start from"])
 
 
+def holds_the_optimum(solver, problem, result, optimum):
+    """Check bound and cost; a heuristic may group the parts of features, then its trees are not those of the oracle."""
+    if solver.exact or max(problem.n_parts) == 2:
+        assert (result.lower_bound or 0) <= optimum <= result.cost
+
+
 @every_solver
 def test_the_tree_attains_its_cost_and_only_the_optimum_is_proven(solver):
     for seed in seeds(120, 12):
         problem, wanted = draw(solver, seed)
-        result, best = solver.solve(problem, wanted), optimum(problem, wanted)
+        result = solver.solve(problem, wanted)
         check_result(solver, problem, wanted, result)
-        assert (result.lower_bound or 0) <= best <= result.cost, seed
-        assert result.status == "optimal" or not solver.exact, seed
+        holds_the_optimum(solver, problem, result, optimum(problem, wanted))
+        assert result.status == "optimal" or not solver.exact
 
 
 @every_solver
 def test_stopped_at_any_iteration_the_interval_holds_the_optimum(solver):
-    """The first incumbent and bound may take two iterations; solvers that are not anytime stop where they can."""
+    """The first tree, and the end of a search, may take one iteration more."""
     for seed in seeds(12, 3):
         problem, wanted = draw(solver, seed)
         best, before = optimum(problem, wanted), None
         for iterations in (0, 1, 2, 3, 5, 8, 13, 50):
             result = solver.solve(problem, wanted, Budget(iterations=iterations))
             check_result(solver, problem, wanted, result)
-            assert (result.lower_bound or 0) <= best <= result.cost, seed
-            if solver.exact or solver.anytime:
-                assert result.counters["iterations"] <= max(iterations, 2)
+            holds_the_optimum(solver, problem, result, best)
+            if solver.anytime:
+                assert result.counters["iterations"] <= iterations + (
+                    result.status != "iteration_limit" or not iterations
+                )
                 assert result.status in ("iteration_limit", "optimal", "heuristic")
             if solver.exact:
                 assert before is None or (before.lower_bound <= result.lower_bound and result.cost <= before.cost)
@@ -140,7 +148,7 @@ LONG = noise(1000, 60)
 
 def hard(solver):
     """Return the objective for which LONG is hard; the kernels for it are compiled or loaded."""
-    wanted = objective(solver, "0.0005", max_depth=7)
+    wanted = objective(solver, "0.0005", depth=7)
     solver.solve(LONG, wanted, Budget(iterations=2, seconds=1))
     return wanted
 
@@ -195,8 +203,11 @@ def test_ctrl_c_between_slices_leaves_a_tree_and_a_bound(solver, after, monkeypa
     monkeypatch.setattr(Pace, "next", lambda self, iterations: 5)
     monkeypatch.setattr(Clock, "limit", interrupted)
     problem = LONG if COMPILED else noise(60, 8)
-    wanted = objective(solver, "0.0005", max_depth=7 if COMPILED else 3)
-    result = solver.solve(problem, wanted, Budget(iterations=200))
+    wanted = objective(solver, "0.0005", depth=7 if COMPILED else 3)
+    try:
+        result = solver.solve(problem, wanted, Budget(iterations=200))
+    except KeyboardInterrupt:
+        pytest.fail("Ctrl-C ends the process")
     check_result(solver, problem, wanted, result)
     if len(asked) >= after:
         assert result.status == "interrupted"
