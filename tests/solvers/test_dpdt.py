@@ -261,12 +261,8 @@ def test_the_solver_minimises_the_objective_of_the_registry():
 
 def test_what_the_solver_refuses():
     problem, solver = make([[0], [1]], [0, 1], [2], 2), solvers.get("dpdt")
-    with refused("dpdt", "max_depth = None"):
-        solver.solve(problem, Objective.of("0.1"))
     with refused("dpdt", "cart_nodes_list = [0]", ">= 1"):
         solver.solve(problem, Objective.of("0.1", max_depth=2), cart_nodes_list=[0])
-    with refused("dpdt", "max_splits = 3"):
-        solver.solve(problem, Objective.of("0.1", max_depth=2, max_splits=3))
 
 
 def test_a_limit_leaves_the_best_tree_of_what_is_done():

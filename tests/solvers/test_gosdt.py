@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from support import runs
@@ -13,7 +11,6 @@ from support.oracle import accepted, check
 from support.problems import make, random_problem
 
 from optree import solvers
-from optree.budget import Budget
 from optree.objective import Objective
 
 GOSDT = solvers.get("gosdt")
@@ -97,45 +94,6 @@ def test_real_data_have_the_optimum_of_the_engine(dataset, regularization, objec
         assert f"{float(1 - result.cost_in_rows / problem.total_weight):.5f}" == objective
 
 
-def test_a_limit_leaves_a_tree_and_a_bound_on_both_sides_of_the_optimum():
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    objective = Objective.of("0.005", "leaf")
-    best = solvers.get("optree").solve(problem, objective).cost
-    gaps = []
-    for iterations in (1, 10, 100, 1000):
-        result = GOSDT.solve(problem, objective, Budget(iterations=iterations))
-        assert result.status in ("iteration_limit", "optimal")
-        assert result.counters["iterations"] <= iterations
-        assert result.lower_bound <= best <= result.cost
-        gaps.append(result.cost - result.lower_bound)
-    assert gaps == sorted(gaps, reverse=True)
-    assert gaps[0] > 0
-
-
-@pytest.mark.skipif(not COMPILED, reason="too slow")
-def test_it_stops_before_it_takes_more_memory_than_it_may():
-    random = np.random.RandomState(0)
-    problem = make(random.randint(2, size=(2000, 60)), random.randint(2, size=2000), [2] * 60, 2)
-    GOSDT.solve(problem, Objective.of("0.001"), Budget(iterations=1))
-    from optree.budget import rss_mib
-
-    limit = rss_mib() + 200
-    result = GOSDT.solve(problem, Objective.of("0.001"), Budget(memory_mib=limit, seconds=60))
-    assert result.status == "memory_limit"
-    assert rss_mib() <= limit + 20
-    assert 0 < result.lower_bound < result.cost
-
-
-def test_the_trace_closes_the_interval():
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    result = GOSDT.solve(problem, Objective.of("0.01", "leaf"))
-    costs, bounds = [point.cost for point in result.trace], [point.lower_bound for point in result.trace]
-    assert costs == sorted(costs, reverse=True)
-    assert bounds == sorted(bounds)
-    assert costs[-1] == bounds[-1] == result.cost
-    assert result.cost_in_rows == Fraction(result.cost, result.scale.row)
-
-
 @pytest.mark.skipif(not COMPILED, reason="too slow")
 @pytest.mark.parametrize(("dataset", "right"), [("bucketization", 72), ("bucketization-bucketized", 71)])
 def test_bucketization_sacrifices_optimality(dataset, right):
@@ -155,19 +113,3 @@ def test_bucketized_numbers_are_equal_between_neighbours_of_one_class():
     assert np.array_equal(whole.y, merged.y)
     columns = {column.tobytes() for column in np.ascontiguousarray(whole.codes.T)}
     assert all(column.tobytes() in columns for column in np.ascontiguousarray(merged.codes.T))
-
-
-@pytest.mark.skipif(not COMPILED, reason="about compiled code")
-def test_kernels_have_one_signature():
-    from optree.solvers.gosdt import search as graph_search
-    from optree.solvers.roc import curves, envelopes, supports
-
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    costs = make(problem.codes, problem.y, problem.n_parts, 2, costs=[[0, 2], [1, 0]])
-    for some, price in ((problem, "0.02"), (costs, "0"), (random_problem(9), "0.05")):
-        some, objective = accepted("gosdt", some, Objective.of(price))
-        GOSDT.solve(some, objective, Budget(iterations=2000))
-    for measure in ("auc", "f1", "partial-auc:0.5"):
-        solvers.get("roc").solve(problem, Objective.of("0.05", "leaf", measure=measure))
-    kernels = (graph_search.search, supports.build, envelopes.fill_inside, envelopes.fill_outside, curves.fill_curves)
-    assert [len(kernel.signatures) for kernel in (*kernels, envelopes.read_tree, envelopes.least_area)] == [1] * 7

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import runs
 from support.modes import seeds
 from support.objectives import MEASURES
 from support.oracle import check
 from support.problems import random_problem, ranking_problem
 
 from optree import solvers
-from optree.budget import Budget
 from optree.objective import Objective
 
 OSDT, PYGOSDT = solvers.get("osdt"), solvers.get("pygosdt")
@@ -43,16 +41,3 @@ def test_equal_rows_spare_states():
     with_them, without = (PYGOSDT.solve(problem, objective, equivalent_points=on) for on in (True, False))
     assert with_them.cost == without.cost
     assert with_them.counters["iterations"] <= without.counters["iterations"]
-
-
-@pytest.mark.parametrize(("solver", "measure"), [(OSDT, "accuracy"), (PYGOSDT, "auc"), (PYGOSDT, "f1")])
-def test_a_limit_leaves_a_tree_and_a_bound_on_both_sides_of_the_optimum(solver, measure):
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    objective = Objective.of("0.05", "leaf", measure=measure)
-    best = solvers.get("gosdt" if measure == "accuracy" else "roc").solve(problem, objective).cost
-    for iterations in (0, 3, 60):
-        result = solver.solve(problem, objective, Budget(iterations=iterations))
-        assert result.status == "iteration_limit"
-        assert result.counters["iterations"] == iterations
-        assert result.lower_bound <= best <= result.cost
-    assert result.lower_bound > 0

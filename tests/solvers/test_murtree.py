@@ -1,9 +1,7 @@
-"""MurTree and DL8.5: the oracle with every switch, limits, weights, real data, and the kernels' twins."""
+"""MurTree and DL8.5: the oracle with every switch, weights, real data, and the kernels' twins."""
 
 from __future__ import annotations
 
-import signal
-import threading
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,12 +11,12 @@ from numba import njit, typeof
 from support.modes import COMPILED, FULL, compiled_only
 from support.objectives import limited_objective
 from support.oracle import check
-from support.problems import binary_problem, make, noise
+from support.problems import binary_problem, make
 from support.real_data import murtree_problem
 from support.refusal import refused
 
 from optree import solvers
-from optree.budget import Budget, rss_mib
+from optree.budget import Budget
 from optree.objective import Objective
 from optree.solvers.kernels import pair_counts as vectors
 from optree.solvers.kernels.jit import struct_view as borrowed
@@ -233,39 +231,6 @@ def test_sets_of_rows_with_equal_hashes_are_told_apart(monkeypatch):
     monkeypatch.setattr(murtree, "columns", unsalted)
     for seed in range(100 if FULL else 3):
         check("murtree", binary_problem(seed), limited_objective(seed))
-
-
-@compiled_only
-@BOTH
-def test_a_limit_is_kept_and_leaves_a_tree_and_a_bound(name, parameters):
-    problem, objective = noise(2000, 60), Objective.of(0, max_depth=7)
-    solver = solvers.get(name)
-    solver.solve(problem, objective, Budget(iterations=2), **parameters)
-    for limit, status in (({"seconds": 0.3}, "time_limit"), ({"iterations": 500}, "iteration_limit")):
-        result = solver.solve(problem, objective, Budget(**limit), **parameters)
-        assert result.status == status
-        assert result.lower_bound < result.cost < 1000
-        assert result.search_seconds < 2
-        assert result.counters["iterations"] <= limit.get("iterations", 10**9)
-        assert result.trace[-1][1:] == (result.cost, result.lower_bound)
-    allowed = rss_mib() + 12
-    result = solver.solve(problem, objective, Budget(seconds=60, memory_mib=allowed), **parameters)
-    assert result.status == "memory_limit"
-    assert rss_mib() < 1.1 * allowed
-
-
-@compiled_only
-@BOTH
-@pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_the_search_with_what_it_has(name, parameters):
-    problem, objective = noise(2000, 60), Objective.of(0, max_depth=7)
-    solvers.get(name).solve(problem, objective, Budget(iterations=2), **parameters)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    result = solvers.get(name).solve(problem, objective, Budget(seconds=60), **parameters)
-    timer.join()
-    assert result.status == "interrupted"
-    assert result.lower_bound < result.cost
 
 
 ERRORS = {  # of the best trees of depth 4, on which pystreed, pymurtree and pydl8.5 agree

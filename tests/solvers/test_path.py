@@ -99,5 +99,3 @@ def test_what_cannot_start_a_search_is_refused():
     tree = SOLVER.solve(problem, Objective.of("0")).tree
     with pytest.raises(OptreeError, match="incumbent: it breaks max_depth = 0 with"):
         SOLVER.solve(problem, Objective.of("0", max_depth=0), incumbent=tree)
-    with pytest.raises(OptreeError, match="solver exhaustive: a tree or an upper bound to start from is not accepted"):
-        solvers.get("exhaustive").solve(problem, Objective.of("0"), incumbent=tree)

@@ -75,27 +75,3 @@ def test_areas_that_were_found_otherwise(name, cuts, measure, regularization, co
     result = ROC.solve(problem, Objective.of(regularization, "leaf", measure=measure), Budget(seconds=60))
     assert result.status == "optimal"
     assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
-
-
-@pytest.mark.parametrize("measure", ["auc", "f1"])
-def test_any_limit_leaves_a_tree_and_a_bound(measure):
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    if not COMPILED:
-        problem = problem.take(np.arange(0, 432, 12))
-    objective = Objective.of("0.02", "leaf", measure=measure)
-    best = ROC.solve(problem, objective)
-    assert best.status == "optimal"
-    for limit in (0, 10, best.counters["iterations"] // 2, best.counters["iterations"] - 1):
-        stopped = ROC.solve(problem, objective, Budget(iterations=limit))
-        assert stopped.status == "iteration_limit"
-        assert stopped.lower_bound <= best.cost <= stopped.cost
-    assert ROC.solve(problem, objective, Budget(memory_mib=1)).status == "memory_limit"
-    assert ROC.solve(problem, objective, Budget(seconds=0)).status == "time_limit"
-
-
-def test_equal_searches_give_equal_trees():
-    problem, _ = runs.encoded("monks-1", "onehot-drop-first")
-    problem = problem if COMPILED else problem.take(np.arange(0, 432, 12))
-    one, two = (ROC.solve(problem, Objective.of("0.03", "leaf", measure="auc")) for _ in range(2))
-    assert one.tree.to_dict() == two.tree.to_dict()
-    assert one.counters == two.counters

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from sklearn.tree import DecisionTreeClassifier
-from support.modes import COMPILED, seeds
+from support.modes import seeds
 from support.problems import make
 
 from optree import solvers
@@ -22,7 +22,6 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.solvers.base import Task
-from optree.solvers.shapecart import shapes as kernel
 from optree.solvers.shapecart.solver import PARAMETERS, Grower
 from optree.tree import LEAF, Tree
 
@@ -244,10 +243,3 @@ def test_sibling_leaves_of_one_class_are_drawn_as_one():
 def test_what_is_not_accepted_is_named(parameters, message):
     with pytest.raises(OptreeError, match=message):
         solve(numbers(0), **parameters)
-
-
-@pytest.mark.skipif(not COMPILED, reason="compiled once")
-def test_one_compiled_signature():
-    solve(numbers(1))
-    solve(numbers(4, classes=3))
-    assert len(kernel.best_shape.signatures) == 1

@@ -1,4 +1,4 @@
-"""The registry, what solvers declare, CART, and processes that share compiled kernels."""
+"""The registry, its errors, its imports, and searches that compile."""
 
 from __future__ import annotations
 
@@ -10,24 +10,13 @@ from pkgutil import iter_modules
 import pytest
 from numba import njit
 from support.modes import COMPILED
-from support.problems import make, random_problem
+from support.problems import make
 
 from optree import solvers
 from optree.bench.runs import solve as bench_solve
 from optree.bench.runs.record import Run
 from optree.errors import OptreeError
 from optree.objective import Objective
-
-
-def test_every_solver_declares_itself():
-    assert {"branches", "cart", "exhaustive"} <= set(solvers.names())
-    for name in solvers.names():
-        solver = solvers.get(name)
-        assert solver.name == name
-        assert solver.title
-        assert solver.paper
-        assert solver.iteration
-        assert set(solver.features) <= {"binary", "multiway"}
 
 
 @pytest.mark.parametrize(
@@ -51,63 +40,9 @@ def test_what_a_solver_cannot_do_is_refused_before_any_work(call, message):
     assert str(caught.value) == message
 
 
-def test_training_rows_of_an_unknown_category_are_refused():
-    problem = make([[0], [-1]], [0, 1], [2], 2)
-    for solver in map(solvers.get, solvers.names()):
-        depth = 2 if "max_depth" in solver.constraints and "accuracy" in solver.measures else None
-        penalty, measure = (solver.penalties or ("split",))[0], solver.measures[0].replace("f-beta", "f1")
-        objective = Objective.of("0", penalty, max_depth=depth, measure=measure)
-        with pytest.raises(OptreeError, match=f"solver {solver.name}: training rows have code -1"):
-            solver.solve(problem, objective)
-
-
 def solve(name, penalty="split", parts=2, **parameters):
     problem = make([[0], [1]], [0, 1], [parts], 2)
     return solvers.get(name).solve(problem, Objective.of("0.1", penalty), **parameters)
-
-
-def test_cart_is_feasible_and_never_beats_the_optimum():
-    for seed in range(150):
-        problem = random_problem(seed)
-        if max(problem.n_parts) > 2:
-            continue
-        for depth in (None, 0, 2):
-            objective = Objective.of("0.02", max_depth=depth)
-            result = solvers.get("cart").solve(problem, objective, seed=seed)
-            best = solvers.get("exhaustive").solve(problem, objective)
-            assert result.status == "heuristic"
-            assert result.lower_bound is None
-            assert result.cost >= best.cost
-            assert depth is None or result.tree.depth <= depth
-
-
-FRESH = """
-import time
-from optree import solvers
-from optree.objective import Objective
-start = time.perf_counter()
-for seed in (1, 2):
-    print(solvers.get("branches").solve(random_problem(seed), Objective.of("0.01")).cost)
-from optree.solvers.branches import search as branch_search
-from numba.core.dispatcher import Dispatcher
-for name, kernel in vars(branch_search).items():
-    if isinstance(kernel, Dispatcher):
-        print(name, len(kernel.signatures), sum(kernel.stats.cache_misses.values()))
-"""
-
-
-def test_a_second_process_loads_what_the_first_compiled(tmp_path):
-    """One signature per kernel; the cache of one process serves the next, and gives the same answers."""
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": "tests", "PATH": "/usr/bin:/bin"}
-    runs = [
-        subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    first, second = (run.stdout.split("\n") for run in runs)
-    assert first[:2] == second[:2]
-    kernels = [line.split() for line in second[2:] if line]
-    assert len(kernels) > 5
-    assert {(int(signatures), int(misses)) for _, signatures, misses in kernels if int(signatures)} == {(1, 0)}
 
 
 def test_a_search_that_compiles_does_not_count():

@@ -213,21 +213,6 @@ def test_fewer_cuts_and_guessed_bounds_give_feasible_trees(name):
                 assert (result.status, result.lower_bound) == ("heuristic", None)
 
 
-def test_a_limit_leaves_a_tree():
-    random = np.random.RandomState(0)
-    codes = random.randint(2, size=(300, 30))
-    problem = make(codes, random.randint(2, size=300), [2] * 30, 2)
-    objective = Objective.of("0.001", "leaf", max_depth=6)
-    for name in ("split", "licketysplit"):
-        greedy = solve(name, problem, objective, lookahead=1)
-        for iterations in (0, 1, 50, 400):
-            result = solvers.get(name).solve(problem, objective, Budget(iterations=iterations), lookahead=6)
-            assert result.status == "iteration_limit"
-            assert result.counters["iterations"] <= max(2, iterations)  # one, at least, of each search
-            assert result.lower_bound is None or result.lower_bound <= greedy.cost
-            assert not objective.broken(result.tree, problem)
-
-
 def test_interval_splits_are_saved_read_and_refitted():
     trees = []
     for problem in map(intervals, range(20)):
@@ -257,13 +242,6 @@ def test_interval_splits_are_saved_read_and_refitted():
 def test_what_is_not_accepted_is_named(name, parameters, message):
     with pytest.raises(OptreeError, match=message):
         solvers.get(name).solve(binary(0), Objective.of("0.1", "leaf", max_depth=2), **parameters)
-
-
-@pytest.mark.skipif(not COMPILED, reason="compiled once")
-def test_one_compiled_signature():
-    solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
-    solve("multisplit", intervals(1), Objective.of("0.1", "leaf", max_depth=2))
-    assert len(kernel.search.signatures) == 1
 
 
 @pytest.mark.skipif(not COMPILED, reason="compiled once")
@@ -304,14 +282,3 @@ def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
     result = solve(name, problem, objective)
     assert result.status == "interrupted"
     assert called[-1] == kernel.CLOSE
-
-
-@pytest.mark.skipif(not COMPILED, reason="takes as long as it takes")
-@pytest.mark.parametrize("name", ["split", "licketysplit"])
-def test_limits_of_time_and_memory_end_a_search(name):
-    objective = Objective.of("0.0001", "leaf", max_depth=12)
-    solve(name, noise(100, 5), objective)  # compiles
-    for budget, status in ((Budget(seconds=0.1), "time_limit"), (Budget(memory_mib=1), "memory_limit")):
-        result = solvers.get(name).solve(noise(1500, 60), objective, budget, lookahead=4)
-        assert result.status == status
-        assert not objective.broken(result.tree, noise(1500, 60))
