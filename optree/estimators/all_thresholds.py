@@ -11,7 +11,7 @@ from optree.estimators.base import Table
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.result import Result, Trace
-from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.solver import search
 from optree.tree import LEAF, Tree
 
@@ -34,7 +34,7 @@ def find(
     weighted = np.flatnonzero(table.weights)
     X, labels, weights = encoder.numeric_columns(table.X)[weighted], table.labels[weighted], table.weights[weighted]
     rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf)
-    if rows.cuts < _MANY * rows.sample.features and rows.cuts**2 * len(table.classes) < _PAIRS:
+    if rows.n_thresholds < _MANY * rows.sample.features and rows.n_thresholds**2 * len(table.classes) < _PAIRS:
         return None
     scale, trace = objective.scale(_without_features(table)), Trace(clock)
     clock.prepared()
@@ -52,11 +52,11 @@ def _without_features(table: Table) -> Problem:
     return Problem(codes, table.labels, (constant,), table.classes, table.weights)
 
 
-def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Cut | None) -> tuple[Tree, int]:
+def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Split | None) -> tuple[Tree, int]:
     """Return the tree over its own features, and its loss."""
-    splits: list[Cut] = []
+    splits: list[Split] = []
 
-    def collect(split: Cut | None) -> None:
+    def collect(split: Split | None) -> None:
         if split:
             splits.append(split)
             collect(split.left)
@@ -66,7 +66,7 @@ def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Cut | None) ->
     found = encoder.set_thresholds([(split.feature, *rows.values(split)) for split in splits])
     features = {id(split): feature for split, feature in zip(splits, found, strict=True)}
 
-    def choose(numbers: np.ndarray, split: Cut | None) -> tuple[int, list]:
+    def choose(numbers: np.ndarray, split: Split | None) -> tuple[int, list]:
         if split is None:
             return LEAF, []
         feature, is_one_below = features[id(split)]

@@ -85,7 +85,7 @@ class AlphaPath:
         """Return the trees by rising alpha: the largest tree first, the single leaf last."""
         lowest = self._lowest_alpha()
         highest = np.append(np.inf, lowest[:-1])
-        rows = zip(lowest, highest, self._path.loss / self._weight, self._path.price / self._unit, strict=True)
+        rows = zip(lowest, highest, self._path.loss / self._weight, self._path.penalty / self._unit, strict=True)
         steps = [AlphaStep(*map(float, row), len(self._splits(i)[0])) for i, row in enumerate(rows)]
         return tuple(reversed(steps))
 
@@ -98,7 +98,7 @@ class AlphaPath:
 
     def cost(self, tree: int, alpha: float) -> float:
         """Return loss plus penalty of a tree on the training rows, in rows."""
-        return float(self._path.loss[tree] + alpha * self._weight / self._unit * self._path.price[tree])
+        return float(self._path.loss[tree] + alpha * self._weight / self._unit * self._path.penalty[tree])
 
     def _splits(self, tree: int) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the splits of a tree, breadth first, and the positions of each split's two children, -1 for leaves."""

@@ -41,6 +41,31 @@ class Room(NamedTuple):
         return Room(self.size + other.size, take)
 
 
+class Sweep:
+    """A search without an interval of its own, from two or three functions.
+
+    Parameters
+    ----------
+    count : callable
+        Return the iterations done so far.
+    step : callable
+        As ``step`` of a search.
+    room : callable, optional
+        As ``room`` of a search.
+    """
+
+    def __init__(self, count: Callable[[], int], step: Callable[[int], int], room: Callable | None = None):
+        self._count, self.step, self.room = count, step, room
+
+    @property
+    def iterations(self) -> int:
+        """Return the iterations done so far."""
+        return self._count()
+
+    def interval(self) -> None:
+        """Return None: the owner of the sweep keeps the interval."""
+
+
 def drive(
     search,
     clock: Clock,

@@ -37,20 +37,20 @@ def search(X, y, weights, classes, nodes, depth, threads=1, merge=False, **limit
 def cost(path, alpha, weight=1):
     """The least loss + alpha * price on a path, which its own choice attains."""
     best = path.best(float(alpha))
-    costs = [Fraction(a) + alpha * Fraction(b) for a, b in zip(path.loss, path.price, strict=True)]
+    costs = [Fraction(a) + alpha * Fraction(b) for a, b in zip(path.loss, path.penalty, strict=True)]
     assert float(costs[best] - min(costs)) <= 1e-9 * weight
     return min(costs)
 
 
 def same(path, other):
-    return np.array_equal(path.price, other.price) and np.array_equal(path.loss, other.loss)
+    return np.array_equal(path.penalty, other.penalty) and np.array_equal(path.loss, other.loss)
 
 
 def root_actions(X, y, weights, classes, leaves, least=1):
     """The splits that the search offers at its root."""
     sample = presort(np.ascontiguousarray(X), y, classes, weights, False)
     begun = _Search(sample, Growth(2, (leaves,), X.shape[1], min_samples_leaf=least), Budget().start())
-    begun._advance(0, 1)
+    begun._sweep(0).step(1)
     machine = begun.machines[0]
     found = range(int(machine.frame[0]["n_actions"]))
     return [(int(machine.action_feature[0, i]), float(machine.action_threshold[0, i])) for i in found]
@@ -284,7 +284,7 @@ def test_room_for_hulls_is_made_as_needed():
     X, y = random.random_sample((3000, 4)), random.randint(2, size=3000)
     path = search(X, y, None, 2, (8, 2, 2, 2), 14 if COMPILED else 3)
     assert not COMPILED or len(path.left) > 1024
-    assert (np.diff(path.price) > 0).all()
+    assert (np.diff(path.penalty) > 0).all()
     assert (np.diff(path.loss) < 0).all()
     assert (np.diff(path.least_alpha) < 0).all()
 

@@ -1,34 +1,41 @@
-"""The best tree over all cuts of sorted columns, up to a depth: intervals of cuts, over the same problem a level less.
+"""The kernel of all thresholds: the best tree over every threshold of sorted columns, up to a depth.
 
-A node of two levels is searched by `lanes.py`, many cuts at a time. With more levels a cut is looked at by solving
-both of its sides, which are nodes of a level less, each asked for a tree below a budget. A budget has *slack*: with h
-what half of the interval around the cut costs, the left side is asked for what may still be of use, and h more, and so
-is the right side. Without slack a side that is refused is known to cost just too much, and the cuts next to it have to
-be looked at as well; with it, a little more work tells that about a whole interval.
+A node of two levels is searched by `lanes.py`, many thresholds at a time. With more levels a threshold is evaluated by
+two searches, one for each child with a level less, and each search has a budget. A budget has *slack*. Let h be half of
+the cost of all rows of the interval around the threshold. The left child is searched with the greatest useful budget
+plus h, and so is the right child. Without slack a refused child is known to cost just too much, and the neighbouring
+thresholds have to be evaluated as well. With slack a little more work refutes a whole interval.
 
 Bounds and their proofs: `intervals.py`. Complexity: at most 1 + (p n)^(depth - 2) nodes of two levels, p columns of n
-rows, each with O(p n) steps of O(p n); in practice tens or hundreds of cuts of a node are looked at.
+rows, each with O(p n) steps of O(p n). In practice tens or hundreds of thresholds of a node are evaluated.
 
-The kernel works on a stack of nodes, one for each level, and returns after a number of steps. What is known of all rows
-is in a pool of its own, so that threads can share it: they ask for a `turn` to take the next cut.
+The kernel works on a stack of nodes, one per level, and returns after a number of steps. The state of the root is in a
+pool of its own that threads share: a thread asks for its ``turn`` to take the next threshold.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import INFINITE, pop, push, shorten, spread
-from optree.solvers.all_thresholds.lanes import look, write_cut
-from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL, divide, places_of, sort_out, weights_of
+from optree.solvers.all_thresholds.intervals import choose_evenly, dequeue, enqueue, trim
+from optree.solvers.all_thresholds.lanes import evaluate, write_split
+from optree.solvers.all_thresholds.nodes import (
+    ITERATIONS,
+    LEVEL,
+    lay_out_column,
+    positions_of,
+    split_node,
+    weights_below,
+)
+from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
-COMPLETE, MORE, ASKS = range(3)  # what `search` returns
-NEXT, LEFT, RIGHT = range(3)  # phases of a node: to take a cut, or a side of one is being solved
+NEXT, LEFT, RIGHT = range(3)  # phases of a node: take a threshold, search its left child, search its right child
 
 
 @inner_function
 def open_node(sample, rules, machine, level, start, size, side, budget, known, queue, tree, general):
-    """Begin the search for the best tree of a node that costs less than a budget."""
+    """Start the search for the best tree of a node below a budget."""
     frame, total = machine.frame[level], machine.total[level]
     frame["start"], frame["size"], frame["side"], frame["phase"] = start, size, side, NEXT
     for k in range(len(total)):
@@ -50,16 +57,16 @@ def open_node(sample, rules, machine, level, start, size, side, budget, known, q
     first = max(0, rules.feature) if level == rules.depth else 0
     for place in range(sample.features):
         feature = (first + place) % sample.features
-        n_cuts = machine.cuts[level, side, feature]
-        cuts = weights_of(machine, level, feature)
-        push(rules, known, queue, cuts, feature, -1, n_cuts, (np.int64(0), base), (base, np.int64(0)))
+        n_thresholds = machine.n_thresholds[level, side, feature]
+        weights = weights_below(machine, level, feature)
+        enqueue(rules, known, queue, weights, feature, -1, n_thresholds, (np.int64(0), base), (base, np.int64(0)))
 
 
 @inner_function
-def open_part(sample, rules, machine, level, side, budget, general):
-    """Begin with a side of the cut that the node on a level looks at."""
+def open_child(sample, rules, machine, level, side, budget, general):
+    """Start the search of a child of the current threshold of the node on a level."""
     frame, below = machine.frame[level], level - 1
-    left = places_of(machine, level, machine.current[level]["feature"])[frame["cut"]]
+    left = positions_of(machine, level, machine.current[level]["feature"])[frame["threshold"]]
     start, size = (left, frame["size"] - left) if side else (0, left)
     pool = machine.known[below], machine.queue[below], machine.tree[below]
     open_node(sample, rules, machine, below, start, size, side, budget, *pool, general)
@@ -67,95 +74,95 @@ def open_part(sample, rules, machine, level, side, budget, general):
 
 
 @inner_function
-def next_cut(sample, rules, machine, level, known, queue, general):
-    """Take a cut, and begin with its left side; False if there is none."""
+def next_threshold(sample, rules, machine, level, known, queue, general):
+    """Take a threshold and start the search of its left child; return False if there is none."""
     frame, current, chosen = machine.frame[level], machine.current[level], machine.chosen
     while True:
-        at = pop(known, queue)
+        at = dequeue(known, queue)
         if at < 0:
             return False
         machine.current[level] = queue[at]
-        cuts = weights_of(machine, level, current["feature"])
-        low, high = shorten(rules, known, current, cuts)
+        weights = weights_below(machine, level, current["feature"])
+        low, high = trim(rules, known, current, weights)
         if low <= high:
             break
-    spread(cuts, low, high, 1, chosen)
-    cut = chosen[0]
+    choose_evenly(weights, low, high, 1, chosen)
+    threshold = chosen[0]
     if level == rules.depth and current["feature"] == rules.feature:
-        told = np.searchsorted(places_of(machine, level, rules.feature), rules.place)
-        cut = told if low <= told <= high else cut
-    frame["cut"], frame["bound"] = cut, current["bound"]
-    frame["half"] = rules.error * ((cuts[high + 1] - cuts[low + 1]) // 2)
-    between = rules.error * (cuts[cut + 1] - cuts[current["first"] + 1])
+        given = np.searchsorted(positions_of(machine, level, rules.feature), rules.place)
+        threshold = given if low <= given <= high else threshold
+    frame["threshold"], frame["bound"] = threshold, current["bound"]
+    frame["half"] = rules.error * ((weights[high + 1] - weights[low + 1]) // 2)
+    between = rules.error * (weights[threshold + 1] - weights[current["first"] + 1])
     machine.low[level, 1] = max(current["last_right"], current["first_right"] - between)
-    between = rules.error * (cuts[current["last"] + 1] - cuts[cut + 1])
+    between = rules.error * (weights[current["last"] + 1] - weights[threshold + 1])
     machine.low[level, 0] = max(current["first_left"], current["last_left"] - between)
-    divide(sample, machine, level, current["feature"], places_of(machine, level, current["feature"])[cut])
+    split_node(sample, machine, level, current["feature"], positions_of(machine, level, current["feature"])[threshold])
     frame["phase"] = LEFT
     budget = known["limit"] - rules.penalty - machine.low[level, 1] + frame["half"]
-    open_part(sample, rules, machine, level, 0, budget, general)
+    open_child(sample, rules, machine, level, 0, budget, general)
     return True
 
 
 @inner_function
-def keep(machine, level):
-    """Keep what the level below has found for the side that was asked for."""
+def store_child(machine, level):
+    """Store the bound and the incumbent of the child that the level below has searched."""
     below, side = machine.known[level - 1], machine.frame[level]["phase"] - LEFT
     machine.cost[level, side] = below["cost"]
     machine.low[level, side] = max(machine.low[level, side], below["lower"])
-    part, tree = machine.parts[level, side], machine.tree[level - 1]
+    subtree, tree = machine.subtree[level, side], machine.tree[level - 1]
     for n in range(2 ** (level - 2) - 1):
         for m in range(3):
-            part[n, m] = tree[n, m]
+            subtree[n, m] = tree[n, m]
 
 
 @inner_function
-def settle(sample, rules, machine, level, known, queue, tree):
-    """Both sides of a cut are known: a better tree, perhaps, and two intervals."""
+def close_threshold(sample, rules, machine, level, known, queue, tree):
+    """Update the incumbent from a threshold with two searched children, and queue the two intervals beside it."""
     frame, current = machine.frame[level], machine.current[level]
-    feature, cut, low, cost = current["feature"], frame["cut"], machine.low[level], machine.cost[level]
-    left = places_of(machine, level, feature)[cut]
+    feature, threshold, low, cost = current["feature"], frame["threshold"], machine.low[level], machine.cost[level]
+    left = positions_of(machine, level, feature)[threshold]
     known["lower"] = min(known["lower"], low[0] + low[1] + rules.penalty)
-    found = max(cost[0], cost[1]) < INFINITE and min(left, frame["size"] - left) >= rules.least
+    found = max(cost[0], cost[1]) < INFINITE and min(left, frame["size"] - left) >= rules.min_rows
     if found and cost[0] + cost[1] + rules.penalty < known["limit"]:
         known["limit"] = known["cost"] = cost[0] + cost[1] + rules.penalty
-        write_cut(sample, machine, level, feature, left, tree[0])
+        write_split(sample, machine, level, feature, left, tree[0])
         splits = 2 ** (level - 2) - 1
         for side in range(2):
             for n in range(splits):
                 for m in range(3):
-                    tree[1 + side * splits + n, m] = machine.parts[level, side, n, m]
-    cuts, here = weights_of(machine, level, feature), (low[0], low[1])
+                    tree[1 + side * splits + n, m] = machine.subtree[level, side, n, m]
+    weights, here = weights_below(machine, level, feature), (low[0], low[1])
     first, last = (current["first_left"], current["first_right"]), (current["last_left"], current["last_right"])
-    push(rules, known, queue, cuts, feature, current["first"], cut, first, here)
-    push(rules, known, queue, cuts, feature, cut, current["last"], here, last)
+    enqueue(rules, known, queue, weights, feature, current["first"], threshold, first, here)
+    enqueue(rules, known, queue, weights, feature, threshold, current["last"], here, last)
     frame["phase"] = NEXT
 
 
 @inner_function
 def advance(sample, rules, machine, level, known, queue, tree, general):
-    """Go on with a node of more than two levels until a side has to be solved; False if it is done."""
+    """Advance a node of more than two levels until a child has to be searched; return False if the node is done."""
     frame = machine.frame[level]
     if frame["phase"] != NEXT:
-        keep(machine, level)
+        store_child(machine, level)
         if frame["phase"] == LEFT:
             frame["phase"] = RIGHT
             budget = known["limit"] - rules.penalty - machine.low[level, 0] + frame["half"]
-            open_part(sample, rules, machine, level, 1, budget, general)
+            open_child(sample, rules, machine, level, 1, budget, general)
             return True
-        settle(sample, rules, machine, level, known, queue, tree)
-    return next_cut(sample, rules, machine, level, known, queue, general)
+        close_threshold(sample, rules, machine, level, known, queue, tree)
+    return next_threshold(sample, rules, machine, level, known, queue, general)
 
 
 @kernel
 def begin(sample, rules, machine, pool, packed, budget, general):
-    """Begin with all rows, on the level of ``rules.depth``; columns are made from ``packed`` words if there are any.
+    """Start with all rows on the level of ``rules.depth``; lay out the columns from ``packed`` words, if any.
 
-    packed : uint64[p, n], ``rank << 32 | row`` in order.
+    packed : uint64[p, n], ``rank << 32 | row`` in increasing order.
     """
     machine, level, n = borrow(machine), rules.depth, machine.row.shape[1]
     for feature in range(len(packed)):
-        sort_out(sample, machine, level, feature, packed[feature])
+        lay_out_column(sample, machine, level, feature, packed[feature])
     machine.state[LEVEL] = level
     if len(pool.queue):
         open_node(sample, rules, machine, level, 0, n, 0, budget, pool.known[0], pool.queue, pool.tree, general)
@@ -163,9 +170,9 @@ def begin(sample, rules, machine, pool, packed, budget, general):
 
 @kernel
 def search(sample, rules, machine, pool, steps, turn, general):
-    """Search for a number of steps: looks at up to 32 cuts of a node.
+    """Search for a number of steps, each an evaluation of up to 32 thresholds of a node.
 
-    Without ``turn`` it stops, and ASKS, where the pool of all rows would be read or written.
+    Without ``turn`` the kernel returns ASKS before it reads or writes the pool of the root.
     """
     machine, top = borrow(machine), rules.depth
     while True:
@@ -176,10 +183,10 @@ def search(sample, rules, machine, pool, steps, turn, general):
             known, queue, tree = machine.known[level], machine.queue[level], machine.tree[level]
         if level == 2:
             if steps <= 0:
-                return MORE
+                return PAUSED
             steps -= 1
             machine.state[ITERATIONS] += 1
-            more = look(sample, rules, machine, level, known, queue, tree, general)
+            more = evaluate(sample, rules, machine, level, known, queue, tree, general)
         elif level == top and not turn:
             return ASKS
         else:

@@ -1,30 +1,40 @@
-"""Intervals of cuts, and what is known of all trees whose root is a cut inside one.
+"""Intervals of thresholds, and lower bounds on all trees whose root splits at a threshold inside an interval.
 
-A node is a set of rows with every column sorted; a cut i of a column f parts its rows in L(i) and R(i), the rows
-before and after. Let V(i) be the least cost of a tree with this cut at its root and ``depth - 1`` levels below:
-V(i) = A + T(L(i)) + T(R(i)), where A is the price of a split and T the least cost of a tree of ``depth - 1`` levels;
-T without a least number of rows in leaves, which is a lower bound with one.
+====================  ==================================================================================================
+symbol                meaning ====================
+================================================================================================== i, a, b
+thresholds of one sorted column of a node, a < i < b L(i), R(i)            the rows of the node below and above
+threshold i T(B)                  least cost of a tree of ``depth - 1`` levels on the rows B, without a least number of
+rows per leaf
+                      (a lower bound with one)
+A                     ``rules.penalty``, the penalty of a split
+V(i)                  A + T(L(i)) + T(R(i)), the least cost of a tree whose root splits at i
+w(C), w(a, i)         cost of an error on every row of C; on every row between a and i
+limit                 ``known["limit"]``: the lesser of the incumbent's cost and the budget
+====================  ==================================================================================================
 
-**Monotone and Lipschitz.** For sets of rows B inside C, T(B) <= T(C) <= T(B) + w(C) - w(B), with w the cost of getting
-all rows wrong. Proof: the best tree for C costs no more on B, where it errs on fewer rows; and the best tree for B
-errs on C at most on the further rows. The splits are the same. (A least number of rows would break the first.)
+**Monotone and Lipschitz**
 
-So of a cut i between cuts a and b that were looked at, with w(a, i) the weight of the rows between,
+*Statement.* For B inside C, T(B) <= T(C) <= T(B) + w(C) - w(B).
+*Proof.* The best tree for C misclassifies fewer rows on B, so it costs no more there. The best tree for B
+misclassifies, on C, at most the additional rows. The splits are the same. (A least number of rows per leaf would break
+the first part.)
+*Used in* ``enqueue``, ``trim``, ``next_threshold``. *Worth*: not measured.
 
-    T(L(i)) >= max(T(L(a)), T(L(b)) - w(i, b)),   T(R(i)) >= max(T(R(b)), T(R(a)) - w(a, i)).
+*Corollary.* T(L(i)) >= max(T(L(a)), T(L(b)) - w(i, b)) and T(R(i)) >= max(T(R(b)), T(R(a)) - w(a, i)). Hence
 
-1. V(i) >= A + T(L(a)) + T(R(b)): the same for all i of the interval.
-2. V(i) >= A + T(L(b)) - w(i, b) + T(R(a)) - w(a, i) = A + T(L(b)) + T(R(a)) - w(a, b): likewise.
-3. V(i) >= V(a) - w(a, i) and V(i) >= V(b) - w(i, b): nothing near an end that is much worse than the incumbent.
+1. V(i) >= A + T(L(a)) + T(R(b)), for every i of the interval.
+2. V(i) >= A + T(L(b)) - w(i, b) + T(R(a)) - w(a, i) = A + T(L(b)) + T(R(a)) - w(a, b), likewise.
+3. V(i) >= V(a) - w(a, i) and V(i) >= V(b) - w(i, b).
 
-An interval is dropped if 1 or 2 are not below the limit, the lesser of incumbent and what was asked for, and shortened
-by 3; of the rest a cut is looked at, which makes it two intervals. Lower bounds of T do as well as T. Source:
-C. Brita, J. van der Linden, E. Demirovic: Optimal Classification Trees for Continuous Feature Data Using Dynamic
-Programming with Branch-and-Bound, AAAI 2025; the same for intervals between quantiles, without 3: R. Mazumder, X. Meng,
-H. Wang: Quant-BnB, ICML 2022.
+An interval is pruned if 1 or 2 reaches the limit (``enqueue``). Bound 3 trims the thresholds near an end that costs
+much more than the limit (``trim``). One of the remaining thresholds is evaluated, which makes two intervals. Lower
+bounds of T may take the place of T throughout. Sources: C. Brita, J. van der Linden, E. Demirovic: Optimal
+Classification Trees for Continuous Feature Data Using Dynamic Programming with Branch-and-Bound, AAAI 2025; for
+intervals between quantiles, without 3: R. Mazumder, X. Meng, H. Wang: Quant-BnB, ICML 2022.
 
-Intervals wait in a queue, all columns in turn, so that what is known grows evenly; when it is half full the last one is
-taken, which keeps it from filling up.
+Intervals wait in a queue, all columns in turn, so that bounds improve evenly. When the queue is half full the last
+interval is taken first, which keeps the queue from filling up.
 """
 
 from __future__ import annotations
@@ -35,68 +45,66 @@ import numpy as np
 
 from optree.solvers.kernels.jit import inner_function
 
-INFINITE = np.int64(2**62)
-
 INTERVAL = np.dtype(
     [
         ("feature", np.int64),
-        ("first", np.int64),  # the cuts at its ends, which are not inside: -1 and the number of cuts are the outer ends
-        ("last", np.int64),
-        ("first_left", np.int64),  # bounds of what the rows before and after its ends cost
+        ("first", np.int64),  # the thresholds at its ends, which are not inside; -1 and the number of
+        ("last", np.int64),  # thresholds are the outer ends
+        ("first_left", np.int64),  # lower bounds on the cost of the rows below and above its ends
         ("first_right", np.int64),
         ("last_left", np.int64),
         ("last_right", np.int64),
-        ("bound", np.int64),  # of all cuts inside, by 1 and 2
+        ("bound", np.int64),  # of all thresholds inside, by 1 and 2
     ]
 )
 
 POOL = np.dtype(
     [
-        ("head", np.int64),  # of the queue; the numbers grow, their places go round
+        ("head", np.int64),  # of the queue; the numbers grow, their places are taken modulo its length
         ("tail", np.int64),
-        ("cost", np.int64),  # of the best tree found, INFINITE if none costs less than what was asked for
-        ("limit", np.int64),  # nothing that costs as much is wanted
-        ("lower", np.int64),  # no tree but those of the queue costs less
+        ("cost", np.int64),  # of the incumbent, INFINITE if none is below the budget
+        ("limit", np.int64),  # only cheaper trees are searched for
+        ("lower", np.int64),  # lower bound on every tree outside of the queue
     ]
 )
 
 
 class Rules(NamedTuple):
-    """What is minimised, ``error`` times the weight of errors plus ``penalty`` times the splits, and what is known."""
+    """Constants of a search for the least ``error`` * errors + ``penalty`` * splits."""
 
     depth: int
     error: int
     penalty: int
-    least: int  # rows in a leaf
-    base: int  # no tree of a level less costs less, for all rows
-    feature: int  # the cut to look at first, for all rows: its column (-1: none) and the rows before it
-    place: int
+    min_rows: int  # in a leaf
+    base: int  # lower bound on the cost of all rows with a level less
+    feature: int  # column of the threshold to evaluate first at the root, -1 for none ...
+    place: int  # ... and the rows below it
 
 
 class Pool(NamedTuple):
-    """What is known of a node: shared by threads, that of all rows."""
+    """The state of a node's search. Threads share the state of the root."""
 
     known: np.ndarray  # POOL[1]
     queue: np.ndarray  # INTERVAL[size]
-    tree: np.ndarray  # int64[splits, 3], the best tree: column, greatest rank to the left, least to the right
+    tree: np.ndarray  # int64[splits, 3], the incumbent: column, greatest rank to the left, least to the right
 
 
 @inner_function
-def weight_before(cuts, cut):
-    """The weight of the rows before a cut; ``cuts`` : int64[n + 2], with those of the outer ends."""
-    return cuts[cut + 1]
+def weight_below(weights, threshold):
+    """Return the weight of the rows below a threshold; weights : int64[n + 2], with the outer ends."""
+    return weights[threshold + 1]
 
 
 @inner_function
-def push(rules, known, queue, cuts, feature, first, last, before, after):
-    """Let an interval wait, if it has cuts and its bound is below the limit.
+def enqueue(rules, known, queue, weights, feature, first, last, before, after):
+    """Put an interval into the queue, unless it is empty or its bound reaches the limit.
 
-    cuts : the weight before each cut of the column, from -1 on; before, after : at the first and the last cut, bounds
-    of what the rows to the left and to the right cost.
+    weights : the weight below each threshold of the column, from -1 on; before, after : lower bounds on the cost of the
+    rows to the left and to the right of the first and of the last threshold.
     """
     if last - first < 2:
         return
-    gap = rules.error * (weight_before(cuts, last) - weight_before(cuts, first))
+    gap = rules.error * (weight_below(weights, last) - weight_below(weights, first))
     bound = rules.penalty + max(before[0] + after[1], after[0] + before[1] - gap)
     if bound >= known["limit"]:
         known["lower"] = min(known["lower"], bound)
@@ -109,8 +117,8 @@ def push(rules, known, queue, cuts, feature, first, last, before, after):
 
 
 @inner_function
-def pop(known, queue):
-    """The number of the next interval that is still of use; -1 if there is none."""
+def dequeue(known, queue):
+    """Return the number of the next interval whose bound is below the limit; -1 if there is none."""
     while known["head"] < known["tail"]:
         if 2 * (known["tail"] - known["head"]) < len(queue):
             at = known["head"] % len(queue)
@@ -125,12 +133,12 @@ def pop(known, queue):
 
 
 @inner_function
-def first_beyond(cuts, first, last, weight):
-    """The first cut after ``first`` with more than a weight before it; ``last`` if there is none."""
+def first_above(weights, first, last, weight):
+    """Return the first threshold after ``first`` with more than ``weight`` below it; ``last`` if there is none."""
     low, high = first + 1, last
     while low < high:
         middle = (low + high) // 2
-        if weight_before(cuts, middle) > weight:
+        if weight_below(weights, middle) > weight:
             high = middle
         else:
             low = middle + 1
@@ -138,37 +146,39 @@ def first_beyond(cuts, first, last, weight):
 
 
 @inner_function
-def shorten(rules, known, interval, cuts):
-    """The first and the last cut of an interval that 3 leaves; these are none if the last is before the first."""
+def trim(rules, known, interval, weights):
+    """Return the first and the last threshold of an interval that bound 3 leaves; none if last < first."""
     first, last = interval["first"], interval["last"]
     own = rules.penalty + interval["first_left"] + interval["first_right"] - known["limit"]
     low = first + 1
     if own >= 0:
-        low = first_beyond(cuts, first, last, weight_before(cuts, first) + own // rules.error)
+        low = first_above(weights, first, last, weight_below(weights, first) + own // rules.error)
     own, high = rules.penalty + interval["last_left"] + interval["last_right"] - known["limit"], last - 1
-    if own >= 0:  # those with less before them than this are far enough from the end
-        least = weight_before(cuts, last) - own // rules.error
-        high = first_beyond(cuts, first, last, least - 1) - 1
+    if own >= 0:  # a threshold with less weight below is far enough from the end
+        nearest = weight_below(weights, last) - own // rules.error
+        high = first_above(weights, first, last, nearest - 1) - 1
     if low > first + 1 or high < last - 1:
         known["lower"] = min(known["lower"], known["limit"])
     return low, high
 
 
 @inner_function
-def spread(cuts, low, high, share, out):
-    """Write up to ``share`` cuts from ``low`` to ``high``, even by weight, to ``out``; returns how many."""
-    if high - low < share:
+def choose_evenly(weights, low, high, count, out):
+    """Write up to ``count`` thresholds from ``low`` to ``high``, even by weight, to ``out``; return their number."""
+    if high - low < count:
         for n in range(high - low + 1):
             out[n] = low + n
         return high - low + 1
-    least, n = weight_before(cuts, low), 0
-    width = weight_before(cuts, high) - least
-    for number in range(share):
-        step = width * (2 * number + 1) // (2 * share)
-        cut = first_beyond(cuts, low - 1, high, least + step)
-        if cut > low and 2 * (least + step) < weight_before(cuts, cut) + weight_before(cuts, cut - 1):
-            cut -= 1
-        if n == 0 or cut > out[n - 1]:
-            out[n] = cut
+    start, n = weight_below(weights, low), 0
+    width = weight_below(weights, high) - start
+    for number in range(count):
+        step = width * (2 * number + 1) // (2 * count)
+        threshold = first_above(weights, low - 1, high, start + step)
+        if threshold > low and 2 * (start + step) < weight_below(weights, threshold) + weight_below(
+            weights, threshold - 1
+        ):
+            threshold -= 1
+        if n == 0 or threshold > out[n - 1]:
+            out[n] = threshold
             n += 1
     return n

@@ -1,42 +1,43 @@
-"""The last two levels: many cuts of a node are looked at together, each with the best stumps below (`many_thresholds.py`).
+"""The last two levels: many thresholds of a node together, each with the best stumps of its children.
 
-Intervals of all columns are taken from the queue and share the lanes: one cut each, or several, evenly, if there are
-few. What was found makes them several intervals.
+Intervals of all columns are taken from the queue and share the lanes of `many_thresholds.py`: one threshold each, or
+several at even distances if there are few intervals. The results split each interval at its evaluated thresholds.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import INFINITE, pop, push, shorten, spread
+from optree.solvers.all_thresholds.intervals import choose_evenly, dequeue, enqueue, trim
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
-from optree.solvers.all_thresholds.nodes import places_of, weights_of, words_of
+from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 
-FEATURE, CUT, PLACE, ORDER, SPARE = range(5)  # rows of Machine.lane
+FEATURE, THRESHOLD, PLACE, ORDER, PENDING = range(5)  # rows of Machine.lane
 
 
 @inner_function
-def take(rules, machine, level, known, queue):
-    """Fill the lanes with cuts; returns how many intervals they are from."""
+def fill_lanes(rules, machine, level, known, queue):
+    """Fill the lanes with thresholds; return the number of their intervals."""
     waiting = min(max(1, known["tail"] - known["head"]), LANES)
     share, used, n = LANES // waiting, 0, 0
     while n < waiting:
-        at = pop(known, queue)
+        at = dequeue(known, queue)
         if at < 0:
             break
-        machine.taken[n] = queue[at]
-        feature = machine.taken[n]["feature"]
-        cuts = weights_of(machine, level, feature)
-        low, high = shorten(rules, known, machine.taken[n], cuts)
+        machine.interval[n] = queue[at]
+        feature = machine.interval[n]["feature"]
+        weights = weights_below(machine, level, feature)
+        low, high = trim(rules, known, machine.interval[n], weights)
         if low > high:
             continue
         machine.chosen[n] = used
-        count = spread(cuts, low, high, share, machine.lane[CUT][used:])
-        places = places_of(machine, level, feature)
+        count = choose_evenly(weights, low, high, share, machine.lane[THRESHOLD][used:])
+        places = positions_of(machine, level, feature)
         for lane in range(used, used + count):
             machine.lane[FEATURE, lane] = feature
-            machine.lane[PLACE, lane] = places[machine.lane[CUT, lane]]
+            machine.lane[PLACE, lane] = places[machine.lane[THRESHOLD, lane]]
         used += count
         n += 1
     machine.chosen[n] = used
@@ -44,8 +45,8 @@ def take(rules, machine, level, known, queue):
 
 
 @inner_function
-def fill(rules, machine, level, used, general):
-    """For each row the lanes it is inside: before the cut."""
+def assign_rows(rules, machine, level, used, general):
+    """Compute for each row the lanes that contain it: the lanes whose threshold is above the row."""
     frame, order = machine.frame[level], machine.lane[ORDER]
     for row in range(frame["size"]):
         machine.bits[row] = 0
@@ -55,26 +56,26 @@ def fill(rules, machine, level, used, general):
     for lane in range(LANES):
         machine.rows[lane], machine.rows[LANES + lane] = 0, frame["size"]
     for lane in range(used):
-        machine.lane[SPARE, lane] = 1
+        machine.lane[PENDING, lane] = 1
     for first in range(used):
-        if not machine.lane[SPARE, first]:
+        if not machine.lane[PENDING, first]:
             continue
         feature, n = machine.lane[FEATURE, first], 0
         for lane in range(first, used):
             if machine.lane[FEATURE, lane] == feature:
-                machine.lane[SPARE, lane] = 0
+                machine.lane[PENDING, lane] = 0
                 at = n  # sorted by place
                 while at > 0 and machine.lane[PLACE, order[at - 1]] > machine.lane[PLACE, lane]:
                     order[at] = order[at - 1]
                     at -= 1
                 order[at] = lane
                 n += 1
-        fill_column(machine, level, words_of(machine, level, feature), order[:n], general)
+        assign_column(machine, level, column_of(machine, level, feature), order[:n], general)
 
 
 @inner_function
-def fill_column(machine, level, column, order, general):
-    """The lanes of one column, in the order of their places."""
+def assign_column(machine, level, column, order, general):
+    """Compute the rows of the lanes of one column, in increasing order of their thresholds."""
     start, place, classes = machine.frame[level]["start"], 0, machine.inside.shape[0]
     pattern = np.uint32(0)
     for lane in order:
@@ -98,30 +99,30 @@ def fill_column(machine, level, column, order, general):
 
 @inner_function
 def find_stumps(sample, rules, machine, level, general):
-    """The best stumps of all columns, into ``machine.best``."""
+    """Compute the best stumps over all columns for each lane, into ``machine.best``."""
     frame = machine.frame[level]
     start, stop = frame["start"], frame["start"] + frame["size"]
     mark = machine.mark[level][start:stop]
     for n in range(len(machine.best)):
         machine.best[n] = 0
     for feature in range(sample.features):
-        if machine.cuts[level, frame["side"], feature]:
-            column = words_of(machine, level, feature)
+        if machine.n_thresholds[level, frame["side"], feature]:
+            column = column_of(machine, level, feature)
             if general is None:
-                stumps_of_two(column, machine.bits, mark, machine.rows, rules.least, machine.best)
+                stumps_of_two(column, machine.bits, mark, machine.rows, rules.min_rows, machine.best)
             else:
                 label = machine.label[level][start:stop]
                 scratch = machine.counts, machine.sums, machine.best
-                stumps_of_many(column, machine.bits, mark, machine.rows, rules.least, label, *scratch)
+                stumps_of_many(column, machine.bits, mark, machine.rows, rules.min_rows, label, *scratch)
 
 
 @inner_function
-def side_cost(rules, machine, level, lane, side, limited, general):
-    """What the best tree of at most one split costs for the rows inside a lane (or outside).
+def child_cost(rules, machine, level, lane, side, limited, general):
+    """Return the cost of the best tree of at most one split for the rows inside a lane (side 0) or outside (side 1).
 
-    ``limited``: with the least number of rows in its leaves; INFINITE if there are too few for one.
+    ``limited``: with the least number of rows per leaf; INFINITE if there are too few rows for a leaf.
     """
-    if limited and machine.rows[side * LANES + lane] < rules.least:
+    if limited and machine.rows[side * LANES + lane] < rules.min_rows:
         return INFINITE
     classes, weight, most = machine.inside.shape[0], 0, 0
     for k in range(classes):
@@ -142,42 +143,42 @@ def side_cost(rules, machine, level, lane, side, limited, general):
 
 
 @inner_function
-def look(sample, rules, machine, level, known, queue, tree, general):
-    """Look at as many cuts as there are lanes; False if no interval is left."""
-    n = take(rules, machine, level, known, queue)
+def evaluate(sample, rules, machine, level, known, queue, tree, general):
+    """Evaluate a threshold per lane; return False if no interval is left."""
+    n = fill_lanes(rules, machine, level, known, queue)
     if n == 0:
         return False
-    used, limited = machine.chosen[n], rules.least > 1
-    fill(rules, machine, level, used, general)
+    used, limited = machine.chosen[n], rules.min_rows > 1
+    assign_rows(rules, machine, level, used, general)
     find_stumps(sample, rules, machine, level, general)
     for number in range(n):
-        interval = machine.taken[number]
+        interval = machine.interval[number]
         feature, first = interval["feature"], interval["first"]
         before = interval["first_left"], interval["first_right"]
-        cuts = weights_of(machine, level, feature)
+        weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
-            left = side_cost(rules, machine, level, lane, 0, False, general)
-            right = side_cost(rules, machine, level, lane, 1, False, general)
+            left = child_cost(rules, machine, level, lane, 0, False, general)
+            right = child_cost(rules, machine, level, lane, 1, False, general)
             known["lower"] = min(known["lower"], left + right + rules.penalty)
             cost, rest = left, right
             if limited:
-                cost = side_cost(rules, machine, level, lane, 0, True, general)
-                rest = side_cost(rules, machine, level, lane, 1, True, general)
+                cost = child_cost(rules, machine, level, lane, 0, True, general)
+                rest = child_cost(rules, machine, level, lane, 1, True, general)
             if max(cost, rest) < INFINITE and cost + rest + rules.penalty < known["limit"]:
                 known["limit"] = known["cost"] = cost + rest + rules.penalty
-                write_cut(sample, machine, level, feature, machine.lane[PLACE, lane], tree[0])
-            after, cut = (left, right), machine.lane[CUT, lane]
-            push(rules, known, queue, cuts, feature, first, cut, before, after)
-            first, before = cut, after
+                write_split(sample, machine, level, feature, machine.lane[PLACE, lane], tree[0])
+            after, threshold = (left, right), machine.lane[THRESHOLD, lane]
+            enqueue(rules, known, queue, weights, feature, first, threshold, before, after)
+            first, before = threshold, after
         end = interval["last_left"], interval["last_right"]
-        push(rules, known, queue, cuts, feature, first, interval["last"], before, end)
+        enqueue(rules, known, queue, weights, feature, first, interval["last"], before, end)
     return True
 
 
 @inner_function
-def write_cut(sample, machine, level, feature, place, out):
-    """A cut as the ranks of the values next to it, which mean the same in any node."""
-    column, start = words_of(machine, level, feature), machine.frame[level]["start"]
+def write_split(sample, machine, level, feature, place, out):
+    """Write a split as the ranks of the values beside its threshold, which are the same in every node."""
+    column, start = column_of(machine, level, feature), machine.frame[level]["start"]
     out[0] = feature
     for side in range(2):
         row = machine.row[level, start + (column[place - 1 + side] >> 1)]

@@ -1,20 +1,19 @@
-"""Thirty-two splits of a node at once, each with the best stump on both of its sides.
+"""Thirty-two splits of a node at once, each with the best stump of both children.
 
-A *lane* is a way of parting the rows of a node in two; bit j of ``bits[row]`` says that the row is inside lane j. One
-pass over a sorted column finds, for all lanes, the best threshold of that column for the rows inside and for those
-outside: an instruction does the work of a row for 32 lanes, where a loop over rows does it for one. A pass costs about
-as much as looking at a single way of parting the rows.
+A *lane* is a division of the rows of a node into two; bit j of ``bits[row]`` says that the row is inside lane j. One
+pass over a sorted column finds, for every lane, the best threshold of that column for the rows inside and for the rows
+outside. One instruction does the work of a row for 32 lanes, so a pass takes about the time of a single division.
 
-Two classes: with weights of class 1 counted up and those of class 0 counted down, a cut after a prefix of sum s leaves
-``n0 + s`` errors if class 1 is to the right, and ``n1 - s`` if it is to the left, n0 and n1 the weights of the classes
-among the rows of the lane: the least and the greatest sum say it all, over all columns.
+**Two classes.** Let n0 and n1 be the weights of the classes in the rows of a lane. Weights of class 1 count up, weights
+of class 0 down. A threshold above a prefix of sum s leaves ``n0 + s`` errors if class 1 is predicted to the right and
+``n1 - s`` if it is predicted to the left. So the least and the greatest sum, over all columns, give the best stump.
 
-More classes: a cut keeps right the heaviest class of either side. Forwards, the weight of the heaviest class so far is
-noted at every cut; backwards, it is added to that of the rest.
+**More classes.** A threshold classifies correctly the heaviest class on each side. A forward pass notes the weight of
+the heaviest class below each threshold; a backward pass adds the heaviest class above.
 
-``words`` is a column of a node: ``row << 1 | ends`` in the order of the values, where ``ends`` says that the next row
-has a greater value, so that a cut may follow. Written as LLVM instructions, as ``pair_counts.py`` and for the same reason;
-every function has a twin in numpy for uncompiled code, which says what it does.
+``words`` is a column of a node: ``row << 1 | ends`` in the order of the values; ``ends`` says that the next row has a
+greater value. The code is written as LLVM instructions, like ``pair_counts.py`` and for the same reason. Every function
+has a twin in numpy for uncompiled code that says what the function computes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _N, _A = types.int64, types.uintp
 
 
 class _Lanes(Code):
-    """A builder of code with a number for each lane, of the type of weights."""
+    """A builder of code with a number per lane, of the type of the weights."""
 
     def __init__(self, builder, kind, words, bits, mark):
         super().__init__(builder, kind, mark, None)
@@ -46,7 +45,7 @@ class _Lanes(Code):
         self.lowest = ir.Constant(self.kind, -(1 << (kind.bitwidth - 1)))
 
     def entry(self, at):
-        """Of a place in the column: its row; which lanes it is inside, and outside; its weight; whether it ends."""
+        """Return the row at a place of the column, its lanes inside and outside, its weight and its mark."""
         builder = self.builder
         word = builder.load(builder.gep(self.words, [at]))
         row = builder.zext(builder.lshr(word, ir.Constant(_INT, 1)), _WORD)
@@ -55,28 +54,32 @@ class _Lanes(Code):
         return row, (inside, builder.not_(inside)), self.load_splat(self.mark, row), ends
 
     def only(self, lanes, value):
+        """Return the value in some lanes, zero in the others."""
         return self.builder.select(lanes, value, self.constant(0))
 
     def add(self, variable, value):
+        """Add a value to a variable."""
         self.builder.store(self.builder.add(self.builder.load(variable), value), variable)
 
     def loaded(self, pointer, count):
-        """Variables that begin as vectors in memory."""
+        """Return variables whose first values are vectors in memory."""
         variables = [self.variable() for _ in range(count)]
         for n, variable in enumerate(variables):
             self.builder.store(self.load(pointer, self.number(n * LANES)), variable)
         return variables
 
     def stored(self, variables, pointer):
+        """Write variables to memory."""
         for n, variable in enumerate(variables):
             self.store(self.builder.load(variable), pointer, self.number(n * LANES))
 
     def extremes(self, variables, value):
+        """Update a least and a greatest value."""
         for variable, name in zip(variables, ("smin", "smax"), strict=True):
             self.most(variable, value, name)
 
     def tally(self, label, counts, entry, heaviest):
-        """Add a row to ``counts``, which has two vectors for each class, and to the weight of the heaviest class."""
+        """Add a row to ``counts``, two vectors per class, and update the weight of the heaviest class."""
         row, parts, value, _ = entry
         k = self.builder.zext(self.builder.load(self.builder.gep(label, [row])), _WORD)
         base = self.builder.mul(k, self.number(2 * LANES))
@@ -88,7 +91,7 @@ class _Lanes(Code):
 
 
 class _Limit:
-    """A least number of rows in both parts of a side."""
+    """The limit on the rows of both children of a stump."""
 
     def __init__(self, code, rows, least):
         rows, narrow = code.pointer(rows), code.kind.width < 64
@@ -97,18 +100,19 @@ class _Limit:
         self.least = code.splat(code.builder.trunc(least, code.kind) if narrow else least)
 
     def count(self, parts):
+        """Count a row as left of the next threshold."""
         for left, lanes in zip(self.left, parts, strict=True):
             self.code.add(left, self.code.only(lanes, self.code.constant(1)))
 
     def kept(self, side):
-        """The lanes where a cut here leaves enough rows on both sides."""
+        """Return the lanes in which a threshold here leaves enough rows on both sides."""
         builder, left = self.code.builder, self.code.builder.load(self.left[side])
         right = builder.sub(self.rows[side], left)
         return builder.and_(*(builder.icmp_signed(">=", part, self.least) for part in (left, right)))
 
 
 def _two_classes(limited):
-    """An intrinsic for two classes; ``limited`` by a least number of rows in a leaf."""
+    """Make the intrinsic for two classes; ``limited`` by a least number of rows per leaf."""
 
     @intrinsic
     def two(typing_context, kind, words, size, bits, mark, rows, least, best):
@@ -139,37 +143,37 @@ def _two_classes(limited):
 
 
 def _many_classes(limited):
-    """An intrinsic for any number of classes."""
+    """Make the intrinsic for any number of classes."""
     width = (4 if limited else 2) * LANES
 
     def forwards(code, size, count, limit, sums):
-        """Note the heaviest class of the rows up to each cut; returns how many cuts there are."""
+        """Store the weight of the heaviest class below each threshold; return the number of thresholds."""
         builder, heaviest = code.builder, [code.variable() for _ in range(2)]
-        cut = cgutils.alloca_once_value(builder, code.number(0))
+        reached = cgutils.alloca_once_value(builder, code.number(0))
         with code.range(size) as (at, _):
             entry = code.entry(at)
             count(entry, heaviest)
             if limit:
                 limit.count(entry[1])
             with builder.if_then(entry[3]):
-                place = builder.mul(builder.load(cut), code.number(width))
+                place = builder.mul(builder.load(reached), code.number(width))
                 for side, total in enumerate(map(builder.load, heaviest)):
                     code.store(total, sums, place, code.number(side * LANES))
                     if limit:  # the least number there is, plus the weight of any side, is less than zero
                         total = builder.select(limit.kept(side), total, code.splat(code.lowest))
                         code.store(total, sums, place, code.number((2 + side) * LANES))
-                builder.store(builder.add(builder.load(cut), code.number(1)), cut)
-        return cut
+                builder.store(builder.add(builder.load(reached), code.number(1)), reached)
+        return reached
 
-    def backwards(code, size, count, cut, sums, found):
-        """Add the heaviest class of the rest."""
+    def backwards(code, size, count, reached, sums, found):
+        """Add the weight of the heaviest class above each threshold."""
         builder, heaviest = code.builder, [code.variable() for _ in range(2)]
         last = builder.sub(size, code.number(1))
         with code.range(size) as (at, _):
             entry = code.entry(builder.sub(last, at))
             with builder.if_then(entry[3]):
-                builder.store(builder.sub(builder.load(cut), code.number(1)), cut)
-                place = builder.mul(builder.load(cut), code.number(width))
+                builder.store(builder.sub(builder.load(reached), code.number(1)), reached)
+                place = builder.mul(builder.load(reached), code.number(width))
                 for n, variable in enumerate(found):
                     total = code.load(sums, place, code.number(n * LANES))
                     code.most(variable, builder.add(total, builder.load(heaviest[n % 2])))
@@ -183,8 +187,8 @@ def _many_classes(limited):
             limit = _Limit(code, rows, least) if limited else None
             counts, rest, sums, best = map(code.pointer, (counts, rest, sums, best))
             label, found = code.pointer(label, _INT), code.loaded(best, width // LANES)
-            cut = forwards(code, size, partial(code.tally, label, counts), limit, sums)
-            backwards(code, size, partial(code.tally, label, rest), cut, sums, found)
+            reached = forwards(code, size, partial(code.tally, label, counts), limit, sums)
+            backwards(code, size, partial(code.tally, label, rest), reached, sums, found)
             code.stored(found, best)
             return context.get_dummy_value()
 
@@ -196,23 +200,23 @@ def _many_classes(limited):
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def _inside(words, bits):
-        """The rows of a column; bool[2, m, LANES], whether they are inside and outside; bool[m], where cuts follow."""
+        """Return the rows of a column; bool[2, m, LANES], inside and outside; bool[m], marks of thresholds."""
         rows = (words >> 1).astype(np.int64)
         inside = (bits[rows, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
         return rows, np.stack([inside, ~inside]), (words & 1).astype(bool)
 
     def _kept(parts, ends, rows, least):
-        """bool[2, cuts, LANES]: whether both parts of a cut have enough rows."""
+        """Return bool[2, thresholds, LANES]: whether both sides of a threshold have enough rows."""
         left = parts.cumsum(axis=1)[:, ends]
         return (left >= least) & (rows.reshape(2, 1, LANES) - left >= least)
 
     def stumps_of_two(words, bits, mark, rows, least, best):
-        """Extend ``best`` by the cuts of a column, for two classes.
+        """Update ``best`` with the thresholds of a column, for two classes.
 
-        words : uint32[m]; bits : uint32[rows]; mark : kind[rows], the weight of each row, negative for class 0;
-        rows : kind[2 * LANES], how many are inside and outside each lane. best : kind[4 * LANES], the least and the
-        greatest sum of ``mark`` left of a cut, inside and outside; with ``least`` > 1 kind[8 * LANES], the same again
-        over cuts that leave so many rows on both sides.
+        words : uint32[m]; bits : uint32[rows]; mark : kind[rows], the weight of each row, negative for class 0; rows :
+        kind[2 * LANES], the number of rows inside and outside of each lane. best : kind[4 * LANES], the least and the
+        greatest sum of ``mark`` left of a threshold, inside and outside; with ``least`` > 1 kind[8 * LANES], the same
+        again over thresholds with at least ``least`` rows on both sides.
         """
         numbers, parts, ends = _inside(words, bits)
         if not ends.any():
@@ -225,10 +229,10 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
             found[2 * side + 1] = np.maximum(found[2 * side + 1], total.max(axis=0))
 
     def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
-        """Extend ``best``, kind[2 * LANES], the greatest weight that a stump keeps right inside and outside.
+        """Update ``best``, kind[2 * LANES], the greatest weight that a stump classifies correctly inside and outside.
 
         With ``least`` > 1 kind[4 * LANES], as in `stumps_of_two`. label : int32[rows]; counts : kind[4 * LANES * K] and
-        sums : kind[len(best) * cuts] are scratch memory.
+        sums : kind[len(best) * thresholds] are scratch memory.
         """
         numbers, parts, ends = _inside(words, bits)
         if not ends.any():
@@ -249,7 +253,7 @@ else:
 
     @inner_function
     def stumps_of_two(words, bits, mark, rows, least, best):
-        """See the twin above."""
+        """Call the intrinsic for two classes; see the twin above."""
         at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
         if least > 1:
             _two_limited(mark[0], *at, best.ctypes.data)
@@ -258,7 +262,7 @@ else:
 
     @inner_function
     def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
-        """See the twin above."""
+        """Call the intrinsic for many classes; see the twin above."""
         for n in range(len(counts)):
             counts[n] = 0
         rest = counts[len(counts) // 2 :]

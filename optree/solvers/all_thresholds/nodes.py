@@ -1,12 +1,12 @@
-"""Nodes of the search over all cuts: rows with every column sorted, and how a node is divided.
+"""Nodes of the search over all thresholds: rows with every column sorted, and the split of a node.
 
-The rows of a node are numbered from zero, so that what is looked up by row lies close together. A column is a list of
-words ``row << 1 | ends`` in the order of its values, where ``ends`` says that the next row has a greater value: a cut
-may follow. Only these marks of values are kept: when a column is divided, two rows that become neighbours have
-different values if there was a mark between them.
+The rows of a node are numbered from zero, so that look-ups by row stay close together in memory. A column is a list of
+words ``row << 1 | ends`` in the order of its values; ``ends`` says that the next row has a greater value, so that a
+threshold lies between. Only these marks of the values are kept. After a split two rows that become neighbours have
+different values if a mark lay between them.
 
-Levels are numbered by the depth of the trees that are sought there. Both children of a node are on the level below,
-the left one first.
+Levels are numbered by the depth of the trees that are searched for. Both children of a node are on the level below, the
+left child first.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from optree.solvers.kernels.jit import inner_function
 
 FRAME = np.dtype(
     [
-        ("start", np.int64),  # of its rows, on its level
+        ("start", np.int64),  # first row on its level
         ("size", np.int64),
         ("side", np.int64),
         ("weight", np.int64),
         ("phase", np.int64),
-        ("cut", np.int64),  # that is looked at
-        ("half", np.int64),  # what half of the interval around it costs
-        ("bound", np.int64),  # of the interval
+        ("threshold", np.int64),  # under evaluation
+        ("half", np.int64),  # half of the cost of all rows of the interval around the threshold
+        ("bound", np.int64),  # lower bound of the interval
     ]
 )
 
@@ -35,72 +35,73 @@ LEVEL, ITERATIONS = range(2)
 
 
 class Sample(NamedTuple):
-    """The rows as they are looked up at last."""
+    """The values of the rows, as ranks."""
 
     features: int
-    rank: np.ndarray  # int32[p, n], the number of each row's value among those of its column
+    rank: np.ndarray  # int32[p, n], rank of each row's value in its column
 
 
 class Machine(NamedTuple):
-    """What a search works with; one for each thread. Levels are those of the depths 0 to ``depth``."""
+    """The node stack and scratch memory of a search, one per thread. Levels are the depths 0 to ``depth``."""
 
     words: np.ndarray  # uint32[levels, p * n], the columns
-    place: np.ndarray  # int32[levels, p * n], the rows before each cut
-    before: np.ndarray  # int64[levels, p * (n + 4)], the weight before each cut, beginning with 0, ending with all
-    cuts: np.ndarray  # int64[levels, 2, p], how many there are
-    row: np.ndarray  # int32[levels, n], the rows by their numbers in the whole
-    mark: np.ndarray  # kind[levels, n], their weights; of two classes, negative for the first
-    label: np.ndarray  # int32[levels, n], their classes; of two classes, [levels, 0]
-    number: np.ndarray  # int32[n], the number of each row in its part, and which part
-    total: np.ndarray  # int64[levels, K], the weights of the classes
+    place: np.ndarray  # int32[levels, p * n], the number of rows below each threshold
+    before: np.ndarray  # int64[levels, p * (n + 4)], the weight below each threshold, from 0 to the total
+    n_thresholds: np.ndarray  # int64[levels, 2, p], the number of thresholds
+    row: np.ndarray  # int32[levels, n], each row as a row of the root
+    mark: np.ndarray  # kind[levels, n], weights; with two classes negative for class 0
+    label: np.ndarray  # int32[levels, n], classes; [levels, 0] with two classes
+    number: np.ndarray  # int32[n], number in the child << 1 | child
+    total: np.ndarray  # int64[levels, K], weight of each class
     frame: np.ndarray  # FRAME[levels]
-    current: np.ndarray  # INTERVAL[levels], of the cut that is looked at
-    low: np.ndarray  # int64[levels, 2], bounds of what the sides of that cut cost, ...
-    cost: np.ndarray  # int64[levels, 2], ... and the best trees found for them
+    current: np.ndarray  # INTERVAL[levels], around the threshold under evaluation
+    low: np.ndarray  # int64[levels, 2], lower bounds on the cost of its children, ...
+    cost: np.ndarray  # int64[levels, 2], ... and the cost of their incumbents
     known: np.ndarray  # POOL[levels]
     queue: np.ndarray  # INTERVAL[levels, size]
     tree: np.ndarray  # int64[levels, splits, 3]
-    parts: np.ndarray  # int64[levels, 2, splits, 3], the trees of both sides
-    taken: np.ndarray  # INTERVAL[LANES], that are looked at together
-    chosen: np.ndarray  # int64[LANES + 1], the first lane of each
+    subtree: np.ndarray  # int64[levels, 2, splits, 3], the incumbents of both children
+    interval: np.ndarray  # INTERVAL[LANES], under evaluation together
+    chosen: np.ndarray  # int64[LANES + 1], the first lane of each interval
     lane: np.ndarray  # int64[5, LANES], see `lanes.py`
-    inside: np.ndarray  # int64[K, LANES], the weight of each class inside
-    bits: np.ndarray  # uint32[n]
-    rows: np.ndarray  # kind[2 * LANES]
-    best: np.ndarray  # kind[8 * LANES]
-    counts: np.ndarray  # kind[4 * LANES * K], of more than two classes
-    sums: np.ndarray  # kind[4 * LANES * n], of more than two classes
-    state: np.ndarray  # int64[2]
+    inside: np.ndarray  # int64[K, LANES], weight of each class inside of each lane
+    bits: np.ndarray  # uint32[n], the lanes that contain each row
+    rows: np.ndarray  # kind[2 * LANES], number of rows inside and outside
+    best: np.ndarray  # kind[8 * LANES], best stumps: see `many_thresholds.py`
+    counts: np.ndarray  # kind[4 * LANES * K], scratch for more than two classes
+    sums: np.ndarray  # kind[4 * LANES * n], scratch for more than two classes
+    state: np.ndarray  # int64[2], level, iterations
 
 
 @inner_function
-def words_of(machine, level, feature):
-    """The column of the node that is open on a level."""
+def column_of(machine, level, feature):
+    """Return the column of the open node of a level."""
     frame, n = machine.frame[level], machine.row.shape[1]
     base = feature * n + frame["start"]
     return machine.words[level][base : base + frame["size"]]
 
 
 @inner_function
-def places_of(machine, level, feature):
+def positions_of(machine, level, feature):
+    """Return the number of rows below each threshold of a column of the open node."""
     frame, n = machine.frame[level], machine.row.shape[1]
     base = feature * n + frame["start"]
-    return machine.place[level][base : base + machine.cuts[level, frame["side"], feature]]
+    return machine.place[level][base : base + machine.n_thresholds[level, frame["side"], feature]]
 
 
 @inner_function
-def weights_of(machine, level, feature):
-    """The weight before each cut, those at the outer ends included."""
+def weights_below(machine, level, feature):
+    """Return the weight below each threshold, with both outer ends."""
     frame, n = machine.frame[level], machine.row.shape[1]
     base = feature * (n + 4) + frame["start"] + 2 * frame["side"]
-    return machine.before[level][base : base + machine.cuts[level, frame["side"], feature] + 2]
+    return machine.before[level][base : base + machine.n_thresholds[level, frame["side"], feature] + 2]
 
 
 @inner_function
-def divide(sample, machine, level, feature, left):
-    """Divide the node on a level: the first ``left`` rows of a column, and the rest."""
+def split_node(sample, machine, level, feature, left):
+    """Split the node on a level into the first ``left`` rows of a column and the rest."""
     frame, below, n = machine.frame[level], level - 1, machine.row.shape[1]
-    column, start = words_of(machine, level, feature), frame["start"]
+    column, start = column_of(machine, level, feature), frame["start"]
     for at in range(len(column)):
         row, right = column[at] >> 1, at >= left
         machine.number[row] = ((at - left if right else at) << 1) | right
@@ -109,23 +110,23 @@ def divide(sample, machine, level, feature, left):
         if machine.label.shape[1]:
             machine.label[below, at] = machine.label[level, start + row]
     for other in range(sample.features):
-        machine.cuts[below, 0, other] = machine.cuts[below, 1, other] = 0
-        if machine.cuts[level, frame["side"], other]:
-            divide_column(machine, below, other, words_of(machine, level, other), left)
-        else:  # no cut is a whole column, too
+        machine.n_thresholds[below, 0, other] = machine.n_thresholds[below, 1, other] = 0
+        if machine.n_thresholds[level, frame["side"], other]:
+            split_column(machine, below, other, column_of(machine, level, other), left)
+        else:  # a column without a threshold
             for side in range(2):
                 base = other * (n + 4) + side * (left + 2)
                 machine.before[below, base] = machine.before[below, base + 1] = 0
 
 
 @inner_function
-def divide_column(machine, below, feature, column, left):
-    """Divide one column. ``fresh`` says whether a mark was met since the last row of a part."""
+def split_column(machine, below, feature, column, left):
+    """Split one column. ``fresh`` says whether a mark was passed since the last row of a child."""
     n = machine.row.shape[1]
     out, place = machine.words[below][feature * n :], machine.place[below][feature * n :]
     before, mark, number = machine.before[below][feature * (n + 4) :], machine.mark[below], machine.number
     begin_right = left + 2
-    left_at, right_at, left_cuts, right_cuts = 0, left, 0, 0
+    left_at, right_at, left_count, right_count = 0, left, 0, 0
     left_weight = right_weight = np.int64(0)
     left_fresh = right_fresh = 0
     before[0] = before[begin_right] = 0
@@ -137,9 +138,9 @@ def divide_column(machine, below, feature, column, left):
             row = left + (found >> 1)
             if right_fresh and right_at > left:
                 out[right_at - 1] |= np.uint32(1)
-                place[left + right_cuts] = right_at - left
-                right_cuts += 1
-                before[begin_right + right_cuts] = right_weight
+                place[left + right_count] = right_at - left
+                right_count += 1
+                before[begin_right + right_count] = right_weight
             out[right_at] = np.uint32(found >> 1) << np.uint32(1)
             right_weight += abs(np.int64(mark[row]))
             right_at += 1
@@ -148,24 +149,24 @@ def divide_column(machine, below, feature, column, left):
         else:
             if left_fresh and left_at > 0:
                 out[left_at - 1] |= np.uint32(1)
-                place[left_cuts] = left_at
-                left_cuts += 1
-                before[left_cuts] = left_weight
+                place[left_count] = left_at
+                left_count += 1
+                before[left_count] = left_weight
             out[left_at] = np.uint32(found >> 1) << np.uint32(1)
             left_weight += abs(np.int64(mark[found >> 1]))
             left_at += 1
             left_fresh = ends
             right_fresh |= ends
-    before[left_cuts + 1], before[begin_right + right_cuts + 1] = left_weight, right_weight
-    machine.cuts[below, 0, feature], machine.cuts[below, 1, feature] = left_cuts, right_cuts
+    before[left_count + 1], before[begin_right + right_count + 1] = left_weight, right_weight
+    machine.n_thresholds[below, 0, feature], machine.n_thresholds[below, 1, feature] = left_count, right_count
 
 
 @inner_function
-def sort_out(sample, machine, level, feature, words):
-    """The column of all rows, from packed words ``rank << 32 | row``: its marks, cuts and ranks."""
+def lay_out_column(sample, machine, level, feature, words):
+    """Lay out a column of the root from packed words ``rank << 32 | row``: marks, thresholds and ranks."""
     n = machine.row.shape[1]
     out, place = machine.words[level][feature * n :], machine.place[level][feature * n :]
-    before, cuts, weight = machine.before[level][feature * (n + 4) :], 0, np.int64(0)
+    before, count, weight = machine.before[level][feature * (n + 4) :], 0, np.int64(0)
     before[0] = 0
     for at in range(n):
         row, rank = np.int64(words[at] & np.uint64(0xFFFFFFFF)), words[at] >> np.uint64(32)
@@ -174,8 +175,8 @@ def sort_out(sample, machine, level, feature, words):
         ends = at + 1 < n and words[at + 1] >> np.uint64(32) != rank
         out[at] = np.uint32(row) << np.uint32(1) | np.uint32(ends)
         if ends:
-            place[cuts] = at + 1
-            cuts += 1
-            before[cuts] = weight
-    before[cuts + 1] = weight
-    machine.cuts[level, 0, feature] = cuts
+            place[count] = at + 1
+            count += 1
+            before[count] = weight
+    before[count + 1] = weight
+    machine.n_thresholds[level, 0, feature] = count

@@ -1,4 +1,4 @@
-"""Rows as the search over all cuts takes them, and the trees that come out of it."""
+"""The rows of a search over all thresholds, and the trees it returns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from optree.solvers.kernels.bitset import narrowest
 from optree.solvers.kernels.presort import presort
 
 
-class Cut(NamedTuple):
-    """A split: rows up to value number ``low`` of a column go left, those from number ``high`` on right.
+class Split(NamedTuple):
+    """An inner node: rows up to rank ``low`` of a column go left, rows from rank ``high`` on go right.
 
-    Parts are cuts, or None for a leaf.
+    A child is a Split, or None for a leaf.
     """
 
     feature: int
     low: int
     high: int
-    left: Cut | None
-    right: Cut | None
+    left: Split | None
+    right: Split | None
 
 
 class Rows:
-    """Rows as the search takes them.
+    """The rows of a search, sorted by every column.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Rows:
     Attributes
     ----------
     packed : uint64[p, n']
-        Equal rows are merged, if there is no least number of them.
+        Equal rows are merged, unless leaves have a least number of rows.
     level : float64[sum of distinct values]
-        The values, column after column; those of column j from ``first_level[j]`` on.
+        The values, column after column; column j starts at ``first_level[j]``.
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, least: int = 1):
@@ -63,41 +63,43 @@ class Rows:
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32))
 
     @property
-    def cuts(self) -> int:
-        """How many cuts there are, in all columns."""
+    def n_thresholds(self) -> int:
+        """Return the number of thresholds of all columns."""
         return len(self.level) - self.sample.features
 
-    def values(self, cut: Cut) -> tuple[float, float]:
-        """The values next to a cut."""
-        column = self.level[self.first_level[cut.feature] :]
-        return float(column[cut.low]), float(column[cut.high])
+    def values(self, split: Split) -> tuple[float, float]:
+        """Return the values beside the threshold of a split."""
+        column = self.level[self.first_level[split.feature] :]
+        return float(column[split.low]), float(column[split.high])
 
     @property
     def kind(self) -> np.dtype:
-        """The smallest type that holds the weight of all rows, or of its negative."""
+        """Return the smallest type that holds the weight of all rows, and its negative."""
         return narrowest(self.total)
 
     def leaf(self, rows: np.ndarray) -> int:
-        """The weight of all classes but the heaviest."""
+        """Return the weight of all classes except the heaviest: the errors of a leaf."""
         by_class = np.bincount(self.label[rows], self.weight[rows], self.classes)
         return int(by_class.sum() - by_class.max())
 
-    def stump(self, rows: np.ndarray, scale: Scale, least: int) -> tuple[int, Cut | None]:
-        """The best tree of at most one split: its cost, and the split; a leaf rather than one that costs as much."""
+    def stump(self, rows: np.ndarray, scale: Scale, least: int) -> tuple[int, Split | None]:
+        """Return the cost and the split of the best tree of at most one split; ties go to the leaf."""
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
         kept = int(best_stump(self.packed, self.label, self.weight, member, least, counts, found))
         cost = scale.error * (int(self.weight[rows].sum()) - kept) + scale.penalty
-        return (leaf, None) if kept < 0 or cost >= leaf else (cost, Cut(*found.tolist(), None, None))
+        return (leaf, None) if kept < 0 or cost >= leaf else (cost, Split(*found.tolist(), None, None))
 
-    def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, least: int) -> Cut | None:
-        """A tree of a depth from its splits, node, left part, right part; of the last level they are found again."""
+    def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, least: int) -> Split | None:
+        """Build a tree from its splits in preorder; search the stumps of the last level again."""
         if depth < 2:
             return self.stump(rows, scale, least)[1] if depth else None
         feature, low, high = map(int, splits[0])
         if feature < 0:
             return None
         left, size = self.sample.rank[feature, rows] <= low, 2 ** (depth - 2) - 1
-        parts = (rows[left], splits[1 : 1 + size]), (rows[~left], splits[1 + size : 1 + 2 * size])
-        return Cut(feature, low, high, *(self.read(part, depth - 1, below, scale, least) for part, below in parts))
+        children = (rows[left], splits[1 : 1 + size]), (rows[~left], splits[1 + size : 1 + 2 * size])
+        return Split(
+            feature, low, high, *(self.read(child, depth - 1, below, scale, least) for child, below in children)
+        )

@@ -1,8 +1,8 @@
-"""The search over all cuts as Python sees it: memory, slices, limits, threads, and the tree that comes out.
+"""The search over all thresholds as Python sees it: memory, slices, limits, threads and the tree.
 
-What it does and why that is right is said in ``all_thresholds/depth_first.py`` and ``all_thresholds/intervals.py``. Depth after depth
-is searched, each for a small part of what the next takes: there is a good tree early, whose root is the first cut that
-the next depth looks at, and what a level less costs is a bound for cuts near the ends of a column.
+``depth_first.py`` and ``intervals.py`` have the algorithm and its proofs. Depth after depth is searched, each in a
+small part of the time of the next. The incumbent of a depth gives the first threshold of the next depth, and its cost
+is a lower bound for thresholds near the ends of a column.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optree.budget import Clock, Pace
+from optree.budget import Clock
 from optree.objective import Scale
 from optree.solvers.all_thresholds import depth_first as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
-from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.driver import Sweep, drive
+from optree.solvers.kernels.codes import ASKS, COMPLETE
 from optree.solvers.threads import together
 
 DEEPEST = 12  # memory for the best trees doubles with each level
-_ROOM = 4096  # intervals that wait, more than columns
+_ROOM = 4096  # intervals in a queue, beside two per column
 
 
 def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Machine:
-    """Scratch memory for trees of a depth; levels that are never used stay untouched, and take none."""
+    """Return the scratch memory for trees of a depth; untouched levels take no memory."""
     (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
     splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
     mark = np.zeros((levels, n), kind)
@@ -40,7 +42,7 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
         words=np.empty((levels, p * n), np.uint32),
         place=np.empty((levels, p * n), np.int32),
         before=np.empty((levels, p * (n + 4)), np.int64),
-        cuts=np.zeros((levels, 2, p), np.int64),
+        n_thresholds=np.zeros((levels, 2, p), np.int64),
         row=row,
         mark=mark,
         label=label,
@@ -53,8 +55,8 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
         known=np.zeros(levels, POOL),
         queue=np.empty((levels, waiting), INTERVAL),
         tree=np.empty((levels, splits, 3), np.int64),
-        parts=np.empty((levels, 2, splits, 3), np.int64),
-        taken=np.zeros(LANES, INTERVAL),
+        subtree=np.empty((levels, 2, splits, 3), np.int64),
+        interval=np.zeros(LANES, INTERVAL),
         chosen=np.zeros(LANES + 1, np.int64),
         lane=np.zeros((5, LANES), np.int64),
         inside=np.zeros((classes, LANES), np.int64),
@@ -68,7 +70,7 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
 
 
 class Search:
-    """A search for the best tree.
+    """A search for the best tree of limited depth.
 
     Parameters
     ----------
@@ -77,15 +79,15 @@ class Search:
     depth : int
         The greatest number of splits on a path, up to DEEPEST.
     least : int
-        Rows in a leaf.
+        Least number of rows in a leaf.
     clock : Clock
     note : callable
-        Told of cost and lower bound as they move.
+        Called with the cost of the incumbent and the lower bound after each slice.
 
     Attributes
     ----------
     cost, lower : int
-        Of the best tree found; of all trees.
+        Cost of the incumbent; lower bound on every tree.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Search:
         return sum(int(machine.state[ITERATIONS]) for machine in self._machines)
 
     def run(self, threads: int = 1) -> str:
-        """Search; the status."""
+        """Search; return the status."""
         if self.depth < 2 or not self.cost:
             self._shallow()
         elif not self._start():
@@ -117,53 +119,51 @@ class Search:
         return self.status
 
     def _shallow(self) -> None:
-        """At most one split, which needs no search."""
+        """Find the best tree of at most one split."""
         if self.depth:
             self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.least)
             self._tree = 1, self._tree[1]
 
-    def _sort_out(self, machine: Machine, level: int) -> None:
+    def _lay_out(self, machine: Machine, level: int) -> None:
+        """Lay out the columns of all rows on a level."""
         empty = Pool(machine.known[:1], machine.queue[0, :0], machine.tree[0])
         kernel.begin(self.rows.sample, self._rules(level, 0), machine, empty, self.rows.packed, 0, self.general)
 
     def _rules(self, depth: int, base: int) -> Rules:
-        """The rules of a depth. The root of the best tree in hand is looked at first."""
+        """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
         feature, low, _ = map(int, self._tree[1][0])
         place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32)) if feature >= 0 else 0
         return Rules(depth, self.scale.error, self.scale.penalty, self.least, base, feature, int(place))
 
     def _start(self) -> str | None:
-        """Make a machine, if there is memory for it; the limit that is reached."""
+        """Make a machine, if there is memory for it; return the limit that is reached, or None."""
         (p, n), each = self.rows.packed.shape, 16 * (self.depth - 1)
         each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
         self.status = self.clock.limit(0, p * n * each / 2**20)
         if not self.status:
             self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
-            self._sort_out(self._machines[0], self.depth)
+            self._lay_out(self._machines[0], self.depth)
         return self.status
 
     def _place(self, machine: Machine, depth: int) -> None:
-        """Let the whole be on the level of a depth."""
-        for array in (machine.words, machine.place, machine.before, machine.cuts, machine.row, machine.mark):
+        """Copy all rows to the level of a depth."""
+        for array in (machine.words, machine.place, machine.before, machine.n_thresholds, machine.row, machine.mark):
             if depth < self.depth:
                 array[depth] = array[self.depth]
         if self.general and depth < self.depth:
             machine.label[depth] = machine.label[self.depth]
 
     def _solve(self, depth: int, base: int, threads: int) -> int:
-        """Search for a better tree of a depth; returns what no tree of this depth costs less than."""
+        """Search for a better tree of a depth; return a lower bound on all trees of this depth."""
         first = self._machines[0]
         self._place(first, depth)
         rules, queue = self._rules(depth, base), np.empty(first.queue.shape[1], INTERVAL)
         pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
         kernel.begin(self.rows.sample, rules, first, pool, self.rows.packed[:0], self.cost, self.general)
-        try:
-            if threads > 1:
-                self._share(rules, pool, threads)
-            else:
-                self._work(rules, pool)
-        except KeyboardInterrupt:
-            self.status = "interrupted"
+        if threads > 1:
+            self._share(rules, pool, threads)
+        else:
+            self.status = drive(self._slices(rules, pool, first, True), self.clock)
         known = pool.known[0]
         if known["cost"] < self.cost:
             self.cost, self._tree = int(known["cost"]), (depth, pool.tree.copy())
@@ -172,67 +172,65 @@ class Search:
         return min(int(known["lower"]), self.cost)
 
     def _bound(self, pool: Pool, depth: int) -> int:
-        """What no tree costs less than: none that was looked at, that waits, or that is being looked at."""
+        """Return the lower bound on all trees: evaluated, in the queue, or under evaluation."""
         known = pool.known[0]
         places = np.arange(known["head"], known["tail"]) % len(pool.queue)
         frames = [m.frame[depth] for m in self._machines if depth > 2 and m.frame[depth]["phase"] != kernel.NEXT]
         bounds = [known["lower"], *(frame["bound"] for frame in frames), *pool.queue["bound"][places]]
         return int(min(bounds))
 
-    def _tell(self, pool: Pool, depth: int) -> None:
+    def _interval(self, pool: Pool, depth: int) -> tuple[int, int]:
+        """Return (cost of the incumbent, lower bound) during the search of a depth."""
         upper = min(self.cost, int(pool.known[0]["cost"]))
-        lower = max(self.lower, min(upper, self._bound(pool, depth))) if depth == self.depth else self.lower
-        self._note(upper, lower)
+        return upper, max(self.lower, min(upper, self._bound(pool, depth))) if depth == self.depth else self.lower
 
-    def _step(self, rules: Rules, pool: Pool, machine: Machine, steps: int, turn: bool) -> int:
-        return kernel.search(self.rows.sample, rules, machine, pool, steps, turn, self.general)
+    def _slices(self, rules: Rules, pool: Pool, machine: Machine, turn: bool) -> Sweep:
+        """Return the search of one machine; without ``turn`` the search ends where the root is needed."""
 
-    def _work(self, rules: Rules, pool: Pool) -> None:
-        """Search alone until it is done or a limit is reached."""
-        pace = Pace(self.clock, self.iterations)
-        while self.status is None:
-            self.status = self.clock.limit(self.iterations)
-            if self.status is None:
-                code = self._step(rules, pool, self._machines[0], pace.next(self.iterations), True)
-                self._tell(pool, rules.depth)
-                if code == kernel.COMPLETE:
-                    return
+        def step(iterations: int) -> int:
+            code = kernel.search(self.rows.sample, rules, machine, pool, iterations, turn, self.general)
+            if turn:
+                self._note(*self._interval(pool, rules.depth))
+            return COMPLETE if code == ASKS or self.status else code
+
+        return Sweep(lambda: self.iterations, step)
 
     def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
-        """Let threads take the root's cuts, one after another; each settles what it found, and takes the next."""
+        """Share the thresholds of the root among threads; each stores its result and takes the next threshold."""
         for _ in range(threads - len(self._machines)):
             self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
-            self._sort_out(self._machines[-1], self.depth)
+            self._lay_out(self._machines[-1], self.depth)
         for machine in self._machines[1:]:
             self._place(machine, rules.depth)
             machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
         turn, busy = threading.Condition(), set()
 
         def work(number: int) -> None:
-            machine, pace = self._machines[number], Pace(self.clock, self.iterations)
+            machine = self._machines[number]
+            with_turn, alone = (self._slices(rules, pool, machine, shared) for shared in (True, False))
             while self.status is None:
                 with turn:
                     busy.discard(number)
-                    if self._step(rules, pool, machine, 0, True) == kernel.COMPLETE:
+                    if with_turn.step(0) == COMPLETE:
                         turn.notify_all()
                         if not busy:
                             return
-                        turn.wait(0.1)  # for what others find
+                        turn.wait(0.1)  # until another thread has a result
                         continue
                     busy.add(number)
                     turn.notify_all()
-                    self._tell(pool, rules.depth)
-                while (
-                    self.status is None
-                    and self._step(rules, pool, machine, pace.next(self.iterations), False) == kernel.MORE
-                ):
-                    self.status = self.status or self.clock.limit(self.iterations)
+                if limit := drive(alone, self.clock):
+                    self.status = self.status or limit
 
-        together(work, threads, self._interrupt)
+        try:
+            together(work, threads, self._interrupt)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
 
     def _interrupt(self) -> None:
-        self.status = "interrupted"  # for the threads, which end with their slice
+        """Stop the threads."""
+        self.status = "interrupted"  # the threads end after their slice
 
-    def tree(self) -> Cut | None:
-        """The best tree found; None for a leaf."""
+    def tree(self) -> Split | None:
+        """Return the incumbent; None for a leaf."""
         return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.least)

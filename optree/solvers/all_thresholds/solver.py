@@ -1,16 +1,16 @@
-"""All thresholds: the best tree of limited depth over every cut of numeric columns.
+"""All thresholds: the best tree of limited depth over every threshold of numeric columns.
 
-A numeric column of many values is a problem of its own kind: thresholds next to each other part the rows almost alike,
-so that what is known of one bounds the others. The search looks at some cuts of a node and drops or shortens the
-intervals between them, over the same problem with a level less; the last two levels are solved for 32 cuts at a time.
-``all_thresholds/intervals.py`` has bounds and proofs, ``all_thresholds/depth_first.py`` the search and its complexity.
+Neighbouring thresholds of a numeric column divide the rows almost alike, so the cost of one bounds the cost of others.
+The search evaluates some thresholds of a node and prunes or trims the intervals between them, over the same problem
+with a level less. The last two levels are solved for 32 thresholds at a time. ``intervals.py`` has bounds and proofs,
+``depth_first.py`` the search and its complexity.
 
-In a problem of binary features, those that are nested, one after another, are the thresholds of a column: any cut of
-the column is one of them, and the reverse.
+In a problem of binary features, nested features one after another are the thresholds of a column: every threshold of
+the column is one of the features, and the reverse.
 
 Sources: C. Brita, J. van der Linden, E. Demirovic: Optimal Classification Trees for Continuous Feature Data Using
 Dynamic Programming with Branch-and-Bound, AAAI 2025, and R. Mazumder, X. Meng, H. Wang: Quant-BnB, ICML 2022, for
-intervals; budgets with slack, lanes of cuts, penalties, weights and leaf sizes are ours.
+intervals. Budgets with slack, lanes of thresholds, penalties, weights and leaf sizes are this project's.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.result import Outcome, Trace
-from optree.solvers.all_thresholds.rows import Cut, Rows
+from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.search import DEEPEST, Search
 from optree.solvers.base import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
 
 class Chains:
-    """Columns whose thresholds are the features of a problem: runs of features that are nested.
+    """Columns whose thresholds are the features of a problem: runs of nested features.
 
     Attributes
     ----------
     first, size : int64[p]
-        The first feature of each column, and how many are its thresholds.
+        The first feature of each column, and the number of its thresholds.
     rising : bool[p]
-        Whether each of them holds where the one before it does.
+        Whether each feature of the run holds wherever the previous feature holds.
     """
 
     def __init__(self, codes: np.ndarray):
@@ -54,13 +54,13 @@ class Chains:
         self.X = np.add.reduceat(codes, self.first, axis=1).astype(np.float64)
 
     def feature(self, column: int, low: float, high: float) -> int:
-        """The feature of a cut between two values, 1 where a row is above: of several the middle one."""
-        holds = (int(low) + int(high) + 1) // 2  # so many hold, at least
+        """Return the feature of a threshold between two values, the middle one of several; 1: the row is above."""
+        holds = (int(low) + int(high) + 1) // 2  # number of features that hold above the threshold
         return int(self.first[column] + (self.size[column] - holds if self.rising[column] else holds - 1))
 
 
 def run(task: Task, seed: int, threads: int) -> Outcome:
-    """Search depth after depth. ``seed`` is not used: nothing is drawn."""
+    """Search depth after depth. ``seed`` is unused: the search draws no random numbers."""
     problem, objective = task.problem, task.objective
     if objective.max_depth > DEEPEST:
         raise OptreeError(
@@ -75,19 +75,19 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
     task.clock.prepared()
     best, *rest = search(rows, objective, task.scale, task.clock, task.trace, threads)
 
-    def choose(numbers: np.ndarray, cut: Cut | None) -> tuple[int, list]:
-        if cut is None:
+    def choose(numbers: np.ndarray, split: Split | None) -> tuple[int, list]:
+        if split is None:
             return LEAF, []
-        return chains.feature(cut.feature, *rows.values(cut)), [cut.left, cut.right]
+        return chains.feature(split.feature, *rows.values(split)), [split.left, split.right]
 
     return Outcome(Tree.grow(problem, choose, best), *rest)
 
 
 def search(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, threads: int = 1
-) -> tuple[Cut | None, int, str, dict[str, int]]:
-    """The best tree of some rows (None for a leaf), lower bound, status and counters."""
-    leaf = scale.penalty if objective.penalty == "leaf" else 0  # a tree has one leaf more than splits
+) -> tuple[Split | None, int, str, dict[str, int]]:
+    """Return the best tree of some rows (None for a leaf), lower bound, status and counters."""
+    leaf = scale.penalty if objective.penalty == "leaf" else 0  # a tree has one leaf more than it has splits
     found = Search(
         rows,
         scale,
@@ -113,5 +113,5 @@ SOLVER = Solver(
     anytime=True,
     iteration="one look at up to 32 splits of a node of depth two, with all stumps below them",
     run=run,
-    parameters={"threads": Parameter(int, 1, "how many share the root's splits, from depth three on")},
+    parameters={"threads": Parameter(int, 1, "threads that share the root's thresholds, from depth three on")},
 )

@@ -1,4 +1,4 @@
-"""The best single split of some rows, over all cuts of sorted columns."""
+"""The best single split of some rows, over all thresholds of sorted columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from optree.solvers.kernels.jit import kernel
 
 @kernel
 def best_stump(packed, label, weight, member, least, counts, out):
-    """Find the cut whose sides have the heaviest classes; returns their weight, -1 if there is no cut.
+    """Return the greatest weight that a stump classifies correctly, and write its split to ``out``; -1 without a split.
 
-    One pass over each column, O(p n K) in all. The first of equals is taken.
+    One pass over each column, O(p n K) in all. Ties: the first split.
 
     packed : uint64[p, n], ``rank << 32 | row`` in the order of the values; label : int32[n]; weight : int64[n];
-    member : bool[n], the rows that count; least : rows on both sides; counts : int64[2, K], scratch;
+    member : bool[n], the rows of the node; least : rows on both sides; counts : int64[2, K], scratch;
     out : int64[3], the column, the greatest rank to the left, the least to the right.
     """
     left, total, rows = counts[0], counts[1], 0

@@ -1,12 +1,12 @@
 """The best split of a node in one pass over each of its columns, as scikit-learn's CART chooses it.
 
-A split is rated by the impurity of its two sides (gini, or squared error), computed by scikit-learn's own formula in
-scikit-learn's order, so that splits rated equal there are rated equal here. The first of equals wins: the lowest
-feature, then the lowest threshold (scikit-learn draws the feature by lot). Where sums are rounded (a target, weights
-that are not whole) what differs by rounding is equal, too. The formula divides; a product with the
-same order, up to rounding, says first whether a split can be the best at all, and almost none can.
+The rating of a split is the impurity of its two children (Gini, or squared error), by scikit-learn's formula in
+scikit-learn's order of operations, so that ties there are ties here. Ties: the lowest feature, then the lowest
+threshold (scikit-learn draws the feature at random). Where sums are rounded (a target, fractional weights), ratings
+that differ by rounding count as equal. The formula divides. A product with the same order, up to rounding, tests first
+whether a split can be the best, and almost no split can.
 
-In the same pass: the least error of any stump, over all thresholds, whatever their impurity.
+The same pass finds the least error of a stump over all thresholds, whatever its impurity.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import fill, row_of, squares_of, weight_of
 
-ROUNDING = 1e-12  # far more, as a share, than rounding can move a rating
+ROUNDING = 1e-12  # relative; far above the rounding error of a rating
 _SLACK = 1 - ROUNDING
 BLOCK = 256
 
 
 @inner_function
 def gini(weight, squares):
-    """Gini impurity of a node, from its weight and the sum of its classes' squared weights.
+    """Return the Gini impurity of a node, from its weight and the sum of its classes' squared weights.
 
-    0 where these are too small for a float, so that nothing is gained there.
+    0 where the square of the weight underflows.
     """
     whole = weight * weight
     return 1.0 - squares / whole if whole > 0.0 else 0.0
@@ -33,17 +33,17 @@ def gini(weight, squares):
 
 @inner_function
 def count_ones(column, start, width, seen, ones_left):
-    """For ``width`` cuts of a column from ``start``, the rows of class 1 left of each; returns those seen in all."""
+    """Count the rows of class 1 below each of ``width`` thresholds from ``start``; return the total."""
     for i in range(width):
         seen += np.int64(column[start + i - 1] & np.uint64(1))
         ones_left[i] = seen
     return seen
 
 
-# No branch, and a sum of whole numbers: it runs on vectors. Rounding is allowed for in `limit`.
+# Without a branch the loop runs on vectors. `limit` leaves room for rounding.
 @inner_function(fastmath={"nnan", "nsz", "reassoc", "contract"})
 def count_hits(start, width, total, ones, ones_left, limit, stump):
-    """How many of these cuts may be better than the best, or the stump, if they are cuts at all."""
+    """Count the places that may beat the best rating or the stump, if a threshold is there."""
     hits = 0
     for i in range(width):
         n_left, left = np.float64(start + i), np.float64(ones_left[i])
@@ -57,13 +57,12 @@ def count_hits(start, width, total, ones, ones_left, limit, stump):
 
 @inner_function
 def best_of_two(sample, column, ones, ones_left, rules, best, stump):
-    """The best cut of a column for two classes and unit weights.
+    """Return the rating and the place of the best threshold for two classes and unit weights, and the best stump's
+    error.
 
-    Returns the rating and the place of the best cut (-1 if none rates above ``best``), and the error of the best stump
-    (``stump`` if none is below; a negative one is not looked for). ``ones_left`` is scratch, int64[BLOCK].
-
-    In blocks: most have no cut that can be better, which is seen on vectors; unless there are few values, so that many
-    places are no cuts.
+    The place is -1 if no rating is above ``best``; the error is ``stump`` if none is below (negative: not searched
+    for). ones_left : int64[BLOCK], scratch. Most blocks of places have no better threshold, which `count_hits` tests on
+    vectors, unless the column has few values and most places are no thresholds.
     """
     m, chosen, step = len(column), -1, np.uint64(1) << sample.rank_shift
     many_values = np.int64((column[m - 1] - column[0]) >> sample.rank_shift) > m // 2
@@ -89,7 +88,7 @@ def best_of_two(sample, column, ones, ones_left, rules, best, stump):
                     squares_left, squares_right = left_0 * left_0 + left * left, right_0 * right_0 + right * right
                     rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
                     rows = min(place, m - place)
-                    if rating > best and rows >= rules.least_rows and rows >= rules.least_weight:
+                    if rating > best and rows >= rules.min_rows and rows >= rules.min_weight:
                         best, chosen, limit = rating, place, -rating / 2 + ROUNDING * total
             previous = word
         seen = np.int64(left)
@@ -98,10 +97,11 @@ def best_of_two(sample, column, ones, ones_left, rules, best, stump):
 
 @inner_function
 def best_of_classes(sample, column, counts, left, rules, best, stump):
-    """The same for any number of classes, with weights. counts, left : float64[K], the node's classes; scratch.
+    """Return the same as `best_of_two` for any number of classes, with weights. counts, left : float64[K]; left:
+    scratch.
 
-    Source of the sums: moving weight w of class k changes a sum of squares by w (2 c_k + w); the sum of squares right
-    follows from ``sum((t_k - l_k)^2) = sum(t_k^2) - 2 sum(t_k l_k) + sum(l_k^2)``.
+    The sums: moving weight w of class k changes a sum of squares by w (2 c_k + w); the sum of squares on
+    the right follows from ``sum((t_k - l_k)^2) = sum(t_k^2) - 2 sum(t_k l_k) + sum(l_k^2)``.
     """
     m = len(column)
     class_mask, step = (np.uint64(1) << sample.row_shift) - np.uint64(1), np.uint64(1) << sample.rank_shift
@@ -109,7 +109,7 @@ def best_of_classes(sample, column, counts, left, rules, best, stump):
     total, squares, most_right = 0.0, squares_of(counts), 0.0
     for k in range(len(counts)):
         total += counts[k]
-        most_right = max(most_right, counts[k])  # an upper bound later on, made exact when it decides
+        most_right = max(most_right, counts[k])  # an upper bound in the loop, made exact when it decides
     n_left = squares_left = cross = most_left = 0.0
     chosen, unit = -1, not sample.weighted
     previous = column[0]
@@ -129,11 +129,7 @@ def best_of_classes(sample, column, counts, left, rules, best, stump):
             if product >= (best + total) * (n_left * n_right) * _SLACK:
                 rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
                 rows = min(place, m - place)
-                if (
-                    rating > best + rules.slack
-                    and rows >= rules.least_rows
-                    and min(n_left, n_right) >= rules.least_weight
-                ):
+                if rating > best + rules.slack and rows >= rules.min_rows and min(n_left, n_right) >= rules.min_weight:
                     best, chosen = rating, place
             if total - most_left - most_right < stump:
                 most_right = 0.0
@@ -146,9 +142,9 @@ def best_of_classes(sample, column, counts, left, rules, best, stump):
 
 @inner_function
 def best_of_few(sample, column, counts, left, rules, best, stump):
-    """As `best_of_classes`, for a column of few values: rows are only counted, and sums are made at each cut.
+    """Return the same as `best_of_classes` for a column of few values: rows are counted, sums are made at thresholds.
 
-    Up to eight classes are counted in the fields of one word, without memory in between.
+    Up to eight classes are counted in the fields of one word, in a register.
     """
     m, classes, chosen = len(column), len(counts), -1
     class_mask, step = (np.uint64(1) << sample.row_shift) - np.uint64(1), np.uint64(1) << sample.rank_shift
@@ -192,13 +188,13 @@ def best_of_few(sample, column, counts, left, rules, best, stump):
         stump = min(stump, total - most_left - most_right)
         rating = -n_right * gini(n_right, squares_right) - n_left * gini(n_left, squares_left)
         rows = min(place, m - place)
-        if rating > best + rules.slack and rows >= rules.least_rows and min(n_left, n_right) >= rules.least_weight:
+        if rating > best + rules.slack and rows >= rules.min_rows and min(n_left, n_right) >= rules.min_weight:
             best, chosen = rating, place
 
 
 @inner_function
 def best_of_squares(sample, column, counts, rules, best):
-    """The same for a target, by squared error. Its best cut is the best stump, so there is no other bound."""
+    """Return the rating and the place of the best threshold by squared error, which is also the best stump."""
     m = len(column)
     step = np.uint64(1) << sample.rank_shift
     total, whole = counts[0], counts[1]
@@ -217,11 +213,7 @@ def best_of_squares(sample, column, counts, rules, best):
             if min(n_left, n_right) > 0.0 and product >= best * (n_left * n_right) * _SLACK:
                 rating = left * left / n_left + right * right / n_right
                 rows = min(place, m - place)
-                if (
-                    rating > best + rules.slack
-                    and rows >= rules.least_rows
-                    and min(n_left, n_right) >= rules.least_weight
-                ):
+                if rating > best + rules.slack and rows >= rules.min_rows and min(n_left, n_right) >= rules.min_weight:
                     best, chosen = rating, place
         previous = word
     return best, chosen

@@ -1,18 +1,20 @@
-"""Other splits than CART's that can be offered to a state of DPDT; each kind is compiled when it is first asked for.
+"""Generators of candidate splits other than CART; each kernel is compiled at its first use.
 
-The search (``induction.py``) stops where a state needs splits, and a kernel of this module leaves them where CART
-leaves its own: as the actions of the state's depth, or, for states one split from the end, the best in their nodes.
+The search (``induction.py``) returns ASKS where a state needs candidates. A kernel of this module writes them where
+CART writes its own: as the actions of the state's depth or, with one level left, as the best split of a node.
 
-- ``TOP``: the B splits that leave the least impurity, over all thresholds of all features.
-- ``TOP_FEATURES``: the best split of each feature, and of those the B best.
-- ``EXHAUSTIVE``: all. What comes out is the optimum of that depth, for every penalty. Proof: by induction over the
-  depth; the best tree of a set of rows is a leaf or one of its splits with the best trees of both sides, and a state
-  one split from the end takes the split of least loss.
-- `look_ahead`: the B splits after which the best split of both sides leaves the least impurity; one split from the end
-  there is nothing ahead, and `offer_cuts` with ``TOP`` does.
+- ``TOP``: the B splits of least impurity, over all thresholds of all features.
+- ``TOP_FEATURES``: the best split of each feature, and of these the B best.
+- ``EXHAUSTIVE``: all splits.
+- ``LOOKAHEAD`` (`search_ahead`): the B splits with the least impurity after the best next split of both children; with
+  one level left, `make_candidates` with ``TOP``.
 
-Of equals, up to rounding, the lowest feature comes first, then the lowest threshold. Complexity: O(p m K) for the m
-rows of a state, plus B for each cut; `look_ahead`: O(p m) for each cut.
+**EXHAUSTIVE is optimal.** *Statement.* The result is the optimum of its depth, for every penalty. *Proof.* By induction
+over the depth: the best tree of a support is a leaf or one of its splits with the best trees of both children, and a
+state with one level left takes the split of least loss. *Used in* ``candidates_of_feature``. *Worth*: not measured.
+
+Ties, up to rounding: the lowest feature, then the lowest threshold. Complexity: O(p m K) for the m rows of a state,
+plus B per threshold; `search_ahead`: O(p m) per threshold.
 
 Sources: Top-B: Blanc, Lange, Pabbaraju, Sullivan, Tan, Tiwari: Harnessing the Power of Choices in Decision Tree
 Learning, NeurIPS 2023; lookahead: S. W. Norton, Generating Better Decision Trees, IJCAI 1989; all as actions of one
@@ -26,28 +28,28 @@ import numpy as np
 from optree.solvers.dpdt.cart_scan import ROUNDING, gini
 from optree.solvers.dpdt.induction import LAST
 from optree.solvers.dpdt.nodes import (
+    CANDIDATES,
     DEPTH,
     EPSILON,
     FITTED,
-    OFFERED,
     column_of,
-    divide,
     features_to_split,
     find_split,
     impurity,
     midpoint,
     open_node,
+    split_columns,
 )
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.presorted_columns import count, explained, fill, leaf_loss, rank_of, squares_of, weight_of
 
 TOP, TOP_FEATURES, EXHAUSTIVE, LOOKAHEAD = range(1, 5)  # 0 is CART
-FEATURE, PLACE, FEATURES, KEPT = range(4)  # where `look_ahead` is: in which of so many features, with how many splits
+FEATURE, PLACE, FEATURES, KEPT = range(4)  # position of `search_ahead`: feature, place, number of features, splits kept
 
 
 @inner_function
 def rate(sample, counts, left, right):
-    """Impurity times weight that two sides leave, by CART's formula, and their loss. ``right`` is scratch."""
+    """Return the impurity times weight of two children, by CART's formula, and their loss. ``right`` is scratch."""
     for k in range(len(counts)):
         right[k] = counts[k] - left[k]
     loss = leaf_loss(sample, left) + leaf_loss(sample, right)
@@ -59,7 +61,7 @@ def rate(sample, counts, left, right):
 
 @inner_function
 def open_state(sample, rules, machine, root):
-    """Node ``root``: the state that asks, or one of two that are one split from the end; how it may be split."""
+    """Open the state that needs candidates, or a child with one level left; return its number of features to search."""
     depth = machine.state[DEPTH]
     frame = machine.frame[depth]
     last = frame["phase"] == LAST
@@ -74,34 +76,34 @@ def open_state(sample, rules, machine, root):
 
 @inner_function
 def is_allowed(rules, place, rows, n_left, weight, before, after):
-    """Whether the limits on rows, weights and the decrease of impurity admit a cut."""
-    enough = min(place, rows - place) >= rules.least_rows and min(n_left, weight - n_left) >= rules.least_weight
-    return enough and (before - after) / rules.weight + EPSILON >= rules.least_decrease
+    """Return whether a threshold respects the limits on rows, weights and the decrease of impurity."""
+    enough = min(place, rows - place) >= rules.min_rows and min(n_left, weight - n_left) >= rules.min_weight
+    return enough and (before - after) / rules.weight + EPSILON >= rules.min_decrease
 
 
 @inner_function
-def keep(sample, machine, depth, score, slack, most, kept, column, feature, place, key, loss):
-    """Put a cut among the splits kept, which are in order of their keys; returns how many are kept."""
+def insert(sample, machine, depth, score, slack, max_kept, kept, column, feature, place, key, loss):
+    """Insert a threshold into the kept splits, in order of their keys; return the number of kept splits."""
     at = kept
     while at > 0 and key < score[0, at - 1] - slack:
         at -= 1
-    if at == most:
+    if at == max_kept:
         return kept
     features, ranks = machine.action_feature[depth], machine.action_rank[depth]
     thresholds = machine.action_threshold[depth]
-    for i in range(min(kept, most - 1), at, -1):
+    for i in range(min(kept, max_kept - 1), at, -1):
         score[0, i], score[1, i] = score[0, i - 1], score[1, i - 1]
         features[i], ranks[i], thresholds[i] = features[i - 1], ranks[i - 1], thresholds[i - 1]
     low, high = rank_of(sample, column[place - 1]), rank_of(sample, column[place])
     level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
     score[0, at], score[1, at] = key, loss
     features[at], ranks[at], thresholds[at] = feature, low, midpoint(level, low, high)
-    return min(kept + 1, most)
+    return min(kept + 1, max_kept)
 
 
 @inner_function
-def offer_feature(sample, rules, machine, root, depth, feature, right, score, most, kept):
-    """Offer the cuts of one feature; returns how many splits are kept."""
+def candidates_of_feature(sample, rules, machine, root, depth, feature, right, score, max_kept, kept):
+    """Insert the thresholds of one feature into the kept splits; return the number of kept splits."""
     node, counts, left = machine.node[root], machine.node_counts[root], machine.left
     column = column_of(sample, machine, node["layer"], feature, node["start"], node["stop"])
     rows, weight = len(column), node["weight"]
@@ -120,40 +122,42 @@ def offer_feature(sample, rules, machine, root, depth, feature, right, score, mo
             if after < best - slack:
                 best, best_loss, best_place = after, loss, place
             continue
-        key = loss if by_loss else 0.0 if rules.generator == EXHAUSTIVE else after  # 0: all, in order
-        kept = keep(sample, machine, depth, score, slack, most, kept, column, feature, place, key, loss)
+        key = loss if by_loss else 0.0 if rules.generator == EXHAUSTIVE else after  # 0: all splits, in order
+        kept = insert(sample, machine, depth, score, slack, max_kept, kept, column, feature, place, key, loss)
     if best_place:
-        kept = keep(sample, machine, depth, score, slack, most, kept, column, feature, best_place, best, best_loss)
+        kept = insert(
+            sample, machine, depth, score, slack, max_kept, kept, column, feature, best_place, best, best_loss
+        )
     return kept
 
 
 @kernel
-def offer_cuts(sample, rules, machine, score, right):
-    """Offer splits to the state that asks. score : float64[2, leaves], right : float64[K]; both are scratch."""
+def make_candidates(sample, rules, machine, score, right):
+    """Write the candidates of the state that needs them. score : float64[2, leaves], right : float64[K]; scratch."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
     depth = machine.state[DEPTH]
     below, states = (depth + 1, 2) if machine.frame[depth]["phase"] == LAST else (depth, 1)
-    last, offered = below + 1 == rules.depth, 0
-    most = 1 if last and rules.generator == EXHAUSTIVE else rules.leaves[below] - 1
+    last, made = below + 1 == rules.depth, 0
+    max_kept = 1 if last and rules.generator == EXHAUSTIVE else rules.leaves[below] - 1
     for root in range(states):
         n, kept, node = open_state(sample, rules, machine, root), 0, machine.node[root]
         for feature in machine.node_features[root][:n]:
-            kept = offer_feature(sample, rules, machine, root, below, feature, right, score, most, kept)
+            kept = candidates_of_feature(sample, rules, machine, root, below, feature, right, score, max_kept, kept)
         for i in range(kept if last else 0):
             if i == 0 or score[1, i] < node["loss_split"] - rules.slack:
                 node["loss_split"], node["best_feature"] = score[1, i], machine.action_feature[below][i]
                 node["best_threshold"] = machine.action_threshold[below][i]
-        offered += kept
-    machine.state[OFFERED] = offered
+        made += kept
+    machine.state[CANDIDATES] = made
 
 
 @inner_function
 def impurity_ahead(sample, rules, machine, layer, feature, place):
-    """Divide the rows of a state, node 0; the impurity times weight that is left, and after the best next splits."""
+    """Split a state, node 0; return impurity times weight after the split, and after the best next splits."""
     state, target = machine.node[0], rules.work[0][machine.state[DEPTH]]
     features = machine.node_features[0][: state["n_features"]]
     start, stop = state["start"], state["stop"]
-    divide(sample, machine, start, stop, features, layer, target, feature, place)
+    split_columns(sample, machine, start, stop, features, layer, target, feature, place)
     after = ahead = 0.0
     for number in range(2, 4):
         ends = (start + place, stop) if number == 3 else (start, start + place)
@@ -161,13 +165,13 @@ def impurity_ahead(sample, rules, machine, layer, feature, place):
         node = machine.node[number]
         after += node["weight"] * impurity(sample, machine.node_counts[number], node["weight"])
         find_split(sample, rules, machine, number, state["weight"], False)
-        ahead += node["gain"] * state["weight"] if node["waits"] else 0.0
+        ahead += node["gain"] * state["weight"] if node["pending"] else 0.0
     return after, after - ahead
 
 
 @kernel
-def look_ahead(sample, rules, machine, score, at, quota):
-    """Go on offering splits, after at most ``quota`` of them; whether all are seen. at : int64[4], zeros at first."""
+def search_ahead(sample, rules, machine, score, at, quota):
+    """Rate up to ``quota`` more splits by lookahead; return whether all are rated. at : int64[4], zeros at first."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
     depth, node, state = machine.state[DEPTH], machine.node[0], machine.state
     if at[PLACE] == 0:
@@ -187,6 +191,6 @@ def look_ahead(sample, rules, machine, score, at, quota):
         state[FITTED], at[PLACE] = state[FITTED] + 1, place + 1
         after, ahead = impurity_ahead(sample, rules, machine, node["layer"], feature, place)
         if is_allowed(rules, place, rows, machine.node[2]["weight"], weight, before, after):
-            most = rules.leaves[depth] - 1
-            at[KEPT] = keep(sample, machine, depth, score, slack, most, kept, column, feature, place, ahead, 0.0)
+            max_kept = rules.leaves[depth] - 1
+            at[KEPT] = insert(sample, machine, depth, score, slack, max_kept, kept, column, feature, place, ahead, 0.0)
     return True

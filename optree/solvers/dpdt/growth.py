@@ -1,4 +1,4 @@
-"""What limits the trees of DPDT and what is offered to it, and how much room that takes."""
+"""Limits on the trees of DPDT, its generator of candidate splits, and the layers of columns that both need."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _ALL = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Growth:
-    """What limits the trees and the CARTs that offer their splits; names and meaning as in scikit-learn.
+    """Limits on the trees and on the CARTs that generate candidate splits; names and meaning as in scikit-learn.
 
     Attributes
     ----------
     max_depth : int
         At least 1.
     cart_nodes_list : sequence of int
-        The most leaves of the CART of a state, by depth; two beyond the list: the greedy split alone. Of another
-        generator: the most splits that are offered; one beyond the list.
+        Leaves of the CART of a state, by depth; beyond the list two, which is the greedy split alone. For another
+        generator: candidate splits, by depth; beyond the list one.
     min_samples_split, min_samples_leaf : int
         Rows.
     min_weight_leaf : float
         Weight.
     min_impurity_decrease : float
-        As a share of the weight of all rows.
+        As a share of the total weight.
     max_features : int
     seed : int
-        Of the lot that draws features; not used if ``max_features`` is all of them.
+        For the draw of features; unused if ``max_features`` is all of them.
     per_split : bool
-        Price a split at one, else at the weight of its rows.
+        Whether the penalty of a split is 1; else the weight of its rows.
     bounds : bool
-        Use bounds to do less, for the same trees.
+        Whether to use the stump bound; the trees are the same.
     generator : str
-        What offers the splits, one of :data:`GENERATORS`.
+        The source of candidate splits, one of :data:`GENERATORS`.
     """
 
     max_depth: int
@@ -55,7 +55,7 @@ class Growth:
 
     @property
     def leaves(self) -> list[int]:
-        """The most leaves of the CART of a state of each depth; one more than the most splits that are offered."""
+        """Return the leaves of the CART of a state of each depth: one more than its candidate splits."""
         if self.generator == "exhaustive":
             return [_ALL] * self.max_depth
         more = self.generator != "cart"
@@ -64,10 +64,10 @@ class Growth:
 
     @property
     def layers(self) -> list[int]:
-        """Where the columns of a state of each depth are.
+        """Return the layer of the columns of a state of each depth.
 
-        A state with one split to try does not need its columns any more once they are divided: such depths take turns
-        in two layers. The others keep theirs until all their splits are tried, and the root its own for the next
+        A state with one candidate split does not need its columns after the split, so such depths alternate between two
+        layers. Other depths keep their layer until all splits are done, and the root keeps its layer for the next
         search.
         """
         leaves, layers = self.leaves, [0]
@@ -78,20 +78,21 @@ class Growth:
 
     @property
     def work(self) -> list[list[int]]:
-        """For the CART of a state of each depth, two layers that hold nothing at that time: states below come later."""
+        """Return two free layers for the CART of a state of each depth; states below use them later."""
         leaves, layers = self.leaves, self.layers
         kept = [{0, layers[d]} | {layers[j] for j in range(d) if leaves[j] > 2} for d in range(self.max_depth)]
         return [sorted(set(range(self.max_depth + 3)) - layers_kept)[:2] for layers_kept in kept]
 
     @property
     def n_layers(self) -> int:
-        """Copies of the columns that a search needs."""
+        """Return the number of copies of the columns that a search needs."""
         many = {"cart": 2, "lookahead": 1}.get(self.generator, _ALL)
         used = [max(work) for work, leaves in zip(self.work, self.leaves, strict=True) if leaves > many]
         return 1 + max(self.layers + used)
 
 
 def rules_of(sample: Sample, growth: Growth) -> Rules:
+    """Return the rules of a search."""
     p, n = sample.features, sample.packed.shape[1]
     weight = float(sample.weight.sum()) if sample.weighted else float(n)
     least = growth.min_samples_leaf
@@ -110,9 +111,9 @@ def rules_of(sample: Sample, growth: Growth) -> Rules:
         work=np.array(growth.work, np.int64).T.copy(),
         split_rows=0 if by_weight else split,
         split_weight=float(split) if by_weight else 0.0,
-        least_rows=0 if by_weight else least,
-        least_weight=max(float(growth.min_weight_leaf), float(least) if by_weight else 0.0),
-        least_decrease=float(growth.min_impurity_decrease),
+        min_rows=0 if by_weight else least,
+        min_weight=max(float(growth.min_weight_leaf), float(least) if by_weight else 0.0),
+        min_decrease=float(growth.min_impurity_decrease),
         weight=weight,
         max_features=growth.max_features,
         per_split=growth.per_split,

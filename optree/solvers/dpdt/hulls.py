@@ -1,18 +1,21 @@
-"""Trees by price and loss: all that are best at some penalty, exactly.
+"""Exact Pareto paths: for each state the trees that are optimal at some penalty alpha >= 0.
 
-A tree is a point (price, loss), both sums over its nodes and leaves: a split costs the weight of its rows (the
-expected number of splits that a row meets, times all rows) or one, a leaf its loss. At penalty alpha the tree costs
-``loss + alpha * price``. The trees of a state that are best at some alpha >= 0 are the vertices of the lower left hull
-of all of them.
+A tree is a point (penalty, loss). The penalty of a split is 1, or the weight of its rows (the expected number of splits
+that a row meets, times the number of rows); its cost at alpha is ``loss + alpha * penalty``. The trees of a state that
+are optimal at some alpha are the vertices of the lower left hull H(S) of all its trees.
 
-**Claim.** ``H(S) = hull({(0, leaf loss)} + union over splits of ((price of the split, 0) + H(left) + H(right)))``,
-with the Minkowski sum of the two hulls. **Proof.** A linear function is least over a set at a vertex of its hull; over
-a union it is the least of the minima; over a sum of sets, since the two children's trees are chosen independently, the
-sum of the minima. So both sides have the same minimum of ``loss + alpha * price`` for every alpha >= 0, and a lower
-left hull is given by these minima.
+**Recurrence**
 
-Hulls are on a stack: a state's, then those of the two children of the split under way. Links are the root splits of
-the trees. Complexity: linear in the vertices.
+*Statement.* ``H(S) = hull({(0, leaf loss)} + union over splits of ((penalty of the split, 0) + H(left) + H(right)))``,
+with the Minkowski sum of the two hulls.
+*Proof.* A linear function has its minimum over a set at a vertex of the hull; over a union, the minimum is the least of
+the minima; over a sum, the sum of the minima, since the trees of the two children are chosen independently. So both
+sides have the same minimum of ``loss + alpha * penalty`` for every alpha >= 0, and these minima define a lower left
+hull.
+*Used in* ``merge_hulls``. *Worth*: all penalties from one search.
+
+Hulls are on a stack: the hull of a state, then the hulls of the two children of its current split. A link is the root
+split of a tree. Complexity: linear in the vertices.
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ from optree.solvers.kernels.jit import inner_function
 
 
 @inner_function
-def push(machine, at, price, loss, link):
-    machine.price[at], machine.loss[at], machine.link[at] = price, loss, link
+def push(machine, at, penalty, loss, link):
+    """Write a vertex."""
+    machine.penalty[at], machine.loss[at], machine.link[at] = penalty, loss, link
 
 
 @inner_function
 def add_split(machine, feature, threshold, left, right):
-    """A split of a tree that is on a hull; returns its link."""
+    """Store a split of a tree on a hull; return its link."""
     link = machine.state[SPLITS]
     machine.split_feature[link], machine.split_threshold[link] = feature, threshold
     machine.split_left[link], machine.split_right[link] = left, right
@@ -37,16 +41,17 @@ def add_split(machine, feature, threshold, left, right):
 
 
 @inner_function
-def add_up(machine, left, n_left, right, n_right, price, out):
-    """The Minkowski sum of the hulls at ``left`` and ``right`` plus ``price``, at ``out``; returns its size.
+def minkowski_sum(machine, left, n_left, right, n_right, penalty, out):
+    """Write the Minkowski sum of the hulls at ``left`` and ``right`` plus ``penalty`` to ``out``; return its size.
 
-    The edges of the sum are those of the two, by slope. A link says which vertices were added: -2 - (i n_right + j).
+    The edges of the sum are the edges of both hulls in order of slope. The link of vertices i and j is
+    -2 - (i n_right + j).
     """
-    p, loss = machine.price, machine.loss
+    p, loss = machine.penalty, machine.loss
     i = j = size = 0
     while True:
         a, b = left + i, right + j
-        push(machine, out + size, price + p[a] + p[b], loss[a] + loss[b], -2 - (i * n_right + j))
+        push(machine, out + size, penalty + p[a] + p[b], loss[a] + loss[b], -2 - (i * n_right + j))
         size += 1
         if i + 1 == n_left and j + 1 == n_right:
             return size
@@ -61,9 +66,9 @@ def add_up(machine, left, n_left, right, n_right, price, out):
 
 
 @inner_function
-def unite(machine, slack, first, n_first, second, n_second, out):
-    """The hull of two hulls, at ``out``; returns its size. Of equal points that of the first hull stays."""
-    p, loss, link = machine.price, machine.loss, machine.link
+def hull_of_union(machine, slack, first, n_first, second, n_second, out):
+    """Write the hull of two hulls to ``out``; return its size. Ties: the point of the first hull."""
+    p, loss, link = machine.penalty, machine.loss, machine.link
     i = j = size = 0
     while i < n_first or j < n_second:
         a, b = first + i, second + j
@@ -78,7 +83,7 @@ def unite(machine, slack, first, n_first, second, n_second, out):
             continue
         while size and p[last] == x:
             size, last = size - 1, last - 1
-        # The last vertex goes if it does not lie below the line from the one before it to the new one.
+        # The last vertex is removed unless it lies below the line from its predecessor to the new vertex.
         while size > 1 and (loss[last] - loss[last - 1]) * (x - p[last - 1]) >= (y - loss[last - 1]) * (
             p[last] - p[last - 1]
         ):
@@ -89,17 +94,16 @@ def unite(machine, slack, first, n_first, second, n_second, out):
 
 
 @inner_function
-def consider(machine, slack, base, size, n_left, n_right, price, feature, threshold, keep):
-    """Add the trees of a split to a state's hull.
+def merge_hulls(machine, slack, base, size, n_left, n_right, penalty, feature, threshold, keep):
+    """Add the trees of a split to a state's hull; return the new size and whether the hull has a tree of the split.
 
-    The state's hull is at ``base``, behind it those of the two children. Returns the new size, and whether any of the
-    split's trees is on the hull; unless ``keep``, nothing is changed.
+    The state's hull is at ``base``, followed by the hulls of the two children. Without ``keep`` nothing is changed.
     """
     left = base + size
     right, sums = left + n_left, left + n_left + n_right
-    n_sums = add_up(machine, left, n_left, right, n_right, price, sums)
+    n_sums = minkowski_sum(machine, left, n_left, right, n_right, penalty, sums)
     out = sums + n_sums
-    n_out = unite(machine, slack, base, size, sums, n_sums, out)
+    n_out = hull_of_union(machine, slack, base, size, sums, n_sums, out)
     found = False
     for at in range(out, out + n_out):
         if machine.link[at] < -1:
@@ -111,5 +115,5 @@ def consider(machine, slack, base, size, n_left, n_right, price, feature, thresh
     if not (keep and found):
         return size, found
     for i in range(n_out):
-        push(machine, base + i, machine.price[out + i], machine.loss[out + i], machine.link[out + i])
+        push(machine, base + i, machine.penalty[out + i], machine.loss[out + i], machine.link[out + i])
     return n_out, True

@@ -1,19 +1,23 @@
 """Depth-first backward induction over the states of DPDT.
 
-A state is a set of rows and a depth; its actions are the leaf and the splits that CART offers on it. Frame d of the
-stack is the state of depth d under way, so memory is that of the rows at each depth, however many states there are.
-The value of a state is a hull (``hulls.py``). States one split from the last depth are not frames: what matters of
-them is the leaf and the best of their splits.
+A state is a support and a depth. Its actions are the leaf and its candidate splits. Frame d of the node stack is the
+current state of depth d, so memory is the rows of one state per depth, for any number of states. The value of a state
+is a hull (``hulls.py``). A state with one level left is not a frame: only its leaf and its best split matter.
 
-**Bound.** Such a state ends in a leaf or one split, so its loss is at least that of its best stump over all
-thresholds, which the pass that finds CART's first split gives for nothing. (a) CART stops growing once it has offered a
-split with that loss. (b) At the state above, the hull of the bounds of the two children of a split lies nowhere above
-that of their trees; if it adds nothing to the state's hull, neither do they. Both are exact, and leave the first of
-equal trees where it was: a bound that ties adds nothing. Bounds from other states (monotone, similarity) are not sound
-here, for what CART offers on a set of rows it need not offer on a subset.
+**Stump bound**
 
-Complexity: O((2B)^D p n) time at worst, O(L p n) memory, where L is one more than the number of depths at which more
-than one split is offered, plus two for CART.
+*Statement.* The loss of a state with one level left is at least the loss of its best stump over all thresholds.
+*Proof.* Such a state ends in a leaf or in one split.
+*Used in* two ways. (a) ``is_settled`` and ``grow``: CART stops after a split with that loss. (b) ``search``: at the
+state above, the hull of the bounds of the two children lies nowhere above the hull of their trees; if it adds nothing
+to the state's hull, the trees add nothing. Both are exact and keep the first of equal trees, since a bound that ties
+adds nothing. The pass that finds CART's first split computes the bound. *Worth*: not measured.
+
+Bounds from other states (monotonicity, similarity) are not valid here: a candidate split of a support need not be a
+candidate of a subset.
+
+Complexity: O((2B)^D p n) time at worst and O(L p n) memory. L is one more than the number of depths with more than one
+candidate split, plus two for CART.
 """
 
 from __future__ import annotations
@@ -21,55 +25,56 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.dpdt.cart_grow import grow, loss_of
-from optree.solvers.dpdt.hulls import add_split, consider, push
+from optree.solvers.dpdt.hulls import add_split, merge_hulls, push
 from optree.solvers.dpdt.nodes import (
+    CANDIDATES,
     DEPTH,
     FITTED,
-    OFFERED,
     SPLITS,
     STATES,
     TOP,
     column_of,
-    divide,
     find_split,
     open_node,
     seed,
+    split_columns,
 )
+from optree.solvers.kernels.codes import ASKS, COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.presorted_columns import places_up_to
 
-CART = 0  # the generator of splits that is part of the search; others are kernels of `generators.py`
+CART = 0  # the generator inside of this kernel; the others are kernels of `generators.py`
 
 FRAME = np.dtype(
     [
         ("start", np.int64),
-        ("middle", np.int64),  # where the rows right of the split under way begin
+        ("middle", np.int64),  # first row of the right child of the current split
         ("stop", np.int64),
-        ("n_features", np.int64),  # that are not constant
+        ("n_features", np.int64),  # number of features that are not constant
         ("weight", np.float64),
-        ("next", np.int64),  # action to try
+        ("next", np.int64),  # next action
         ("n_actions", np.int64),
         ("phase", np.int64),
-        ("base", np.int64),  # where its hull is on the stack, and of how many vertices
-        ("size", np.int64),
+        ("base", np.int64),  # first vertex of its hull on the stack
+        ("size", np.int64),  # vertices of its hull
         ("below", (np.int64, 2)),  # vertices of the children's hulls
-        ("mark", np.int64),  # splits kept before the action under way
+        ("mark", np.int64),  # stored splits before the current action
     ]
 )
-OPEN, NEXT, RIGHT, MERGE, LAST = range(5)  # phases: what is to be done
-DONE, PAUSED, NO_ROOM, ASKS = range(4)  # what `search` returns; ASKS: a kernel of `generators.py` has to offer splits
+OPEN, NEXT, RIGHT, MERGE, LAST = range(5)  # phases of a frame: the next step
 
-_ROOM = 32  # vertices and splits beside those of a merge
+_ROOM = 32  # vertices and splits beside the ones of a merge
 
 
 @inner_function
-def price_of(rules, weight):
+def penalty_of(rules, weight):
+    """Return the penalty of a split in units of alpha."""
     return 1.0 if rules.per_split else weight
 
 
 @inner_function
 def begin_frame(machine, depth, n_actions):
-    """The state in node 0 is that of this frame: begin its hull with the leaf."""
+    """Start the hull of a frame, whose state is node 0, with the leaf."""
     frame, node, top = machine.frame[depth], machine.node[0], machine.state[TOP]
     n = node["n_features"]
     for i in range(n):
@@ -83,7 +88,7 @@ def begin_frame(machine, depth, n_actions):
 
 @inner_function
 def push_frame(machine, depth, start, stop):
-    """Go down to a child."""
+    """Push a child onto the stack."""
     parent, frame = machine.frame[depth - 1], machine.frame[depth]
     n = parent["n_features"]
     for i in range(n):
@@ -94,7 +99,7 @@ def push_frame(machine, depth, start, stop):
 
 @inner_function
 def close_frame(machine, depth):
-    """A state is solved: its hull stays on the stack, for the state above."""
+    """Pop a solved state; its hull stays on the stack for the state above."""
     machine.state[DEPTH] = depth - 1
     if depth:
         parent = machine.frame[depth - 1]
@@ -103,18 +108,18 @@ def close_frame(machine, depth):
 
 @inner_function
 def try_action(sample, rules, machine, depth):
-    """Divide the rows of a state by its next split."""
+    """Split the rows of a state by its next action."""
     frame = machine.frame[depth]
     action = frame["next"]
     frame["next"] = action + 1
-    if depth == 0:  # the same numbers whichever thread tries the action
+    if depth == 0:  # the same random numbers in every thread
         seed(machine, action + 1)
     feature = machine.action_feature[depth][action]
     start, stop, layer = frame["start"], frame["stop"], rules.layer[depth]
     column = column_of(sample, machine, layer, feature, start, stop)
     left = places_up_to(sample, column, machine.action_rank[depth][action])
     features = machine.frame_features[depth][: frame["n_features"]]
-    divide(sample, machine, start, stop, features, layer, rules.layer[depth + 1], feature, left)
+    split_columns(sample, machine, start, stop, features, layer, rules.layer[depth + 1], feature, left)
     frame["middle"], frame["mark"] = start + left, machine.state[SPLITS]
     if depth + 2 == rules.depth:
         frame["phase"] = LAST
@@ -125,17 +130,17 @@ def try_action(sample, rules, machine, depth):
 
 @inner_function
 def merge(rules, machine, depth, keep):
-    """Add the trees of the split under way to the state's hull; returns whether there are any."""
+    """Add the trees of the current split to the state's hull; return whether the hull changes."""
     frame, state = machine.frame[depth], machine.state
     action, below = frame["next"] - 1, frame["below"]
-    size, found = consider(
+    size, found = merge_hulls(
         machine,
         rules.slack,
         frame["base"],
         frame["size"],
         below[0],
         below[1],
-        price_of(rules, frame["weight"]),
+        penalty_of(rules, frame["weight"]),
         machine.action_feature[depth][action],
         machine.action_threshold[depth][action],
         keep,
@@ -148,22 +153,22 @@ def merge(rules, machine, depth, keep):
 
 
 @inner_function
-def put_last(rules, machine, root, loss):
-    """The hull of a state one split from the end, on top: the leaf, and the split if it helps; returns its size."""
+def push_last(rules, machine, root, loss):
+    """Push the hull of a state with one level left: the leaf, and the split if it helps; return its size."""
     node, top = machine.node[root], machine.state[TOP]
     push(machine, top, 0.0, node["loss"], -1)
     machine.state[TOP] = top + 1
     if loss >= node["loss"] - rules.slack:
         return 1
     link = add_split(machine, node["best_feature"], node["best_threshold"], -1, -1)
-    push(machine, top + 1, price_of(rules, node["weight"]), loss, link)
+    push(machine, top + 1, penalty_of(rules, node["weight"]), loss, link)
     machine.state[TOP] = top + 2
     return 2
 
 
 @inner_function
-def first_of_last(sample, rules, machine, root):
-    """Of a state one split from the end: the loss of CART's first split, and how low that of the others can be."""
+def start_last(sample, rules, machine, root):
+    """Compute the loss of CART's first split of a state with one level left, and the lower bound of the others."""
     node = machine.node[root]
     node["loss_split"] = node["loss"]
     if node["loss"] <= rules.slack:
@@ -175,13 +180,13 @@ def first_of_last(sample, rules, machine, root):
     machine.state[FITTED] += 2
     loss = loss_of(sample, machine, root, node["feature"], node["rank"])
     node["loss_split"], node["best_feature"], node["best_threshold"] = loss, node["feature"], node["threshold"]
-    if not sample.classes:  # the split of least squared error, of all
+    if not sample.classes:  # CART's first split has the least squared error
         node["stump"] = loss
 
 
 @inner_function
 def is_settled(rules, machine, root):
-    """Whether no split of a state one split from the end can be better than the one in hand."""
+    """Return whether no split of a state with one level left can beat its incumbent."""
     node = machine.node[root]
     alone = node["feature"] < 0 or rules.leaves[rules.depth - 1] == 2
     return alone or (rules.bounds and node["loss_split"] <= node["stump"] + rules.slack)
@@ -189,36 +194,37 @@ def is_settled(rules, machine, root):
 
 @inner_function
 def merge_last(rules, machine, depth, bounds):
-    """Add what is known of the two states below; or only ask whether their bounds would add anything."""
+    """Merge the hulls of the two states below; with ``bounds``, return only whether their lower bounds would matter."""
     below = machine.frame[depth]["below"]
     for root in range(2):
         node = machine.node[root]
-        below[root] = put_last(rules, machine, root, node["stump"] if bounds else node["loss_split"])
+        below[root] = push_last(rules, machine, root, node["stump"] if bounds else node["loss_split"])
     return merge(rules, machine, depth, not bounds)
 
 
 @inner_function
 def conclude(rules, machine, depth, last, n_actions):
-    """Begin the hull of the state of a frame, which is in node 0; if one split is all there is, it is finished."""
+    """Start the hull of a frame, whose state is node 0; finish the hull if one level is left."""
     frame, node = machine.frame[depth], machine.node[0]
     begin_frame(machine, depth, 0 if last else n_actions)
     if last:
         machine.state[TOP] = frame["base"]
-        frame["size"] = put_last(rules, machine, 0, node["loss_split"])
+        frame["size"] = push_last(rules, machine, 0, node["loss_split"])
 
 
 @inner_function
 def has_room(machine, depth):
+    """Return whether the next step fits into the tables."""
     frame = machine.frame[depth]
     below = frame["below"][0] + frame["below"][1] if frame["phase"] == MERGE else 0
     more = 2 * below + frame["size"] + _ROOM
     return machine.state[TOP] + more <= len(machine.link) and machine.state[SPLITS] + more <= len(machine.split_left)
 
 
-# The steps that are long to compile are called from here alone: numba compiles a function again in each of its callers.
+# numba compiles an inner function again in each of its callers, so the long steps are called from here alone.
 @kernel
 def search(sample, rules, machine, quota):
-    """Go on until all is done, about ``quota`` nodes of CARTs are fitted, or the hulls have no room."""
+    """Search until about ``quota`` nodes of CARTs are fitted; return COMPLETE, PAUSED, NO_ROOM or ASKS (candidates)."""
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
     state = machine.state
     limit = state[FITTED] + quota
@@ -229,7 +235,7 @@ def search(sample, rules, machine, quota):
         frame, phase = machine.frame[depth], machine.frame[depth]["phase"]
         if not has_room(machine, depth):
             return NO_ROOM
-        if state[FITTED] >= limit and state[OFFERED] < 0:
+        if state[FITTED] >= limit and state[CANDIDATES] < 0:
             return PAUSED
         if phase == OPEN or phase == LAST:  # noqa: SIM109 (numba would make a tuple)
             below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
@@ -244,7 +250,7 @@ def search(sample, rules, machine, quota):
                     if machine.node[root]["loss"] > rules.slack:
                         find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
                     if last:
-                        first_of_last(sample, rules, machine, root)
+                        start_last(sample, rules, machine, root)
                 if phase == LAST:
                     merge_last(rules, machine, depth, False)
                 for root in range(states):
@@ -255,10 +261,10 @@ def search(sample, rules, machine, quota):
                 if not last and machine.node[0]["loss"] > rules.slack:
                     state[FITTED] += 1 + 2 * n_actions
                     state[STATES] += 1
-            elif state[OFFERED] < 0:
+            elif state[CANDIDATES] < 0:
                 return ASKS
             else:
-                n_actions, state[OFFERED] = state[OFFERED], -1
+                n_actions, state[CANDIDATES] = state[CANDIDATES], -1
                 state[FITTED] += n_actions
             if phase == OPEN:
                 conclude(rules, machine, depth, last, n_actions)
@@ -275,4 +281,4 @@ def search(sample, rules, machine, quota):
             try_action(sample, rules, machine, depth)
         else:
             close_frame(machine, depth)
-    return DONE
+    return COMPLETE

@@ -1,10 +1,10 @@
-"""What the search of DPDT works on: its rules, its machine, and nodes, which are ranges of places in all columns.
+"""Rules, scratch memory and nodes of DPDT. A node is a range of places, the same in all columns.
 
-A node is opened (rows, classes, constant columns), then its best split is found, then it is divided. Columns that are
-constant in a node are left out of the whole subtree.
+A node is opened (rows, classes, constant columns), then its best split is found, then its columns are split. A column
+that is constant in a node is left out of the whole subtree.
 
-A split's threshold lies between neighbouring values of its node, but DPDT applies it to all rows of the state, which
-may have values between them: the rank of the greatest value below the threshold is part of the split.
+A threshold lies between neighbouring values of its node. DPDT applies the threshold to all rows of the state, which may
+have values in between, so a split stores the rank of the greatest value below its threshold.
 """
 
 from __future__ import annotations
@@ -17,55 +17,55 @@ from optree.solvers.dpdt.cart_scan import best_of_classes, best_of_few, best_of_
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, rank_of, row_of, squares_of, weight_of
 
-EPSILON = 2.0**-52  # scikit-learn's
+EPSILON = 2.0**-52  # as in scikit-learn
 
 NODE = np.dtype(
     [
         ("start", np.int64),  # its places, in all columns
         ("stop", np.int64),
-        ("layer", np.int64),  # where its columns are
-        ("n_features", np.int64),  # that are not constant
+        ("layer", np.int64),  # of its columns
+        ("n_features", np.int64),  # number of features that are not constant
         ("weight", np.float64),
         ("loss", np.float64),  # as a leaf
-        ("feature", np.int64),  # of its best split, -1 if it has none
-        ("left", np.int64),  # how many places go left
-        ("rank", np.int64),  # the greatest that goes left
+        ("feature", np.int64),  # of its best split, -1 for none
+        ("left", np.int64),  # number of places that go left
+        ("rank", np.int64),  # the greatest rank that goes left
         ("threshold", np.float64),
         ("gain", np.float64),
-        ("stump", np.float64),  # no single split has less loss
-        ("waits", np.bool_),  # to be split
-        ("loss_split", np.float64),  # a state one split from the end: the best split CART has made, and its loss
+        ("stump", np.float64),  # lower bound on the loss of a single split
+        ("pending", np.bool_),  # whether its split is still to be made
+        ("loss_split", np.float64),  # with one level left: loss, feature and threshold of its incumbent split
         ("best_feature", np.int64),
         ("best_threshold", np.float64),
     ]
 )
 
 # Entries of Machine.state.
-DEPTH, TOP, SPLITS, FITTED, NODES, OFFERED, STATES = range(7)
+DEPTH, TOP, SPLITS, FITTED, NODES, CANDIDATES, STATES = range(7)
 
 
 class Rules(NamedTuple):
-    """What is grown and minimised. Rows and weights are checked both; whichever does not apply is 0."""
+    """Constants of a search. Limits on rows and on weights are both checked; a limit that does not apply is 0."""
 
     depth: int
-    generator: int  # of the splits that are offered, see `generators.py`
-    leaves: np.ndarray  # int64[depth], the most leaves of the CART of a state, one more than splits offered, by depth
-    layer: np.ndarray  # int64[depth], the layer of a state's columns, by depth
-    work: np.ndarray  # int64[2, depth], two layers for its CART
-    split_rows: int  # the least of a node that is split
+    generator: int  # of candidate splits, see `generators.py`
+    leaves: np.ndarray  # int64[depth], leaves of the CART of a state: one more than its candidate splits
+    layer: np.ndarray  # int64[depth], layer of a state's columns
+    work: np.ndarray  # int64[2, depth], two layers for the CART of a state
+    split_rows: int  # least number of rows of an inner node
     split_weight: float
-    least_rows: int  # in a leaf
-    least_weight: float
-    least_decrease: float  # of the impurity, as a share of the whole weight
+    min_rows: int  # in a leaf
+    min_weight: float  # of a leaf
+    min_decrease: float  # of the impurity, as a share of the total weight
     weight: float  # of all rows
     max_features: int
-    per_split: bool  # a split costs one; else the weight of its rows
-    bounds: bool  # use bounds to do less
-    slack: float  # losses that differ by at most this are equal; 0 where losses are whole numbers
+    per_split: bool  # the penalty of a split is 1; else the weight of its rows
+    bounds: bool  # whether to use the stump bound
+    slack: float  # tolerance for equal losses; 0 for whole numbers
 
 
 class Machine(NamedTuple):
-    """What a search works with, apart from the rows; one for each thread."""
+    """The node stack, the hulls and scratch memory of a search; one per thread."""
 
     columns: np.ndarray  # uint64[layers * p, n]: column f of layer l is row l p + f
     side: np.ndarray  # uint8[n]
@@ -79,25 +79,26 @@ class Machine(NamedTuple):
     action_feature: np.ndarray  # int64[depth, B]
     action_rank: np.ndarray  # int64[depth, B]
     action_threshold: np.ndarray  # float64[depth, B]
-    price: np.ndarray  # float64[size]; these three are the stack of hulls
+    penalty: np.ndarray  # float64[size], units of alpha; this and the next two are the stack of hulls
     loss: np.ndarray  # float64[size]
     link: np.ndarray  # int64[size], the split at the root of the tree, -1 for a leaf
-    split_feature: np.ndarray  # int64[size]; these four are the splits of trees on hulls
+    split_feature: np.ndarray  # int64[size]; this and the next three are the splits of trees on hulls
     split_threshold: np.ndarray  # float64[size]
     split_left: np.ndarray  # int64[size], the split below, -1 for a leaf
     split_right: np.ndarray  # int64[size]
-    state: np.ndarray  # int64[7]; OFFERED: splits offered to the state that asked, -1 before; STATES: CARTs fitted
-    random: np.ndarray  # uint64[2], the generator, and the seed
+    state: np.ndarray  # int64[7]; CANDIDATES: candidate splits that a generator made, -1 for none; STATES: fitted CARTs
+    random: np.ndarray  # uint64[2], state of the random generator, seed
 
 
 @inner_function
 def column_of(sample, machine, layer, feature, start, stop):
+    """Return a range of a column of a layer."""
     return machine.columns[layer * sample.features + feature][start:stop]
 
 
 @inner_function
-def divide(sample, machine, start, stop, features, source, target, split, left):
-    """Divide columns stably from layer to layer, those with the first ``left`` words of column ``split`` first."""
+def split_columns(sample, machine, start, stop, features, source, target, split, left):
+    """Split columns stably from layer to layer: the rows of the first ``left`` words of column ``split`` go first."""
     side = machine.side
     column = column_of(sample, machine, source, split, start, stop)
     for place in range(len(column)):
@@ -116,7 +117,7 @@ def divide(sample, machine, start, stop, features, source, target, split, left):
 
 @inner_function
 def open_node(sample, machine, number, layer, start, stop, features):
-    """Node ``number``: rows, classes, and which of ``features`` are not constant. Its best split comes later."""
+    """Open a node: its rows, its classes and its features that are not constant."""
     node, counts, varied = machine.node[number], machine.node_counts[number], machine.node_features[number]
     n = 0
     for feature in features:
@@ -129,11 +130,12 @@ def open_node(sample, machine, number, layer, start, stop, features):
             count(sample, column, counts)
     node["start"], node["stop"], node["layer"], node["n_features"] = start, stop, layer, n
     node["weight"], node["loss"] = weight_of(sample, counts), leaf_loss(sample, counts)
-    node["feature"], node["waits"], node["stump"] = -1, False, node["loss"]
+    node["feature"], node["pending"], node["stump"] = -1, False, node["loss"]
 
 
 @inner_function
 def impurity(sample, counts, weight):
+    """Return the Gini impurity, or the variance of the target."""
     if sample.classes:
         return gini(weight, squares_of(counts))
     if weight <= 0.0:
@@ -144,7 +146,7 @@ def impurity(sample, counts, weight):
 
 @inner_function
 def draw(machine, n):
-    """A whole number below n: xorshift, Marsaglia 2003."""
+    """Draw a whole number below n (xorshift, Marsaglia 2003)."""
     x = machine.random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
@@ -155,17 +157,19 @@ def draw(machine, n):
 
 @inner_function
 def seed(machine, stream):
-    """Begin a stream of random numbers."""
+    """Start a stream of random numbers."""
     machine.random[0] = (machine.random[1] ^ np.uint64(stream) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
     draw(machine, 2)
 
 
 @inner_function
-def some_features(rules, machine, features, p):
-    """Those drawn by lot among all ``p``, of which ``features`` are not constant, as scikit-learn does: so many, and
-    more until one of them is not constant. Moves the drawn ones to the front; returns how many."""
+def draw_features(rules, machine, features, p):
+    """Draw ``max_features`` of ``p`` features, and more until one is not constant, as scikit-learn does.
+
+    ``features`` are the ones that are not constant; the drawn ones move to the front. Returns their number.
+    """
     n, drawn, kept = len(features), 0, 0
-    # Only how many constant ones are drawn matters, not which.
+    # Constant features only count; their identity does not matter.
     while drawn < rules.max_features or not kept:
         if draw(machine, p - drawn) < n - kept:
             at = kept + draw(machine, n - kept)
@@ -177,34 +181,34 @@ def some_features(rules, machine, features, p):
 
 @inner_function
 def is_of_few(sample, column):
-    """Whether most places of a column are no cuts, so that sums over the classes may be made at those that are."""
+    """Return whether a column has few thresholds, so that sums over the classes at each threshold are fast."""
     values = rank_of(sample, column[len(column) - 1]) - rank_of(sample, column[0]) + 1
     return 2 * values * sample.classes < len(column)
 
 
 @inner_function
 def features_to_split(sample, rules, machine, number):
-    """How many features an open node may be split by, the first of its own: none if it must not be split."""
+    """Return the number of features to search for the split of an open node, 0 if it must not be split."""
     node, n = machine.node[number], machine.node[number]["n_features"]
     rows, weight = node["stop"] - node["start"], node["weight"]
-    few = rows < rules.split_rows or weight < rules.split_weight or weight < 2 * rules.least_weight
+    few = rows < rules.split_rows or weight < rules.split_weight or weight < 2 * rules.min_weight
     if n == 0 or few or impurity(sample, machine.node_counts[number], weight) <= EPSILON:
         return 0
     if rules.max_features < sample.features:
-        return some_features(rules, machine, machine.node_features[number][:n], sample.features)
+        return draw_features(rules, machine, machine.node_features[number][:n], sample.features)
     return n
 
 
 @inner_function
 def midpoint(level, low, high):
-    """The threshold between two values, given by their ranks."""
+    """Return the threshold between two values, given by their ranks."""
     threshold = level[low] / 2 + level[high] / 2
     return level[low] if threshold >= level[high] else threshold
 
 
 @inner_function
 def find_split(sample, rules, machine, number, state_weight, want_stump):
-    """The best split of an open node, if it may be split at all, and the best stump's loss."""
+    """Find the best split of an open node, if it may be split, and the loss of its best stump."""
     node, counts, weight = machine.node[number], machine.node_counts[number], machine.node[number]["weight"]
     start, stop = node["start"], node["stop"]
     n = features_to_split(sample, rules, machine, number)
@@ -228,16 +232,16 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     if chosen < 0:
         return
     column = column_of(sample, machine, node["layer"], chosen, start, stop)
-    node["gain"] = decrease(sample, column[:left], counts, machine.left, weight, before, state_weight)
-    if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.least_decrease:
+    node["gain"] = decrease_of(sample, column[:left], counts, machine.left, weight, before, state_weight)
+    if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.min_decrease:
         return
-    node["feature"], node["left"], node["waits"] = chosen, left, True
+    node["feature"], node["left"], node["pending"] = chosen, left, True
     if want_stump:
         node["stump"] = stump
     low, high = rank_of(sample, column[left - 1]), rank_of(sample, column[left])
     level = sample.level[sample.first_level[chosen] : sample.first_level[chosen + 1]]
     threshold = midpoint(level, low, high)
-    while high - low > 1:  # values of the state that are not in the node
+    while high - low > 1:  # values of the state that do not occur in the node
         middle = (low + high) // 2
         if level[middle] <= threshold:
             low = middle
@@ -247,8 +251,8 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
 
 
 @inner_function
-def decrease(sample, column, counts, left, weight, before, state_weight):
-    """How much a split decreases the impurity of the state, by scikit-learn's formula."""
+def decrease_of(sample, column, counts, left, weight, before, state_weight):
+    """Return the decrease of the state's impurity by a split, by scikit-learn's formula."""
     fill(left, 0.0)
     count(sample, column, left)
     n_left = weight_of(sample, left)
@@ -260,7 +264,7 @@ def decrease(sample, column, counts, left, weight, before, state_weight):
 
 
 @inner_function
-def complement(counts, part):
-    """Replace a part by the rest."""
+def complement(counts, child):
+    """Replace the counts of a child by the counts of the other child."""
     for k in range(len(counts)):
-        part[k] = counts[k] - part[k]
+        child[k] = counts[k] - child[k]

@@ -1,15 +1,15 @@
-"""DPDT: dynamic programming over the splits that CART offers. Near-optimal trees of limited depth.
+"""DPDT: dynamic programming over the splits of CART. Near-optimal trees of limited depth.
 
-A state is a set of rows and a depth; its actions are the leaf and the splits of a CART grown on its rows with at most
-``cart_nodes_list[depth]`` leaves (one split beyond the list). The best tree over all sequences of actions is found by
-depth-first backward induction: ``dpdt/induction.py`` has the algorithm, its bounds and its complexity,
-``dpdt/generators.py`` what else can offer splits,
-``dpdt/hulls.py`` the exact path over all penalties, of which the tree for the objective's lambda is taken here.
+A state is a support and a depth. Its actions are the leaf and the splits of a CART grown on its rows with at most
+``cart_nodes_list[depth]`` leaves (one split beyond the list). Depth-first backward induction finds the best tree over
+all sequences of actions. ``induction.py`` has the algorithm, its bound and its complexity, ``generators.py`` other
+sources of candidate splits, ``hulls.py`` the exact path over all penalties. The tree for the objective's lambda is
+taken from that path.
 
-Source: H. Kohler, R. Akrour, P. Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025.
-Theorem 5.1 holds: CART's own split is among those offered on every set of rows, so no tree that CART grows to the same
-depth, and none of its pruned subtrees, costs less. Here a split costs lambda, as the registry's objective has it; the
-paper's penalty, the expected number of splits a row meets, is that of ``DPDTreeClassifier``.
+Source: H. Kohler, R. Akrour, P. Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025. Theorem
+5.1 holds: CART's own split is a candidate of every support, so no tree that CART grows to the same depth, and none of
+its pruned subtrees, costs less. Here a split costs lambda, as in the registry's objective. The paper's penalty, the
+expected number of splits that a row meets, is the penalty of ``DPDTreeClassifier``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optree.tree import LEAF, Tree
 
 
 def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bool) -> Outcome:
-    """Search over all penalties, and take the tree for lambda. ``seed`` is not used: nothing is drawn."""
+    """Search over all penalties, and take the tree for lambda. ``seed`` is unused: nothing is drawn."""
     problem, objective, scale = task.problem, task.objective, task.scale
     if not all(isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1 for nodes in cart_nodes_list):
         raise OptreeError(
@@ -59,13 +59,15 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
     path = solve(sample, growth, clock=task.clock)
     costs = [
         int(loss) * scale.error + int(splits) * scale.penalty
-        for splits, loss in zip(path.price, path.loss, strict=True)
+        for splits, loss in zip(path.penalty, path.loss, strict=True)
     ]
     tree = _tree(task, path, costs.index(min(costs)))
     return Outcome(tree, None, path.status, {"iterations": path.fitted})
 
 
 def _tree(task: Task, path: Path, number: int) -> Tree:
+    """Return a tree of the path."""
+
     def choose(rows: np.ndarray, link: int) -> tuple[int, list[int]]:
         if link < 0:
             return LEAF, []
@@ -87,8 +89,10 @@ SOLVER = Solver(
     iteration="one node, split or leaf, of a CART that was fitted; or one split offered, or looked ahead from",
     run=run,
     parameters={
-        "cart_nodes_list": Parameter(list, [8, 8, 8], "the most leaves of the CART of a state, by depth"),
-        "generator": Parameter(str, "cart", "what offers splits: cart, top, top_features, lookahead, exhaustive"),
-        "bounds": Parameter(bool, True, "bound what states one split from the end can reach, for the same tree"),
+        "cart_nodes_list": Parameter(list, [8, 8, 8], "leaves of the CART of a state, by depth"),
+        "generator": Parameter(
+            str, "cart", "source of candidate splits: cart, top, top_features, lookahead or exhaustive"
+        ),
+        "bounds": Parameter(bool, True, "prune states with one level left by the stump bound; the tree is the same"),
     },
 )

@@ -1,4 +1,4 @@
-"""From rows of numbers to the presorted packed columns that DPDT works on (``kernels/presorted_columns.py``)."""
+"""Build the presorted columns of ``presorted_columns.py`` from rows of numbers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.solvers.kernels.presorted_columns import Sample, group_rows, hash_rows, number_rows, pack
 
-_BLOCK = 512  # rows that are transposed at a time: they stay in the cache
-_WORTH = 0.7  # merge equal rows if at most this share of the rows is left
+_BLOCK = 512  # rows per block of the transposition: a block stays in the cache
+_WORTH = 0.7  # equal rows are merged if at most this share of the rows remains
 
 
 def presort(
@@ -21,8 +21,8 @@ def presort(
 ) -> Sample:
     """Sort each column once.
 
-    Values are told apart as float64. (scikit-learn's CART rounds to float32, and takes values within 1e-7 for equal;
-    the splits it can choose differ in columns with distinct values that close.)
+    Values are compared as float64. (scikit-learn's CART rounds to float32 and takes values within 1e-7 for equal, so
+    its candidate thresholds differ in columns with distinct values that close.)
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def presort(
     weight : float64[n], optional
         Positive.
     merge : bool, default True
-        Make equal rows of one class a single row of their weight, where that saves much.
+        Whether to merge equal rows of one class into a row of their weight, where that saves much.
     layers : int, default 1
-        Room for so many copies of the columns, the first of which is filled.
+        Copies of the columns to make room for; the first copy is filled.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def presort(
         np.concatenate(level),
         first_level,
         np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64),
-        np.empty(0) if classes else y - np.average(y, weights=weight),  # or sums of squares would cancel
+        np.empty(0) if classes else y - np.average(y, weights=weight),  # centred, or sums of squares would cancel
         classes,
         weight is not None,
         counts_rows,
@@ -82,6 +82,7 @@ def presort(
 
 
 def _transpose(X: np.ndarray) -> np.ndarray:
+    """Return the transposed array, block by block."""
     out = np.empty(X.shape[::-1])
     for start in range(0, len(X), _BLOCK):
         out[:, start : start + _BLOCK] = X[start : start + _BLOCK].T
@@ -89,8 +90,10 @@ def _transpose(X: np.ndarray) -> np.ndarray:
 
 
 def _order(values: np.ndarray) -> np.ndarray:
-    """Numbers whose low halves are the rows in the order of the values, rounded to float32: sorting whole numbers, rows
-    and all, is many times faster than an argsort."""
+    """Return uint64 keys whose low halves are the rows, in order of the values rounded to float32.
+
+    A sort of whole numbers is many times faster than an argsort.
+    """
     with np.errstate(over="ignore"):
         keys = number_rows(values.astype(np.float32).view(np.uint32))
     keys.sort()
@@ -98,11 +101,8 @@ def _order(values: np.ndarray) -> np.ndarray:
 
 
 def _merged(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None):
-    """The rows, classes and weights with equal rows of one class merged; and whether weights are numbers of rows.
-
-    Nothing is merged where that saves little.
-    """
-    bits, labels = X.view(np.uint64), y.astype(np.uint16)  # -0 and 0 are not merged, which costs nothing
+    """Merge equal rows of one class where that saves much; return rows, classes, weights, and their unit."""
+    bits, labels = X.view(np.uint64), y.astype(np.uint16)  # -0 and 0 are not merged, which is harmless
     hashes = hash_rows(bits, labels)
     group, first = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
     size = group_rows(bits, labels, hashes, hashes.argsort(), group, first)

@@ -1,11 +1,11 @@
 """Rows as presorted packed columns: no node below the root sorts anything.
 
-Each feature is a column of words, in the order of its values: ``rank << rank_shift | row << row_shift | class``, one
-word per row, where the rank numbers the distinct values. A node is a range of places, the same in all columns. A split
-is a prefix of its own column; one flag per row says on which side it is, and every other column is then divided
-stably, so that it stays sorted. One pass over a column gives all its splits, in a word per row: nothing else is read.
+Each feature is a column of words in the order of its values, ``rank << rank_shift | row << row_shift | class``, one
+word per row; the rank numbers the distinct values. A node is a range of places, the same in all columns. A split is a
+prefix of its own column. One flag per row says the child of the row, and every other column is then split stably, so
+that it stays sorted. One pass over a column evaluates all its thresholds and reads nothing else.
 
-Complexity: sorting once, O(p n log n); then O(1) per row and feature of a node, to find its best split and to divide.
+Complexity: O(p n log n) to sort once; then O(1) per row and feature of a node, to find its best split and to split it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from optree.solvers.kernels.jit import inner_function, kernel
 
 
 class Sample(NamedTuple):
-    """The training rows. For a regression ``classes`` is 0; with unit weights ``weighted`` is False."""
+    """The training rows. ``classes`` is 0 for regression; ``weighted`` is False with unit weights."""
 
     features: int
-    packed: np.ndarray  # uint64[layers * p, n]: the columns, and room to work
+    packed: np.ndarray  # uint64[layers * p, n], the columns and room for copies
     level: np.ndarray  # float64[sum of distinct values], the values, feature after feature
     first_level: np.ndarray  # int64[p + 1]
     weight: np.ndarray  # float64[n], or [0] if not weighted
     target: np.ndarray  # float64[n], or [0] for classes
     classes: int
     weighted: bool
-    counts_rows: bool  # a weight is a number of equal rows
-    row_shift: np.uint64  # how many bits a class has
+    counts_rows: bool  # whether a weight is a number of equal rows
+    row_shift: np.uint64  # bits of a class
     row_mask: np.uint64
     rank_shift: np.uint64
 
 
 @kernel
 def number_rows(bits):
-    """Words uint64[n] in the order of float32 numbers, given as their bits, with the number of the row below."""
+    """Return keys uint64[n] in the order of float32 numbers, given as bits; the low half is the row."""
     keys = np.empty(len(bits), np.uint64)
     sign = np.uint32(1) << np.uint32(31)
     for row in range(len(bits)):
@@ -47,7 +47,7 @@ def number_rows(bits):
 
 @kernel
 def pack(values, keys, row_shift, rank_shift, classes, column, level):
-    """Write the column of one feature and its distinct values; returns how many these are, -1 if it is not sorted.
+    """Write the column of one feature and its distinct values; return their number, -1 if the keys are not sorted.
 
     values : float64[n]; keys : uint64[n], whose low halves are the rows in order; classes : uint16[n] or [0];
     column : uint64[n]; level : float64[n].
@@ -70,11 +70,13 @@ def pack(values, keys, row_shift, rank_shift, classes, column, level):
 
 @inner_function
 def row_of(sample, word):
+    """Return the row of a word."""
     return np.int64((word & sample.row_mask) >> sample.row_shift)
 
 
 @inner_function
 def rank_of(sample, word):
+    """Return the rank of a word."""
     return np.int64(word >> sample.rank_shift)
 
 
@@ -95,10 +97,10 @@ def count(sample, column, counts):
             counts[2] += weight * sample.target[row] ** 2
 
 
-# Written as loops: numba compiles each array expression, and each reduction, for seconds.
+# Loops, since numba takes seconds to compile each array expression and each reduction.
 @inner_function
 def weight_of(sample, counts):
-    """The weight of a node, from what `count` found."""
+    """Return the weight of a node from its counts."""
     if not sample.classes:
         return counts[0]
     weight = 0.0
@@ -109,7 +111,7 @@ def weight_of(sample, counts):
 
 @inner_function
 def squares_of(counts):
-    """The sum of squares."""
+    """Return the sum of squares."""
     total = 0.0
     for k in range(len(counts)):
         total += counts[k] * counts[k]
@@ -118,13 +120,13 @@ def squares_of(counts):
 
 @inner_function
 def explained(counts):
-    """What its mean takes away from a target's sum of squares; nothing where rounding has left no weight."""
+    """Return the part of a target's sum of squares that its mean explains; 0 without weight."""
     return counts[1] * counts[1] / counts[0] if counts[0] > 0.0 else 0.0
 
 
 @inner_function
 def leaf_loss(sample, counts):
-    """The loss of a leaf: the weight of all classes but the heaviest; or the squared error around the mean."""
+    """Return the loss of a leaf: the weight of all classes except the heaviest, or the squared error."""
     if not sample.classes:
         return max(0.0, counts[2] - explained(counts))
     weight = most = 0.0
@@ -136,13 +138,14 @@ def leaf_loss(sample, counts):
 
 @inner_function
 def fill(values, value):
+    """Set every element."""
     for k in range(len(values)):
         values[k] = value
 
 
 @inner_function
 def places_up_to(sample, column, rank):
-    """How many words of a sorted column have at most this rank."""
+    """Return the number of words of a sorted column with at most this rank."""
     low, high = 0, len(column)
     while low < high:
         middle = (low + high) // 2
@@ -155,7 +158,7 @@ def places_up_to(sample, column, rank):
 
 @kernel
 def hash_rows(bits, classes):
-    """A number for each row, uint64[n], equal for rows with equal values and class. bits : uint64[n, p]."""
+    """Return a hash of each row and its class, uint64[n]. bits : uint64[n, p]."""
     hashes = np.empty(len(bits), np.uint64)
     for row in range(len(bits)):
         mixed = np.uint64(classes[row])
@@ -168,14 +171,14 @@ def hash_rows(bits, classes):
 
 @kernel
 def group_rows(bits, classes, hashes, order, group, first):
-    """Number the distinct rows into int64[n] ``group``, and the first of each into ``first``; returns how many.
+    """Number the distinct rows in ``group``, int64[n], and write the first of each to ``first``; return their number.
 
-    ``order`` sorts the hashes, which only propose: rows are compared.
+    ``order`` sorts the hashes. Rows of equal hash are compared, so the groups are exact.
     """
     number = -1
     for place in range(len(order)):
         row = order[place]
-        before = order[place - 1]  # wraps to the last row at first
+        before = order[place - 1]  # the last row at first, unused
         same = number >= 0 and hashes[row] == hashes[before] and classes[row] == classes[before]
         feature = 0
         while same and feature < bits.shape[1]:

@@ -9,7 +9,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.base import Task
-from optree.solvers.driver import Room, drive, enlarge
+from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
@@ -107,7 +107,16 @@ class Search:
 
     def sweep(self, step: Callable[[int, int], int], total: Callable[[], int], stop=None) -> None:
         """Call ``step(start, stop)``, which returns the position it reached, in slices until ``total()`` is reached."""
-        if status := drive(_Sweep(self, step, total), self.clock, stop=stop):
+        done = 0
+
+        def advance(positions: int) -> int:
+            nonlocal done
+            reached = step(done, min(total(), done + positions))
+            self.iterations += reached - done
+            done = reached
+            return COMPLETE if done >= total() else PAUSED
+
+        if status := drive(Sweep(lambda: self.iterations, advance), self.clock, stop=stop):
             raise Stopped(status)
 
     def take(self, room: Room) -> None:
@@ -192,24 +201,3 @@ class Search:
     def counters(self) -> dict[str, int]:
         made = self.supports.used if self.supports else np.zeros(3, np.int64)
         return {"iterations": self.iterations, "supports": int(made[MADE]), "splits": int(made[EDGES])}
-
-
-class _Sweep:
-    """A pass over supports, for the driver: its iterations are positions."""
-
-    def __init__(self, search: Search, step: Callable[[int, int], int], total: Callable[[], int]):
-        self.search, self._step, self._total, self._done = search, step, total, 0
-
-    @property
-    def iterations(self) -> int:
-        return self.search.iterations
-
-    def interval(self) -> None:
-        """Return None: a pass has no interval of its own."""
-
-    def step(self, iterations: int) -> int:
-        """Advance by at most ``iterations`` positions."""
-        reached = self._step(self._done, min(self._total(), self._done + iterations))
-        self.search.iterations += reached - self._done
-        self._done = reached
-        return COMPLETE if reached >= self._total() else PAUSED
