@@ -47,6 +47,20 @@ def _sync(folder: Path) -> None:
             os.close(descriptor)
 
 
+def private_folder(path: Path) -> Path:
+    """Make a folder of the user's own, whose files can be trusted, and return it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, is a link, or belongs to another user.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_symlink() or path.stat().st_uid != os.getuid():
+        raise PermissionError(f"{path}: belongs to another user, or is a link")
+    return path
+
+
 def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that killed writers of a file left; the caller holds the file's lock."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):

@@ -300,13 +300,13 @@ def test_kernels_are_kept_on_the_node_of_a_job_unless_somebody_else_has_the_name
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert numba_cache.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    assert numba_cache.cache_folder() == tmp_path / ".numba_cache"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert numba_cache.cache_folder("abc") == tmp_path / "node" / "abc"
+    assert numba_cache.cache_folder() == tmp_path / "node"
     assert (tmp_path / "node").stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(tmp_path / "node")
     monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "link"))
-    assert numba_cache.cache_folder("abc") == tmp_path / ".numba_cache" / "abc"
+    assert numba_cache.cache_folder() == tmp_path / ".numba_cache"
 
 
 def test_one_process_at_a_time_compiles(tmp_path, monkeypatch):

@@ -89,11 +89,11 @@ PROVING = [fit.dataset for fit in FITS if fit.estimator == "OptimalTreeClassifie
 SEARCHED = list(dict.fromkeys([*(run.dataset for run in reported_runs()), *PROVING]))
 DATASETS = list(dict.fromkeys(planned.dataset for planned in [*RUNS, *FITS]))
 
-# Neither Snakemake nor numba's disk cache notices an edit in an imported module, so both get this digest.
+# Snakemake does not notice an edit in an imported module, so jobs get this digest.
 CODE = code_digest()
 # An edit in a module that only reads records makes tables and plots again, and repeats no run.
 READERS = readers_digest()
-os.environ[VARIABLE] = str(cache_folder(CODE))
+os.environ[VARIABLE] = str(cache_folder())
 
 
 # Snakemake copies files that a job updates, and restores the copies if the job fails. Each record is written at the end

@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numba.core.event import install_recorder
 
 from optree.bench.fits import models, trials
 from optree.bench.runs.folds import held_out, random_seed
@@ -31,6 +30,7 @@ from optree.budget import peak_rss_mib, rss_mib
 from optree.datasets import Dataset, load_table
 from optree.files import write_whole
 from optree.problem import Problem
+from optree.solvers.kernels.jit import install_recorder
 from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from numba.core.event import install_recorder
-
 from optree import solvers
 from optree.bench.runs.folds import random_seed
 from optree.bench.runs.progress import Progress
@@ -38,6 +36,7 @@ from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.base import Solver
+from optree.solvers.kernels.jit import install_recorder
 
 _SECOND_WARM_UP_SECONDS = 10.0
 

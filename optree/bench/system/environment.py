@@ -37,8 +37,7 @@ def _package_digest(readers: bool) -> str:
 def code_digest() -> str:
     """Return a digest of all code that a run depends on.
 
-    Neither Snakemake nor numba's disk cache notices an edit in an imported module. The workflow passes this digest to
-    every solve job, and it is the key of numba's cache.
+    Snakemake does not notice an edit in an imported module: the workflow passes this digest to every solve job.
     """
     return _package_digest(readers=False)
 

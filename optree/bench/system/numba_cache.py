@@ -9,28 +9,23 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from optree.errors import OptreeError
-from optree.files import locked
+from optree.files import locked, private_folder
 
 VARIABLE = "NUMBA_CACHE_DIR"
 
 
-def cache_folder(code: str) -> Path:
-    """Return the folder for kernels compiled from the code with this digest; create it if necessary.
+def cache_folder() -> Path:
+    """Return the folder for compiled kernels; create it if necessary.
 
-    Numba's own cache key ignores edits in other modules, hence the digest. A SLURM job uses the node's own disk, one
-    folder for all jobs of a user: ``OPTREE_NODE_CACHE``, by default ``/tmp/optree-UID``. Any other process uses the
-    working directory, and so does a SLURM job if another user owns that folder: files in the cache are executed.
+    A SLURM job uses the node's own disk, one folder for all jobs of a user: ``OPTREE_NODE_CACHE``, by default
+    ``/tmp/optree-UID``. Any other process uses the working directory, and so does a SLURM job if another user owns that
+    folder: files in the cache are executed.
     """
     here = Path(".numba_cache").resolve()
     node = Path(os.environ.get("OPTREE_NODE_CACHE") or f"/tmp/optree-{os.getuid()}")
     for folder in [node, here] if "SLURM_JOB_ID" in os.environ else [here]:
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if folder.stat().st_uid == os.getuid() and not folder.is_symlink():
-                (folder / code).mkdir(exist_ok=True)
-                return folder / code
-        except OSError:
-            continue
+        with suppress(OSError):
+            return private_folder(folder)
     return Path(tempfile.mkdtemp(prefix="optree-"))
 
 

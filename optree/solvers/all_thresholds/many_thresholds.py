@@ -21,12 +21,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import config
 
 from optree.solvers.kernels.jit import inner_function
+from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
 from optree.solvers.kernels.pair_counts import Code
 
 LANES = 32

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from numba import config
 
 from optree.solvers.kernels.jit import inner_function, kernel
+from optree.solvers.kernels.jit.llvm import intrinsic, ir, types
 from optree.solvers.kernels.shared_counts import count_shared
 from optree.solvers.kernels.simd import fill, lanes, load, store
 

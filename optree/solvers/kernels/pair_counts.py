@@ -17,12 +17,10 @@ Every function has a twin in numpy for uncompiled code, which says what it does.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import config
 
 from optree.solvers.kernels.jit import inner_function
+from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
 
 TILE = 4  # columns counted at once against a vector of others
 _WORD = ir.IntType(64)

@@ -7,10 +7,9 @@ counts one to three words at a time, millions of times, so these loops are made 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from numba import config
 
+from optree.solvers.kernels.jit.llvm import intrinsic, ir, types
 from optree.solvers.kernels.simd import Lanes, call, lanes, spread
 
 

@@ -11,11 +11,20 @@ from __future__ import annotations
 import operator
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba import config
+
+from optree.solvers.kernels.jit.llvm import (
+    AbstractTemplate,
+    cgutils,
+    infer_global,
+    intrinsic,
+    ir,
+    lower_builtin,
+    models,
+    register_model,
+    signature,
+    types,
+)
 
 LANES = 8  # numbers of 32 or 64 bits side by side; tables of columns are padded to a multiple
 MOST_LANES = 16  # ... and of the narrowest

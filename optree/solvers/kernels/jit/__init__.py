@@ -1,26 +1,68 @@
-"""How this project uses numba: compilation of kernels and inner functions, views of structs, direct calls.
+"""How this project uses numba: kernels and inner functions, a disk cache, views of structs, direct calls.
 
-A *kernel* is compiled code that Python calls; an *inner function* is compiled code that only kernels call.
+A *kernel* is compiled code that Python calls. An *inner function* is compiled code that only kernels call. Both release
+Python's global lock.
+
+All of numba that is not its public interface is in this folder. With the environment variable ``OPTREE_PLAIN_NJIT=1``
+none of that is used: every function is a plain ``numba.njit``. Results are the same; compilation takes five times
+longer. This is the way out for a version of numba with which the project was not tested.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
-from numba import njit
+from numba import config, njit
+from numba.core.event import install_recorder
 
-from optree.solvers.kernels.jit.direct_call import direct
-from optree.solvers.kernels.jit.struct_view import INNER, apart, borrow
+from optree.solvers.kernels.jit import disk_cache
 
-__all__ = ["apart", "borrow", "direct", "inner_function", "kernel"]
+__all__ = ["apart", "borrow", "direct", "inner_function", "install_recorder", "kernel"]
+
+PLAIN = bool(config.DISABLE_JIT) or os.environ.get("OPTREE_PLAIN_NJIT") == "1"
+
+if PLAIN:
+    _INNER = {"nogil": True}
+else:
+    from optree.solvers.kernels.jit.direct_call import direct
+    from optree.solvers.kernels.jit.inner_functions import InnerCompiler
+    from optree.solvers.kernels.jit.struct_view import apart, borrow
+
+    # Nothing is compiled for calls from Python.
+    _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
 
 
 def kernel(function: Callable) -> Callable:
-    """Compile a function that Python calls, at its first call; keep the machine code on disk."""
-    return njit(cache=True, nogil=True)(function)
+    """Compile a function that Python calls, at its first call, and keep the machine code on disk."""
+    if config.DISABLE_JIT:
+        return function
+    kind = "plain" if PLAIN else "kernels"
+    folder, before = disk_cache.folder(function.__module__, function.__code__.co_filename, kind), config.CACHE_DIR
+    try:
+        config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
+        return njit(nogil=True, cache=folder is not None)(function)
+    finally:
+        config.CACHE_DIR = before
 
 
 def inner_function(function: Callable | None = None, **options) -> Callable:
     """Compile a function as a part of the kernels that call it; ``options`` are numba's, for example ``fastmath``."""
-    compiled = njit(**INNER, **options)
+    compiled = njit(**_INNER, **options)
     return compiled if function is None else compiled(function)
+
+
+if PLAIN:
+
+    def direct(kernel: Callable) -> Callable:
+        """Return the kernel itself."""
+        return kernel
+
+    @inner_function
+    def borrow(arrays):
+        """Return the NamedTuple itself."""
+        return arrays
+
+    @inner_function
+    def apart():
+        """Do nothing: numba compiles a plain function for itself."""

@@ -1,10 +1,11 @@
-"""Kernels that only other kernels call, compiled as parts of those and not for themselves.
+"""The compiler of inner functions, which are optimised only within the kernels that call them.
 
-numba makes every function a library of its own: it optimises it together with all that it calls, makes machine code of
-that, and then does both again in each library that calls it, so that nests of calls compile for long. A part is only
-lowered. What LLVM does is done once, in the kernel that Python calls, where it sees everything. That takes a third off
-the first call of a search. (``inline="always"`` saves the same repetition, but makes type inference slow.) What is left
-is numba's own Python; a third of that is saved by options that are quick to compare and by no collection of garbage.
+numba makes every function a library of its own. It optimises the library together with all functions that it calls,
+makes machine code of it, and repeats both in each library that calls it, so that nests of calls compile for long. Here
+an inner function is only lowered to LLVM's language. LLVM runs once, for the kernel that Python calls, where it sees
+all the code. That takes a third off the first call of a search. (``inline="always"`` saves the same repetition, but
+makes type inference slow.) The rest of the time is spent in numba's own Python. A third of it is saved by options that
+are quick to compare, and by a pause of the garbage collector.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from numba.core.untyped_passes import InlineClosureLikes
 
 
 class _Options(Flags):
-    """Options of parts, of which there is one object for each set of values.
+    """Compilation options, one object for each set of values.
 
-    numba looks up every operator and function by, among other things, the options; it takes them apart each time, and
-    they would all have the same hash.
+    numba looks up every operator and function by its options, among other keys. Its own options are taken apart for
+    each comparison, and all have the same hash.
     """
 
     __slots__ = ()
@@ -33,7 +34,7 @@ class _Options(Flags):
 
     @classmethod
     def like(cls, flags: Flags) -> _Options:
-        """The one object with the values of ``flags``, for code that is not compiled by itself."""
+        """Return the one object with the values of ``flags``, for code that is not compiled by itself."""
         options = cls(flags)
         options.no_compile = True
         for known in _KNOWN:
@@ -43,6 +44,7 @@ class _Options(Flags):
         return options
 
     def copy(self) -> _Options:
+        """Return the object itself: nobody changes it."""
         return self
 
 
@@ -50,8 +52,8 @@ _KNOWN: list[_Options] = []
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without collecting garbage: the compiler makes many objects that live, and each collection would walk them."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Pause the garbage collector: the compiler makes many objects that live, and each collection walks all of them."""
     if not gc.isenabled():
         yield
         return
@@ -62,8 +64,8 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-class _Part(JITCodeLibrary):
-    """Code that waits for the library it will be a part of."""
+class _InnerLibrary(JITCodeLibrary):
+    """The code of an inner function, left as it is until a kernel's library takes it in."""
 
     def _optimize_final_module(self):
         pass
@@ -74,38 +76,41 @@ class _Part(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(NativeLowering):
-    _name = "part_lowering"
+class _InnerLowering(NativeLowering):
+    _name = "inner_lowering"
 
     def run_pass(self, state):
-        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        """Lower the function, and register it under an entry point that raises if Python calls it."""
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         super().run_pass(state)
-        # numba knows a function by an object of its own, which must be a builtin; this one raises if it is called
+        # numba knows a function by an object of its own, which must be a builtin: here a bound str.format that fails.
         entry = f"{{{state.func_id.func_qualname} can be called by kernels only}}".format
         state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
         state["cr"] = state.cr._replace(cfunc=entry)
         return True
 
 
-# What kernels have none of: closures, overloads to be inlined, expressions of whole arrays.
+# Passes for closures, inlined overloads and expressions of whole arrays: inner functions have none of these.
 _NEEDLESS = {InlineClosureLikes, InlineOverloads, NopythonRewrites}
 
 
-class PartCompiler(CompilerBase):
-    """numba's compiler with another last step."""
+class InnerCompiler(CompilerBase):
+    """numba's compiler with another last pass, and without the passes that inner functions do not need."""
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
         super().__init__(typingctx, targetctx, library, args, return_type, _Options.like(flags), locals)
 
     def compile_extra(self, func):
-        with _uncollected():
+        """Compile a function."""
+        with _garbage_collection_paused():
             return super().compile_extra(func)
 
     def define_pipelines(self):
+        """Return the list of pipelines, which is one."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
-            (_PartLowering if step is NativeLowering else step, text)
+            (_InnerLowering if step is NativeLowering else step, text)
             for step, text in passes.passes
             if step not in _NEEDLESS
         ]

@@ -1,9 +1,9 @@
-"""A NamedTuple of arrays that is passed to a kernel as one pointer, without counting references.
+"""A view of a NamedTuple of arrays that is passed to inner functions as one pointer, without reference counts.
 
-numba passes seven words or more for each array of a NamedTuple and counts references to each, an atomic operation, at
-every call; with the forty arrays of a search that took three quarters of its time, and most of the compilation's. In
-a kernel that receives real NamedTuples, ``stack = borrow(stack)`` gives a view with the same attributes that costs one
-pointer to pass on. It lives as long as that kernel runs; whoever called the kernel keeps the arrays alive.
+numba passes seven words or more for each array of a NamedTuple at every call, and counts references to each array with
+an atomic operation. With the forty arrays of a search these took three quarters of its time, and most of the time of
+compilation. In a kernel that receives a NamedTuple, ``stack = borrow(stack)`` gives a view with the same attributes.
+The view lives as long as the kernel runs; the kernel's caller keeps the arrays alive.
 """
 
 from __future__ import annotations
@@ -11,29 +11,25 @@ from __future__ import annotations
 from zlib import crc32
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
-from optree.solvers.kernels.jit.inner_functions import PartCompiler
-
-# Options of kernels that only other kernels call: nothing is compiled, or kept on disk, for calls from Python.
-INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
-
 
 class Borrowed(types.Type):
-    """The type of a borrowed NamedTuple of type ``kind``."""
+    """The type of a view of a NamedTuple of type ``kind``."""
 
     def __init__(self, kind):
         self.kind = kind
-        # The name is part of every symbol: short, but not the same for other types of members. Kernels for several that
-        # different processes compiled and kept on disk would call each other's functions once loaded together.
+        # The name is part of every symbol: short, and another one for other types of fields. Otherwise kernels of
+        # different types, compiled by different processes, would call each other's functions once loaded together.
         digest = crc32(str(kind).encode())
         super().__init__(name=f"Borrowed({kind.instance_class.__name__}.{digest:08x})")
 
     @property
     def key(self):
+        """Return the type of the NamedTuple."""
         return self.kind
 
 
@@ -45,13 +41,14 @@ class _Attributes(AttributeTemplate):
     key = Borrowed
 
     def generic_resolve(self, borrowed, name):
+        """Return the type of an attribute, or None if there is no such field."""
         if name in borrowed.kind.fields:
             return borrowed.kind.types[borrowed.kind.fields.index(name)]
         return None
 
 
 def _load(builder, place):
-    """Load what does not change while the kernel runs: LLVM need not load it again after each store."""
+    """Load a value that does not change while the kernel runs: LLVM need not load it again after each store."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -59,31 +56,34 @@ def _load(builder, place):
 
 @lower_getattr_generic(Borrowed)
 def _attribute(context, builder, borrowed, pointer, name):
+    """Load a field of the NamedTuple: an array without an owner, or a scalar."""
     position = borrowed.kind.fields.index(name)
     tuples = builder.bitcast(pointer, context.get_value_type(borrowed.kind).as_pointer())
-    member = borrowed.kind.types[position]
+    field_type = borrowed.kind.types[position]
     place = cgutils.gep_inbounds(builder, tuples, 0, position)
-    if not isinstance(member, types.Array):
+    if not isinstance(field_type, types.Array):
         return _load(builder, place)
-    array = context.make_array(member)(context, builder)
-    for number, field in enumerate(array._datamodel._fields):
-        part = cgutils.gep_inbounds(builder, place, 0, number)
-        if field in ("meminfo", "parent"):  # nobody owns it: there is nothing to count
-            value = ir.Constant(part.type.pointee, None)
-        elif field in ("shape", "strides"):
-            parts = [_load(builder, cgutils.gep_inbounds(builder, part, 0, axis)) for axis in range(member.ndim)]
-            value = cgutils.pack_array(builder, parts)
+    array = context.make_array(field_type)(context, builder)
+    for number, member in enumerate(array._datamodel._fields):
+        address = cgutils.gep_inbounds(builder, place, 0, number)
+        if member in ("meminfo", "parent"):  # without an owner there is no reference to count
+            value = ir.Constant(address.type.pointee, None)
+        elif member in ("shape", "strides"):
+            sizes = [_load(builder, cgutils.gep_inbounds(builder, address, 0, axis)) for axis in range(field_type.ndim)]
+            value = cgutils.pack_array(builder, sizes)
         else:
-            value = _load(builder, part)
-        setattr(array, field, value)
+            value = _load(builder, address)
+        setattr(array, member, value)
     return array._getvalue()
 
 
 @intrinsic
-def _borrow(typing_context, arrays):
+def borrow(typing_context, arrays):
+    """Return a view of a NamedTuple."""
+
     def codegen(context, builder, signature, args):
         held = builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
-        # an empty instruction between what is stored and what is loaded, which LLVM takes for invariable
+        # The empty instruction keeps LLVM from moving the loads, which it takes for invariant, before this store.
         kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
         return builder.asm(kind, "", "=r,0,~{memory}", [held], side_effect=True)
 
@@ -91,22 +91,11 @@ def _borrow(typing_context, arrays):
 
 
 @intrinsic
-def _apart(typing_context):
+def apart(typing_context):
+    """Keep the function that calls this out of its callers: for large functions that are called at several places."""
+
     def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), codegen
-
-
-if config.DISABLE_JIT:
-
-    def apart():
-        """Keep the function that calls this out of its callers: large ones, called at several places."""
-
-    def borrow(arrays):
-        """The NamedTuple itself: in Python it is a reference anyway."""
-        return arrays
-
-else:
-    borrow, apart = _borrow, _apart

@@ -1,0 +1,136 @@
+"""Compiled kernels: numba in one place, and a disk cache that sees every edit and works in a read-only package."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from support.modes import compiled_only
+
+from optree.solvers.kernels.jit import disk_cache
+
+MODES = pytest.mark.parametrize("plain", ["0", "1"], ids=["kernels", "plain"])
+
+TOY = {
+    "__init__.py": "",
+    "constant.py": "NUMBER = 1\n",
+    "inner.py": """
+from optree.solvers.kernels.jit import inner_function
+from optree.solvers.toy.constant import NUMBER
+
+@inner_function
+def number():
+    return NUMBER
+""",
+    "outer.py": """
+from optree.solvers.kernels.jit import kernel
+from optree.solvers.toy import (
+    inner,  # a comment
+)
+number = inner.number
+
+@kernel
+def answer():
+    return number()
+""",
+}
+
+
+@pytest.fixture
+def package(tmp_path) -> Path:
+    """Return a folder with a copy of the package, in which an inner function has a constant from a third module."""
+    ignored = shutil.ignore_patterns("__pycache__", "bench")
+    shutil.copytree(ROOT / "optree", tmp_path / "copy" / "optree", ignore=ignored)
+    (tmp_path / "copy" / "optree" / "solvers" / "toy").mkdir()
+    for name, text in TOY.items():
+        (tmp_path / "copy" / "optree" / "solvers" / "toy" / name).write_text(text)
+    return tmp_path / "copy"
+
+
+def run(code, path, **environment):
+    """Return what a fresh process prints that has nothing of the present environment but its search path."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(path)} | environment
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+ANSWER = """
+from optree.solvers.toy.outer import answer
+print(answer(), sum(answer.stats.cache_misses.values()))
+"""
+
+
+def answer(package, **environment):
+    return run(ANSWER, package, **environment).split()
+
+
+@compiled_only
+@MODES
+def test_an_edit_of_a_module_that_a_kernel_imports_is_seen_by_the_cache(package, tmp_path, plain):
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "OPTREE_PLAIN_NJIT": plain}
+    assert answer(package, **settings) == ["1", "1"]
+    assert answer(package, **settings) == ["1", "0"]
+    (package / "optree" / "solvers" / "toy" / "constant.py").write_text("NUMBER = 2\n")
+    assert answer(package, **settings) == ["2", "1"]
+    assert answer(package, **settings) == ["2", "0"]
+    folders = [path.name.rsplit("-", 1)[0] for path in (tmp_path / "cache").iterdir()]
+    assert len(folders) == len(set(folders)), "folders of superseded code are left"
+
+
+@compiled_only
+def test_a_module_that_no_kernel_imports_compiles_nothing_anew(package, tmp_path):
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    answer(package, **settings)
+    with open(package / "optree" / "budget.py", "a") as file:
+        file.write("# an edit\n")
+    assert answer(package, **settings) == ["1", "0"]
+
+
+@compiled_only
+@MODES
+def test_where_neither_package_nor_home_can_be_written_the_cache_is_among_temporary_files(package, tmp_path, plain):
+    for folder in [path for path in package.rglob("*") if path.is_dir()]:
+        (folder / "__pycache__").touch()  # a file in the folder's place: not even the superuser can write there
+    (tmp_path / "temporary").mkdir()
+    home = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache", "TMPDIR": str(tmp_path / "temporary")}
+    settings = {"OPTREE_PLAIN_NJIT": plain, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert answer(package, **home, **settings) == ["1", "1"]
+    assert answer(package, **home, **settings) == ["1", "0"]
+    (cache,) = (tmp_path / "temporary").iterdir()
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+@compiled_only
+def test_where_nothing_can_be_written_every_process_compiles(package):
+    nowhere = f"from optree.solvers.kernels.jit import disk_cache\ndisk_cache._candidates = lambda file: []\n{ANSWER}"
+    assert [run(nowhere, package) for _ in range(2)] == ["1 1\n"] * 2
+
+
+def test_code_with_bounds_checks_is_kept_apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(disk_cache.config, "CACHE_DIR", str(tmp_path))
+    module, file = "optree.solvers.branches.search", "search.py"
+    folders = []
+    for checked in (0, 1):
+        monkeypatch.setattr(disk_cache.config, "BOUNDSCHECK", checked)
+        folders.append(disk_cache.folder.__wrapped__(module, file, "kernels"))
+    assert len(set(folders)) == 2
+    assert all(folder.is_dir() for folder in folders)
+
+
+def test_all_of_numba_that_is_not_public_is_in_one_folder():
+    inside = ROOT / "optree" / "solvers" / "kernels" / "jit"
+    for path in (ROOT / "optree").rglob("*.py"):
+        if inside not in path.parents:
+            used = re.findall(
+                r"^\s*(?:from|import) (numba\S*|llvmlite\S*)(?: import (.*))?", path.read_text(), re.MULTILINE
+            )
+            assert set(used) <= {("numba", "config")}, path
