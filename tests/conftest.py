@@ -15,13 +15,13 @@ from optree.datasets import read_table
 
 @pytest.fixture(scope="session")
 def table():
-    """The datasets table that ships."""
+    """Return the table of datasets that ships."""
     return read_table(ROOT / "config" / "datasets.csv")
 
 
 @pytest.fixture(scope="session")
 def mirror_dir() -> Path:
-    """A directory of raw files that cannot ship: OPTREE_MIRROR, or shared/data beside the repository."""
+    """Return the directory of raw files that cannot ship: OPTREE_MIRROR, or shared/data beside the repository."""
     path = Path(os.environ.get("OPTREE_MIRROR") or ROOT.parent / "shared" / "data")
     if not path.is_dir():
         pytest.skip("no mirror of the raw data files; OPTREE_MIRROR names the directory")
@@ -30,7 +30,7 @@ def mirror_dir() -> Path:
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C raises KeyboardInterrupt, also where a shell has started the tests with the signal ignored."""
+    """Let Ctrl-C raise KeyboardInterrupt, also where a shell has started the tests with the signal ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -38,13 +38,13 @@ def interruptible():
 
 @pytest.fixture
 def checkout(tmp_path) -> Checkout:
-    """A copy of the repository of the test's own."""
+    """Return a copy of the repository that belongs to one test."""
     return Checkout(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Checkout:
-    """A copy in which the tiny configuration has run."""
+    """Return a copy of the repository in which the tiny configuration has run."""
     checkout = Checkout(tmp_path_factory.mktemp("finished"))
     done = checkout.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""A copy of the repository to run the real workflow in."""
+"""A copy of the repository, in which tests and benchmarks run the real workflow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checkout:
-    """A copy of what git tracks (or would track), with this environment's programs and the copy's own optree."""
+    """A copy of all files that git tracks or would track, run with this environment's programs and its own optree."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -54,11 +54,11 @@ class Checkout:
         )
 
     def snakemake(self, *arguments: str, config: str = "config/test.yaml", cores: int = 2):
-        """Run the workflow."""
+        """Run the workflow in the copy."""
         return self.run(["snakemake", "--cores", str(cores), "--configfile", config, *arguments])
 
     def records(self, name: str = "test") -> dict[str, dict]:
-        """Records by path, without what depends on the clock or the machine."""
+        """Return the records by path, without the fields that depend on the clock or the machine."""
         found = {}
         for path in sorted((self.path / "results" / name / "runs").rglob("*.json")):
             entry = record.read(path)

@@ -1,7 +1,7 @@
-"""A real SLURM cluster of one node, on this machine and for as long as a test needs it: no systemd, no cgroups.
+"""A real SLURM cluster of one node on this machine, without systemd and cgroups, for a test or a benchmark.
 
-SLURM reads ``/etc/slurm/slurm.conf`` wherever a job starts another step, so this needs root, and it leaves alone a
-configuration that is not its own. Everything else is in a temporary directory, on ports of its own.
+SLURM reads ``/etc/slurm/slurm.conf`` wherever a job starts another step, so the cluster needs root. A configuration of
+another cluster is left alone. All other files are in a temporary directory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONFIGURATION = Path("/etc/slurm/slurm.conf")
 MARK = "# made by optree's tests, and removed by them\n"
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "squeue")
 ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db")
-SECONDS = 60.0  # until a daemon that does not come up is given up
+SECONDS = 60.0  # to wait for a daemon
 
 SLURM = """
 ClusterName=optree
@@ -85,7 +85,7 @@ StorageLoc=slurm
 
 
 def why_not(accounting: bool = False) -> str:
-    """Why there can be no cluster on this machine, or nothing."""
+    """Return the reason why there can be no cluster on this machine, or an empty string."""
     missing = [name for name in (*PROGRAMS, *(ACCOUNTING if accounting else ())) if not shutil.which(name)]
     if missing:
         return (
@@ -99,7 +99,7 @@ def why_not(accounting: bool = False) -> str:
 
 
 def _ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
+    """Return free ports of this machine."""
     taken = [socket.socket() for _ in range(count)]
     for one in taken:
         one.bind(("127.0.0.1", 0))
@@ -110,6 +110,7 @@ def _ports(count: int) -> list[int]:
 
 
 def _wait(what: str, ready: Callable[[], bool]) -> None:
+    """Wait until a daemon is ready."""
     end = time.monotonic() + SECONDS
     while not ready():
         assert time.monotonic() < end, f"{what} does not come up"
@@ -117,7 +118,7 @@ def _wait(what: str, ready: Callable[[], bool]) -> None:
 
 
 def ask(*command: str) -> str:
-    """What a command prints; nothing if it fails."""
+    """Return the output of a command, empty if the command fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -130,7 +131,7 @@ class Cluster:
     accounting : bool, default False
         Whether there is a database that remembers jobs (``sacct``).
     cpus : int, default 2
-        How many the node says it has.
+        The number of processors that the node declares.
     """
 
     def __init__(self, accounting: bool = False, cpus: int = 2):
@@ -146,7 +147,7 @@ class Cluster:
         self.stop()
 
     def _daemon(self, name: str, *arguments: str) -> None:
-        """Start a daemon that ends with this process, whatever ends it."""
+        """Start a daemon that ends with this process, even if this process is killed."""
         with open(self.folder / f"{name}.out", "ab") as output:
             self._daemons[name] = subprocess.Popen(
                 [shutil.which(name), *arguments],
@@ -181,7 +182,7 @@ class Cluster:
         self.node_up()
 
     def _start_accounting(self, configuration: str, port: int) -> None:
-        """A database of its own, the daemon in front of it, and an account for whoever runs this."""
+        """Start a database and its daemon, and add an account for the present user."""
         data, socket_path = self.folder / "database", self.folder / "mysql.socket"
         ask("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-test-db")
         options = ["--no-defaults", f"--datadir={data}", f"--socket={socket_path}", f"--port={port}", "--user=root"]
@@ -201,13 +202,13 @@ class Cluster:
             ask("sacctmgr", "-n", "-i", "add", *entity)
 
     def node_up(self) -> None:
-        """Start the node, or have it back."""
+        """Start the node, or return it to service."""
         self._daemon("slurmd", "-D")
         ask("scontrol", "update", f"nodename={self.host}", "state=resume")
         _wait("slurmd", lambda: ask("sinfo", "-h", "-o", "%T") in ("idle", "mixed", "allocated"))
 
     def node_down(self) -> None:
-        """The node loses its power: its daemon and all that its jobs have started end at once."""
+        """Kill the node's daemon and all processes of its jobs at once, as a loss of power does."""
         steps = ask("pgrep", "-x", "slurmstepd").split()
         everything = [one for step in steps for one in (step, *_below(step))]
         for pid in [self._daemons["slurmd"].pid, *map(int, everything)]:
@@ -219,7 +220,7 @@ class Cluster:
         ask("scontrol", "update", f"nodename={self.host}", "state=down", "reason=power")
 
     def jobs(self) -> list[str]:
-        """Numbers of the jobs that run or wait."""
+        """Return the numbers of the jobs that run or wait."""
         return ask("squeue", "-h", "-o", "%A").split()
 
     def stop(self) -> None:
@@ -244,6 +245,6 @@ class Cluster:
 
 
 def _below(pid: str) -> list[str]:
-    """The processes that a process has started, with theirs."""
+    """Return the descendants of a process."""
     children = ask("pgrep", "-P", pid).split()
     return children + [grandchild for child in children for grandchild in _below(child)]

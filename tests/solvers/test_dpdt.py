@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from support import ROOT
-from support.cart_naive import cuts, offered, optimum, random_rows
+from support.cart_naive import cart_splits, optimum, random_rows, rated_splits
 from support.modes import CHECKED, COMPILED
 from support.problems import make, random_problem
 from support.refusal import refused
@@ -63,7 +63,9 @@ def test_the_splits_that_cart_offers():
         if weights is not None and (weights % 1).any():
             continue  # sums of fractions depend on their order
         leaves, least = 2 + seed % 8, 1 + seed % 3 // 2
-        assert root_actions(X, y, weights, classes, leaves, least) == offered(X, y, ones, classes, leaves, least), seed
+        assert root_actions(X, y, weights, classes, leaves, least) == cart_splits(X, y, ones, classes, leaves, least), (
+            seed
+        )
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3, 5])
@@ -226,7 +228,7 @@ def has_ties(X, y, weights, classes, model):
     for node in np.flatnonzero(model.tree_.feature >= 0):
         rows = reached[:, node]
         part = X[rows]
-        found = sorted(cuts(part, y[rows], weights[rows], classes), reverse=True)
+        found = sorted(rated_splits(part, y[rows], weights[rows], classes), reverse=True)
         top = [cut for cut in found if cut[0] >= found[0][0] - 1e-9 * abs(found[0][0])]
         divided = {tuple((left := part[:, f] <= t) ^ left[0]) for _, f, t in top}
         if len(divided) > 1:

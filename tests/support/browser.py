@@ -1,4 +1,4 @@
-"""A page in headless Chromium, over the pipe of its DevTools protocol: no driver, no further package."""
+"""Pages in headless Chromium, driven over the pipe of its DevTools protocol without another package."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SECONDS = 60
 
 
 class Page:
-    """An open page, what it asked of the network and what it complained about.
+    """An open page, with its requests and its errors.
 
     Attributes
     ----------
     errors : list of str
-        Uncaught exceptions, and what the console got as an error.
+        Uncaught exceptions, and errors of the console.
     requests : list of str
-        Addresses of all requests that are not data within the page.
+        Addresses of all requests, except for data within the page.
     """
 
     def __init__(self, commands: int, answers: int):
@@ -36,12 +36,14 @@ class Page:
         self.requests: list[str] = []
 
     def _messages(self) -> Iterator[dict]:
+        """Yield the messages of the browser."""
         while True:
             *whole, self._rest = self._rest.split(b"\0")
             yield from map(json.loads, whole)
             self._rest += os.read(self._answers, 1 << 20)
 
     def _note(self, event: dict) -> None:
+        """Keep an event that is an error or a request."""
         params = event.get("params", {})
         match event.get("method"):
             case "Runtime.exceptionThrown":
@@ -54,7 +56,7 @@ class Page:
                 self.requests.append(params["request"]["url"])
 
     def send(self, method: str, **params) -> dict:
-        """Send a command, and wait for what comes of it."""
+        """Send a command; return its result."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -68,20 +70,20 @@ class Page:
         raise AssertionError
 
     def attach(self) -> None:
-        """Open a tab, and listen."""
+        """Open a tab, and ask for its events."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Network", "Page"):
             self.send(f"{domain}.enable")
 
     def size(self, width: int, height: int) -> None:
-        """The window's size; a narrow one is a telephone's."""
+        """Resize the window; a narrow window counts as a telephone."""
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 700
         )
 
     def open(self, path: Path) -> None:
-        """Load a file, and wait until it has settled."""
+        """Load a file, and wait until its scripts have run."""
         self.send("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete'")
         time.sleep(1)
@@ -94,7 +96,7 @@ class Page:
             time.sleep(0.1)
 
     def ask_frame(self, expression: str):
-        """The value of an expression in the page's only frame, once that has settled: a process of its own."""
+        """Return the value of an expression in the page's only frame, which is a process of its own."""
         time.sleep(1)
         page, self._session = self._session, None
         try:
@@ -107,19 +109,19 @@ class Page:
             self._session = page
 
     def ask(self, expression: str):
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def shot(self, path: Path) -> None:
-        """A picture of what the window shows."""
+        """Save a picture of the window."""
         path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
 
 
 @contextmanager
 def page(width: int = 1400, height: int = 900) -> Iterator[Page]:
-    """A new page in a browser of its own."""
+    """Yield a new page in a browser of its own."""
     (reads, commands), (answers, writes) = os.pipe(), os.pipe()
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         # Chromium reads commands from its descriptor 3, and writes answers to 4.

@@ -1,4 +1,4 @@
-"""CART and DPDT as plainly as they can be written: the oracle of the fast routines, and random rows for it."""
+"""Plain and slow CART and DPDT, the oracle of the fast routines; and random rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def random_rows(seed: int):
-    """(X, y, weights or None, number of classes): few rows, ties, copies, constants, huge values."""
+    """Return (X, y, weights or None, number of classes): few rows with ties, copies, constants or huge values."""
     random = np.random.RandomState(seed)
     n, p, classes = random.randint(2, 40), random.randint(1, 5), random.randint(2, 5)
     kind = random.randint(4)
@@ -31,13 +31,14 @@ def random_rows(seed: int):
 
 
 def sums(y, weights, classes):
-    """Weight of each class; or weight, sum and sum of squares of a target."""
+    """Return the weight of each class; or the weight, the sum and the sum of squares of a target."""
     if classes:
         return np.bincount(y, weights, classes).astype(float)
     return np.array([weights.sum(), (weights * y).sum(), (weights * y * y).sum()])
 
 
 def impurity(y, weights, classes):
+    """Return the Gini impurity, or the variance of a target."""
     total = sums(y, weights, classes)
     if classes:
         return 1.0 - (total * total).sum() / (weights.sum() * weights.sum())
@@ -45,12 +46,13 @@ def impurity(y, weights, classes):
 
 
 def loss(y, weights, classes):
+    """Return the misclassified weight of a leaf, or its squared error."""
     total = sums(y, weights, classes)
     return total.sum() - total.max() if classes else max(0.0, total[2] - total[1] ** 2 / total[0])
 
 
-def cuts(X, y, weights, classes, least=1):
-    """All splits of some rows, each (rating, feature, threshold), rated as scikit-learn rates them."""
+def rated_splits(X, y, weights, classes, least=1):
+    """Yield (rating, feature, threshold) of all splits, with scikit-learn's rating."""
     for feature in range(X.shape[1]):
         values = np.unique(X[:, feature])
         for low, high in pairwise(values):
@@ -67,8 +69,8 @@ def cuts(X, y, weights, classes, least=1):
                 yield s_left * s_left / w_left + s_right * s_right / w_right, feature, threshold
 
 
-def offered(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
-    """The splits (feature, threshold) that CART makes, best first, on its way to so many leaves.
+def cart_splits(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
+    """Return the splits (feature, threshold) of best-first CART up to a number of leaves, in its order.
 
     Ratings within ``slack``, and decreases of impurity within ``slack / whole``, are equal.
     """
@@ -78,7 +80,7 @@ def offered(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
         if impurity(part, w, classes) <= 2**-52:
             return None
         chosen = None
-        for cut in cuts(X[rows], part, w, classes, least):
+        for cut in rated_splits(X[rows], part, w, classes, least):
             if chosen is None or cut[0] > chosen[0] + slack:
                 chosen = cut
         if chosen is None:
@@ -106,29 +108,29 @@ def offered(X, y, weights, classes, leaves, least=1, slack=0.0, whole=1.0):
     return made
 
 
-def left_over(y, weights, classes, parts):
-    """Impurity times weight in these parts of the rows, as `cuts` rates it; and the loss."""
+def impurity_and_loss(y, weights, classes, children):
+    """Return the impurity times weight, summed over children as `rated_splits` does it; and the loss."""
     after = 0.0
-    for rows in reversed(parts):  # from the right, as rounded there
+    for rows in reversed(children):  # from the right, as rounded there
         after += weights[rows].sum() * impurity(y[rows], weights[rows], classes)
-    return after, sum(loss(y[rows], weights[rows], classes) for rows in parts)
+    return after, sum(loss(y[rows], weights[rows], classes) for rows in children)
 
 
-def offered_by(generator, X, y, weights, classes, most, last, least=1):
-    """The splits that another generator than CART offers to a state."""
+def candidate_splits(generator, X, y, weights, classes, most, last, least=1):
+    """Return the candidate splits of a node from another generator than CART."""
     if impurity(y, weights, classes) <= 2**-52:
         return []
     found = []
-    for _, feature, threshold in cuts(X, y, weights, classes, least):
+    for _, feature, threshold in rated_splits(X, y, weights, classes, least):
         left = X[:, feature] <= threshold
-        key = left_over(y, weights, classes, [left, ~left])[0]
+        key = impurity_and_loss(y, weights, classes, [left, ~left])[0]
         if generator == "lookahead" and not last:
             key = 0.0
             for side in (left, ~left):
                 part, w = y[side], weights[side]
                 below = [
-                    left_over(part, w, classes, [a := X[side][:, f] <= t, ~a])[0]
-                    for _, f, t in cuts(X[side], part, w, classes, least)
+                    impurity_and_loss(part, w, classes, [a := X[side][:, f] <= t, ~a])[0]
+                    for _, f, t in rated_splits(X[side], part, w, classes, least)
                 ]
                 pure = impurity(part, w, classes) <= 2**-52
                 key += w.sum() * impurity(part, w, classes) if pure or not below else min(below)
@@ -145,16 +147,16 @@ def offered_by(generator, X, y, weights, classes, most, last, least=1):
 def optimum(
     X, y, weights, classes, nodes, depth, alpha, per_split=False, least=1, slack=0.0, whole=1.0, generator="cart"
 ):
-    """The least loss + alpha * price over all trees of splits that are offered: by trying them all."""
+    """Return the minimum of loss + alpha * complexity over all trees of candidate splits, by enumeration."""
     best = Fraction(loss(y, weights, classes))
     if depth == 0 or best <= slack:
         return best
     price = alpha * (1 if per_split else Fraction(weights.sum()))
     rest = nodes[1:], depth - 1, alpha, per_split, least, slack, whole, generator
     if generator == "cart":
-        splits = offered(X, y, weights, classes, max([2, *nodes[:1]]), least, slack, whole)
+        splits = cart_splits(X, y, weights, classes, max([2, *nodes[:1]]), least, slack, whole)
     else:
-        splits = offered_by(generator, X, y, weights, classes, max([1, *nodes[:1]]), depth == 1, least)
+        splits = candidate_splits(generator, X, y, weights, classes, max([1, *nodes[:1]]), depth == 1, least)
     for feature, threshold in splits:
         left = X[:, feature] <= threshold
         below = sum(optimum(X[side], y[side], weights[side], classes, *rest) for side in (left, ~left))

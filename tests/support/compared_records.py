@@ -1,4 +1,4 @@
-"""Records of two algorithms on five problems, for tests of comparisons: numbers that can be checked by hand."""
+"""Records of two algorithms on five problems, whose comparison can be computed by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from support.runs import run
 
 
 def record(dataset: str, algorithm: str, seconds: float, status="optimal", lam="0.01", mib=100.0, **more) -> dict:
-    """A real record of a small run, as if it had taken that long and ended so."""
+    """Return the record of a small run with its seconds, status and other fields replaced."""
     entry = run("monks-1", "onehot-drop-first", lam, algorithm="branches")
     entry = {**entry, "run": {**entry["run"], "dataset": dataset, "algorithm": algorithm}, "peak_rss_mib": mib}
     entry["seconds"] = {**entry["seconds"], "search": seconds, "searches": [seconds], "calls": [2 * seconds]}

@@ -1,4 +1,4 @@
-"""Solve with every solver, one after another; print a line of JSON for each. Tests run this in processes of its own."""
+"""Solve with every solver and print a line of JSON for each; the conformance tests run this in fresh processes."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from optree.objective import Objective
 
-# Decimals that make ties (a split that pays exactly) likely, and some that do not.
+# Most decimals make ties likely, between a split and a leaf of the same cost; some do not.
 REGULARIZATIONS = ("0", "0.001", "0.01", "0.02", "0.05", "0.1", "0.125", "0.25", "0.333333333333", "0.5", "1")
 
 MEASURES = (
@@ -20,7 +20,7 @@ depths = st.sampled_from([None, None, None, 0, 1, 2, 3, 4])
 
 
 def random_objective(seed, rows, least=(1,), splits=None):
-    """Decimals, and penalties of half or whole rows, which make ties; both penalties; some constraints."""
+    """Return an objective with some constraints, whose penalty makes ties likely: often whole or half rows a split."""
     random = np.random.RandomState(seed)
     decimal = REGULARIZATIONS[random.randint(len(REGULARIZATIONS))]
     value = decimal if random.randint(2) else f"{random.randint(1, 4)}/{2 * rows}"
@@ -29,7 +29,7 @@ def random_objective(seed, rows, least=(1,), splits=None):
 
 
 def limited_objective(seed, depth=6):
-    """Every penalty, with prices that make ties; depths, and often a number of splits."""
+    """Return an objective with a limit on depth, often with a limit on splits; ties are likely."""
     random = np.random.RandomState(seed)
     value = ["0", "0", "0.01", "0.05", "0.02", f"{random.randint(1, 4)}/60"][random.randint(6)]
     splits = None if random.randint(2) else int(random.randint(12))

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks OpenML's REST protocol, serves raw files, and fails as it is told to."""
+"""A server on this machine for OpenML's REST protocol and raw files, with faults on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_RESULTS = f"<oml:error {_SPACE}><oml:code>372</oml:code><oml:message>No resu
 
 
 def arff(table: Table) -> bytes:
-    """A table as ARFF, all of it nominal but the numbers."""
+    """Return a table as ARFF; all columns without numbers are nominal."""
     lines = ["@relation t"]
     for name in table.X:
         values = sorted(set(table.X[name])) if name not in table.numeric else None
@@ -30,7 +30,7 @@ def arff(table: Table) -> bytes:
 
 
 def parquet(table: Table) -> bytes:
-    """A table as parquet, as OpenML has it: nominal columns are categories."""
+    """Return a table as parquet in OpenML's form, with nominal columns as categories."""
     frame = table.X.assign(**{table.y.name: table.y})
     nominal = {name: "category" for name in frame if name not in table.numeric}
     file = io.BytesIO()
@@ -39,10 +39,10 @@ def parquet(table: Table) -> bytes:
 
 
 class Server:
-    """What is served, by path, and the faults of each path, one for each request until they are used up.
+    """Pages by path, and a list of faults by path, one for each of the next requests.
 
-    A fault is a status (500 as OpenML's web server says it, not in XML), or "hang", "drop" (the connection) or
-    "truncate" (the body).
+    A fault is a status (500 without XML, like OpenML's web server), "hang", "drop" (the connection) or "truncate" (the
+    body).
     """
 
     def __init__(self):
@@ -55,6 +55,7 @@ class Server:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
+        """Stop the server."""
         self.released.set()
         self._http.shutdown()
         self._http.server_close()
@@ -95,7 +96,7 @@ class Server:
             handler.close_connection = True
 
     def _page(self, path: str) -> tuple[int, bytes]:
-        for listed in ("/limit/", "/offset/", "/status/"):  # the client adds them where it likes
+        for listed in ("/limit/", "/offset/", "/status/"):  # the client adds them at any place
             if listed in path:
                 head, _, rest = path.partition(listed)
                 path = head + "".join(f"/{part}" for part in rest.split("/")[1:])
@@ -125,7 +126,7 @@ def _xml(name: str, fields: dict, inner: str = "", declare: bool = True) -> byte
 
 @contextmanager
 def serving(folder: Path, environment):
-    """A server, and the client's configuration in ``folder``, which ``environment(name, value)`` makes known."""
+    """Yield a server; write the client's configuration to ``folder``, and set it with ``environment(name, value)``."""
     server = Server()
     (folder / "openml").mkdir(parents=True, exist_ok=True)
     (folder / "openml" / "config").write_text(f"server = {server.url}/api/v1/xml\napikey =\n")

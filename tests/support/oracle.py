@@ -1,4 +1,4 @@
-"""The oracle `exhaustive`, and solvers held against it."""
+"""Comparison of exact solvers with the oracle, `exhaustive`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.problems import make
 
 
 def accepted(name, problem, objective):
-    """A problem and an objective that the solver declares to accept, as near as can be to those given."""
+    """Return a problem and an objective close to the given ones that the solver accepts by its declaration."""
     solver = solvers.get(name)
     if "multiway" not in solver.features:
         binary = [2] * len(problem.features)
@@ -25,7 +25,7 @@ def accepted(name, problem, objective):
 
 
 def check(name, problem, objective, **parameters):
-    """The proven cost is the optimum, and the tree attains it within the constraints."""
+    """Check that the proven cost is the optimum, and that the tree attains it within the constraints."""
     problem, objective = accepted(name, problem, objective)
     result = solvers.get(name).solve(problem, objective, **parameters)
     oracle = solvers.get("exhaustive").solve(problem, objective)

@@ -9,7 +9,7 @@ from optree.problem import Feature, Problem
 
 
 def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:
-    """A problem with plain names."""
+    """Return a problem whose features and classes have plain names."""
     features = tuple(
         Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts)
     )
@@ -19,7 +19,10 @@ def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Pr
 
 
 def random_problem(seed: int) -> Problem:
-    """A small problem: binary and ternary features, 2-4 classes; parity, noise, duplicates, copies, constants."""
+    """Return a small problem of binary and ternary features and 2-4 classes.
+
+    Parity, noise, equal rows of several classes, copied and constant features occur.
+    """
     random = np.random.RandomState(seed)
     n, q, classes = random.randint(2, 26), random.randint(1, 7), random.randint(2, 5)
     n_parts = random.choice([2, 2, 3], q)
@@ -43,7 +46,7 @@ def random_problem(seed: int) -> Problem:
 
 
 def harder_problem(seed):
-    """Six to eight features of two to four parts; parity, noise, copies, complements, and often weights."""
+    """Return a problem of six to eight features with two to four parts: parity, noise, copies, complements, weights."""
     random = np.random.RandomState(seed)
     n, q, classes = random.randint(2, 41), random.randint(6, 9), random.randint(2, 5)
     n_parts = [2] * q if seed % 2 else random.choice([2, 2, 3, 4], q)
@@ -64,7 +67,7 @@ def harder_problem(seed):
 
 
 def with_costs(problem, seed):
-    """Costs with zeros, ties, and a diagonal that is not always zero; some predictions that are never right."""
+    """Return the problem with random costs: zeros, ties, a diagonal above zero, predictions that are never right."""
     random = np.random.RandomState(seed)
     classes = len(problem.classes) + random.randint(2)
     costs = random.randint(0, random.choice([2, 4, 100]), (classes, classes))
@@ -75,7 +78,7 @@ def with_costs(problem, seed):
 
 
 def binary_problem(seed):
-    """Up to eight binary features and four classes: parity, noise, equal rows, copies, complements, weights."""
+    """Return a problem of up to eight binary features: parity, noise, equal rows, copies, complements, weights."""
     random = np.random.RandomState(seed)
     n, q, classes = random.randint(2, 61), random.randint(2, 9), random.randint(2, 5) if seed % 2 else 2
     codes = random.randint(0, 2, (n, q))
@@ -96,7 +99,7 @@ def binary_problem(seed):
 
 
 def ranking_problem(seed: int):
-    """Two classes, rare ones among them; parity, equal rows that disagree, weights, zeros among them."""
+    """Return a problem of two classes, one often rare: parity, equal rows of both classes, weights and zero weights."""
     random = np.random.RandomState(seed)
     n, q = random.randint(2, 16), random.randint(1, 5)
     codes = random.randint(2, size=(n, q))
@@ -112,7 +115,7 @@ def ranking_problem(seed: int):
 
 
 def noise(rows, columns):
-    """A problem without structure: 250 x 40 take seconds, 1000 x 60 more than a minute."""
+    """Return a problem without structure. An exact search of 250 x 40 takes seconds, of 1000 x 60 over a minute."""
     random = np.random.RandomState(0)
     return make(random.randint(2, size=(rows, columns)), random.randint(2, size=rows), [2] * columns, 2)
 

@@ -1,4 +1,4 @@
-"""How tests say that bad input is refused."""
+"""The form of all errors of bad input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optree.errors import OptreeError
 
 @contextmanager
 def refused(*words):
-    """The block raises an OptreeError of one line that has these words."""
+    """Check that the block raises an OptreeError of one line that contains these words."""
     with pytest.raises(OptreeError) as caught:
         yield
     message = str(caught.value)
