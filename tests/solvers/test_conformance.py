@@ -268,9 +268,10 @@ def processes(request, tmp_path_factory):
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     if request.param == "cold":
         environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    chosen = [item.callspec.params["solver"].name for item in request.session.items if "processes" in item.fixturenames]
     said = []
     for _ in range(2):
-        command = [sys.executable, "-m", "support.fresh_process"]
+        command = [sys.executable, "-m", "support.fresh_process", *dict.fromkeys(chosen)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         lines = {line["solver"]: line for line in map(json.loads, done.stdout.splitlines())}
         assert done.returncode == 0, f"after {list(lines)}: {done.stderr}"

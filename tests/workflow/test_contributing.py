@@ -15,7 +15,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (file|append)=(\S+))?\n(.*?)^```$", re.MULTILI
 
 
 def follow(checkout, section):
-    """Do what each block of a section says; returns what its command printed."""
+    """Follow the blocks of a section; return the output of its commands."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     body = text.split(f"\n## {section}", 1)[1].split("\n## ", 1)[0]
     printed = ""
@@ -29,7 +29,7 @@ def follow(checkout, section):
             subprocess.run(["git", "apply", "-"], input=content, text=True, check=True, cwd=checkout.path)
         elif language == "sh":
             done = checkout.run(content.split())
-            assert done.returncode == 0, done.stderr
+            assert done.returncode == 0, done.stdout + done.stderr
             printed += done.stdout + done.stderr
     return printed
 
