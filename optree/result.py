@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -25,12 +26,15 @@ class Outcome(NamedTuple):
         One of :data:`STATUSES`.
     counters : dict of str to int
         "iterations" first.
+    search : str or None
+        The search that did the work, if it differs from the task's route.
     """
 
     tree: Tree
     lower_bound: int | None
     status: str
     counters: dict[str, int]
+    search: str | None = None
 
 
 class TracePoint(NamedTuple):
@@ -65,6 +69,8 @@ class Result:
         The moments at which the incumbent or the lower bound improved.
     prepare_seconds : float
         Seconds of the layout of the data; 0 for solvers that do not measure it.
+    search : str
+        The search that did the work: the solver's name, unless :mod:`optree.solvers.routing` chose another search.
     """
 
     tree: Tree
@@ -76,6 +82,7 @@ class Result:
     search_seconds: float
     trace: tuple[TracePoint, ...] = field(repr=False)
     prepare_seconds: float = 0.0
+    search: str = ""
 
     @property
     def cost_in_rows(self) -> Fraction:
@@ -89,13 +96,49 @@ class Result:
 
 
 class Trace:
-    """A recorder of the moments at which the incumbent or the lower bound improves."""
+    """A recorder of the moments at which the incumbent or the lower bound improves.
 
-    def __init__(self, clock):
+    Parameters
+    ----------
+    clock : Clock
+    log : callable, optional
+        Called with a line of text at the start, at most once a second during the search, and at the end.
+    unit : float, default 1
+        The unit of costs, in rows.
+    total_weight : float, default 1
+        The cost, in rows, of a gap of 1.
+    """
+
+    def __init__(self, clock, log: Callable[[str], None] | None = None, unit: float = 1.0, total_weight: float = 1.0):
         self._clock, self._points = clock, []
+        self._log, self._unit, self._total_weight, self._logged = log, unit, total_weight, 0.0
+
+    def start(self, search: str, reason: str) -> None:
+        """Log the search, and the reason for it."""
+        if self._log:
+            self._log(f"search: {search} ({reason})")
+
+    def end(self, search: str, status: str, cost: int, lower_bound: int | None) -> None:
+        """Record the final cost and lower bound, and log the end of the search."""
+        self._record(cost, lower_bound)
+        if self._log:
+            self._log(f"{search}: {status}; {self._progress()}")
+
+    def _progress(self) -> str:
+        cost, bound = (None if c is None else c * self._unit for c in self._points[-1][1:])
+        gap = "no lower bound"
+        if bound is not None:
+            gap = f"lower bound {bound:.8g}, gap {(cost - bound) / self._total_weight:.4f}"
+        return f"{self._clock.seconds():.1f} s, cost {cost:.8g}, {gap}"
 
     def add(self, cost: int, lower_bound: int | None) -> None:
-        """Record the incumbent's cost and the lower bound, if either is better than before."""
+        """Record the incumbent's cost and the lower bound, if either is better than before, and log the progress."""
+        self._record(cost, lower_bound)
+        if self._log and self._clock.seconds() - self._logged >= 1:
+            self._logged = self._clock.seconds()
+            self._log(self._progress())
+
+    def _record(self, cost: int, lower_bound: int | None) -> None:
         if self._points and lower_bound is not None and self._points[-1].lower_bound is not None:
             cost = min(cost, self._points[-1].cost)
             lower_bound = max(lower_bound, self._points[-1].lower_bound)

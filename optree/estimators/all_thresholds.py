@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optree.budget import Budget
@@ -13,19 +15,21 @@ from optree.problem import Feature, Problem
 from optree.result import Result, Trace
 from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.solver import search
+from optree.solvers.routing import route_of_thresholds
 from optree.tree import LEAF, Tree
-
-# This search is faster than binary columns for tables with many thresholds, as measured at depth 3: this mean number of
-# thresholds per column, or this number of thresholds squared times classes (the work of counting pairs of columns).
-_MANY, _PAIRS = 48, 5_000_000
 
 
 def find(
-    table: Table, spec: EncodingSpec, categorical, objective: Objective, budget: Budget
+    table: Table,
+    spec: EncodingSpec,
+    categorical,
+    objective: Objective,
+    budget: Budget,
+    log: Callable[[str], None] | None,
 ) -> tuple[Result, SparseEncoder] | None:
     """Return the best tree of limited depth, and the encoder of its thresholds.
 
-    None if binary columns are needed, since a column has multiway splits, or faster, since columns have few values.
+    None if a column has multiway splits, or if :mod:`optree.solvers.routing` decides for binary columns.
     """
     clock = budget.start()
     encoder = SparseEncoder(spec).fit(table.X, categorical=categorical, classes=table.classes)
@@ -34,16 +38,18 @@ def find(
     weighted = np.flatnonzero(table.weights)
     X, labels, weights = encoder.numeric_columns(table.X)[weighted], table.labels[weighted], table.weights[weighted]
     rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf)
-    if rows.n_thresholds < _MANY * rows.sample.features and rows.n_thresholds**2 * len(table.classes) < _PAIRS:
+    if (route := route_of_thresholds(rows.sample.features, rows.n_thresholds, len(table.classes))) is None:
         return None
-    scale, trace = objective.scale(_without_features(table)), Trace(clock)
+    scale = objective.scale(_without_features(table))
+    trace = Trace(clock, log, 1 / scale.row, int(table.weights.sum()))
+    trace.start(*route)
     clock.prepared()
     best, lower, status, counters = search(rows, objective, scale, clock, trace)
     tree, loss = _tree(table, encoder, rows, best)
     cost = objective.cost(tree, scale, loss)
-    trace.add(cost, lower)
+    trace.end(route.search, status, cost, lower)
     seconds = clock.search_seconds, trace.points(), clock.prepare_seconds
-    return Result(tree, cost, lower, scale, status, counters, *seconds), encoder
+    return Result(tree, cost, lower, scale, status, counters, *seconds, route.search), encoder
 
 
 def _without_features(table: Table) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
 from fractions import Fraction
 from numbers import Number
@@ -82,6 +83,11 @@ def _checked_cells(X: np.ndarray) -> np.ndarray:
 
 class TreeEstimator(TreeViews, BaseEstimator):
     """The common base of classifiers and regressors on encoded columns."""
+
+    @property
+    def _log(self) -> Callable[[str], None] | None:
+        """Return the function for lines of progress."""
+        return print if getattr(self, "verbose", False) else None
 
     def _objective(self) -> Objective:
         """Return the objective of the parameters that the subclass has."""
@@ -163,6 +169,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
             text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+        self.solver_ = result.search
         return self
 
     def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
@@ -207,14 +214,14 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
     def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
         """Read and encode the rows; return the problem and the user's weight for a weight of 1 in it."""
-        table = self._read(X, y, sample_weight)
+        table, self.solver_ = self._read(X, y, sample_weight), self._solver
         return self._encode(table), table.unit
 
     def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
         """Encode the rows, and search."""
         problem, seed = self._encode(table), getattr(self, "random_state", None) or 0
-        start = self._start(problem, objective)
-        return solvers.get(self._solver).solve(problem, objective, budget, seed, start, **self._parameters())
+        start, solver = self._start(problem, objective), solvers.get(self._solver)
+        return solver.solve(problem, objective, budget, seed, start, log=self._log, **self._parameters())
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
         """Return the tree of the last fit for a warm start, if it has the same features and meets the constraints."""

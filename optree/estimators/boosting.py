@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from optree.budget import Budget
 from optree.encoding.sparse_thresholds import expand_missing, expand_missing_like
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
@@ -47,6 +48,7 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
         max_features=None,
         random_state=None,
         n_jobs=None,
+        verbose=False,
     ):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -60,6 +62,7 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
         self.max_features = max_features
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check(self) -> None:
         if not is_whole(self.n_estimators) or self.n_estimators < 1:
@@ -79,6 +82,7 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
         self.init_ = self._first(y, weights)
         scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
         random = np.random.RandomState(growth.seed)
+        clock, logged = Budget().start(), 0.0
         while len(self.stages_) < self.n_estimators:
             derivatives, stage = self._derivatives(y, scores), []
             for k in range(y.shape[1]):
@@ -95,6 +99,9 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
                 scores[:, k] += self.learning_rate * tree.value[leaf]
                 stage.append(tree)
             self.stages_.append(stage)
+            if self.verbose and (clock.seconds() - logged >= 1 or len(self.stages_) == self.n_estimators):
+                logged = clock.seconds()
+                print(f"{logged:.1f} s, stage {len(self.stages_)} of {self.n_estimators}")
 
     def _targets(self, sample: Sample, slope: np.ndarray, curvature: np.ndarray, weights: np.ndarray) -> Sample:
         """Return the rows with the targets and weights of a least-squares tree."""

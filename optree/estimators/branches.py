@@ -26,6 +26,7 @@ class BranchesClassifier(TreeClassifier):
         Iterations of the main loop.
     {categorical_features}
     {unseen_multiway}
+    {verbose}
 
     Attributes
     ----------
@@ -59,6 +60,7 @@ class BranchesClassifier(TreeClassifier):
         iteration_limit=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.regularization = regularization
         self.max_depth = max_depth
@@ -67,6 +69,7 @@ class BranchesClassifier(TreeClassifier):
         self.iteration_limit = iteration_limit
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose
 
     @property
     def _encoding(self) -> EncodingSpec:

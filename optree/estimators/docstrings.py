@@ -61,7 +61,13 @@ _TEXTS = {
         collapse : bool, default=False
             Merge neighbouring leaves of one class, and nested splits of one column, after the search.
     """,
+    "verbose": """
+        verbose : bool, default=False
+            Whether to print the search and the reason for it, its progress once a second, and its end.
+    """,
     "search": """
+        solver_ : str
+            The search that did the work: the solver, unless :mod:`optree.solvers.routing` chose another search.
         status_ : str
             "optimal"; "heuristic" for a search without a proof; or the limit that ended the search: "time_limit",
             "memory_limit", "iteration_limit", "interrupted" (Ctrl-C).
@@ -146,6 +152,7 @@ _TEXTS = {
             copies of ``X``.
         bounds : bool, default=True
             Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
+        {verbose}
 
         Attributes
         ----------
@@ -202,6 +209,8 @@ _TEXTS = {
             Seed of the draws of ``max_features``.
         n_jobs : int or None, default=None
             Threads, which share the root splits of a tree.
+        verbose : bool, default=False
+            Whether to print the number of stages once a second.
 
         Attributes
         ----------

@@ -18,6 +18,7 @@ from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import TreeViews
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import GrowthParameters, NumericRows, number
+from optree.result import Trace
 from optree.solvers.dpdt.search import solve
 from optree.solvers.kernels.presort import presort
 
@@ -42,6 +43,7 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         random_state=None,
         n_jobs=None,
         bounds=True,
+        verbose=False,
     ):
         self.max_depth = max_depth
         self.cart_nodes_list = cart_nodes_list
@@ -57,10 +59,13 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.bounds = bounds
+        self.verbose = verbose
 
     def _fit(self, X, y, classes: int, sample_weight):
         """Search over the rows of positive weight; y has class indices, or the target."""
         clock = Budget(self.time_limit).start()
+        trace = Trace(clock, print if self.verbose else None)
+        trace.start("dpdt", f"candidate splits: {self.generator}")
         alpha = number(self, "alpha")
         n = len(X)
         X, y, weight = self._weighted(X, y, sample_weight)
@@ -76,7 +81,8 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
             text = f"the search was ended by its {path.status}; the trees are the best over the evaluated root splits"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
         self._select(alpha)
-        self.search_seconds_ = clock.seconds()
+        self.solver_, self.search_seconds_ = "dpdt", clock.seconds()
+        trace.end("dpdt", path.status, self.cost_, None)
         return self
 
     def _select(self, alpha: float) -> None:

@@ -44,6 +44,7 @@ class GOSDTClassifier(TreeClassifier):
     {unseen}
     random_state : int or None, default=None
         Seed of the boosted ensemble.
+    {verbose}
 
     Attributes
     ----------
@@ -79,6 +80,7 @@ class GOSDTClassifier(TreeClassifier):
         categorical_features="from_dtype",
         unseen="error",
         random_state=None,
+        verbose=False,
     ):
         self.regularization = regularization
         self.objective = objective
@@ -92,6 +94,7 @@ class GOSDTClassifier(TreeClassifier):
         self.categorical_features = categorical_features
         self.unseen = unseen
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def _encoding(self) -> EncodingSpec:

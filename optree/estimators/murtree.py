@@ -55,6 +55,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         Supports, and splits of them, whose pairs of features are counted.
     {categorical_features}
     {unseen}
+    {verbose}
 
     Attributes
     ----------
@@ -89,6 +90,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         iteration_limit=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.max_depth = max_depth
         self.max_splits = max_splits
@@ -100,6 +102,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         self.iteration_limit = iteration_limit
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose
 
     def _parameters(self) -> dict:
         return {"fewest_splits": self.fewest_splits}
@@ -238,6 +241,7 @@ class DL85Classifier(BinaryColumns, TreeClassifier):
         Entries of the cache.
     {categorical_features}
     {unseen}
+    {verbose}
 
     Attributes
     ----------
@@ -274,6 +278,7 @@ class DL85Classifier(BinaryColumns, TreeClassifier):
         iteration_limit=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -283,3 +288,4 @@ class DL85Classifier(BinaryColumns, TreeClassifier):
         self.iteration_limit = iteration_limit
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose

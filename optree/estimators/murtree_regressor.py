@@ -41,6 +41,7 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         Supports, and splits of them, whose pairs of features are counted.
     {categorical_features}
     {unseen}
+    {verbose}
 
     Attributes
     ----------
@@ -91,6 +92,7 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         iteration_limit=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.max_depth = max_depth
         self.max_splits = max_splits
@@ -101,6 +103,7 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         self.iteration_limit = iteration_limit
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose
 
     @documented
     def fit(self, X, y, sample_weight=None):
@@ -127,7 +130,9 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         if weights.sum() == 0 or not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
-        found = regress(self.encoder_.transform(X), self.encoder_.features_, y, weights, objective, budget)
+        codes, features = self.encoder_.transform(X), self.encoder_.features_
+        found = regress(codes, features, y, weights, objective, budget, log=self._log)
+        self.solver_ = "murtree"
         self.tree_, self.status_, self.resolution_ = found.tree, found.status, found.step
         self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
         self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0

@@ -11,9 +11,8 @@ from optree.estimators.base import Table, TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.objective import Objective
 from optree.result import Result
+from optree.solvers import routing
 from optree.solvers.lambda_path import lambda_path
-
-_DEEPEST = 4  # levels of a search over all thresholds
 
 
 @documented
@@ -54,13 +53,11 @@ class OptimalTreeClassifier(TreeClassifier):
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if it has the same features. The result is optimal in either case.
     {unseen_multiway}
+    {verbose}
 
     Attributes
     ----------
     {fitted_classifier}
-    solver_ : str
-        The search that was used: "allthresholds" for trees of at most four levels over numeric columns of many values,
-        which are not encoded then, else "optree". Both are exact.
 
     Examples
     --------
@@ -97,6 +94,7 @@ class OptimalTreeClassifier(TreeClassifier):
         one_vs_rest=False,
         warm_start=False,
         unseen="error",
+        verbose=False,
     ):
         self.regularization = regularization
         self.penalty = penalty
@@ -113,18 +111,16 @@ class OptimalTreeClassifier(TreeClassifier):
         self.one_vs_rest = one_vs_rest
         self.warm_start = warm_start
         self.unseen = unseen
+        self.verbose = verbose
 
     def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
         """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
-        self.solver_ = self._solver
-        whole = self.costs is None and self.max_splits is None and self.max_thresholds is None and not self.warm_start
-        if whole and self.max_depth is not None and self.max_depth <= _DEEPEST:
+        if routing.supports_all_thresholds(objective, self.warm_start, self.costs is not None, self.max_thresholds):
             from optree.estimators import all_thresholds  # its kernels are loaded for such fits only
 
-            found = all_thresholds.find(table, self._encoding, self.categorical_features, objective, budget)
-            if found:
+            encoding = self._encoding, self.categorical_features
+            if found := all_thresholds.find(table, *encoding, objective, budget, self._log):
                 result, self.encoder_ = found
-                self.solver_ = "allthresholds"
                 return result
         return super()._search(table, objective, budget)
 

@@ -63,6 +63,7 @@ class SPLITClassifier(_Lookahead):
         Ignored: the search is deterministic.
     {categorical_features}
     {unseen}
+    {verbose}
 
     Attributes
     ----------
@@ -108,6 +109,7 @@ class SPLITClassifier(_Lookahead):
         random_state=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.regularization = regularization
         self.max_depth = max_depth
@@ -125,6 +127,7 @@ class SPLITClassifier(_Lookahead):
         self.random_state = random_state
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose
 
     def _parameters(self) -> dict:
         lookahead = -1 if self.lookahead is None else self.lookahead
@@ -164,6 +167,7 @@ class LicketySPLITClassifier(_Lookahead):
         Ignored: the search is deterministic.
     {categorical_features}
     {unseen}
+    {verbose}
 
     Attributes
     ----------
@@ -207,6 +211,7 @@ class LicketySPLITClassifier(_Lookahead):
         random_state=None,
         categorical_features="from_dtype",
         unseen="error",
+        verbose=False,
     ):
         self.regularization = regularization
         self.max_depth = max_depth
@@ -223,3 +228,4 @@ class LicketySPLITClassifier(_Lookahead):
         self.random_state = random_state
         self.categorical_features = categorical_features
         self.unseen = unseen
+        self.verbose = verbose

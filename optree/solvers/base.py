@@ -14,6 +14,7 @@ from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Result, Trace
+from optree.solvers.routing import Route
 from optree.tree import Tree
 
 
@@ -36,6 +37,8 @@ class Task:
         A tree to start from; what is returned must not cost more. For solvers that declare ``warm_start``.
     upper_bound : int or None
         A cost that the optimum is thought not to exceed; it may be wrong.
+    route : Route or None
+        The search that is to do the work; see :mod:`optree.solvers.routing`.
     """
 
     problem: Problem
@@ -45,6 +48,7 @@ class Task:
     trace: Trace
     incumbent: Tree | None = None
     upper_bound: int | None = None
+    route: Route | None = None
 
     def loss(self, tree: Tree) -> int:
         measure = self.objective.measure
@@ -172,9 +176,12 @@ class Solver(Declaration):
     ----------
     run : callable
         ``run(task, seed=..., **parameters) -> Outcome``.
+    route : callable, optional
+        ``route(task, parameters) -> Route``, for a solver that leaves some tasks to another search.
     """
 
     run: Callable[..., Outcome]
+    route: Callable[[Task, Mapping[str, Any]], Route] | None = None
 
     def _start(self, task: Task, incumbent: Tree | None, upper_bound) -> Task:
         """The task with the tree refitted to its problem, and the bound in its units."""
@@ -197,6 +204,7 @@ class Solver(Declaration):
         seed: int = 0,
         incumbent: Tree | None = None,
         upper_bound: Fraction | None = None,
+        log: Callable[[str], None] | None = None,
         **parameters,
     ) -> Result:
         """Check everything, then search.
@@ -213,6 +221,8 @@ class Solver(Declaration):
             A tree to start from, over the same features; its counts are taken anew.
         upper_bound : Fraction, optional
             In rows: a cost that the optimum is thought not to exceed. One that is too low costs time, nothing else.
+        log : callable, optional
+            Called with lines of text: the search and the reason for it, its progress once a second, and its end.
         **parameters
             The solver's own.
 
@@ -229,14 +239,18 @@ class Solver(Declaration):
         self.check_objective(objective)
         self.check_problem(problem)
         clock = (budget or Budget()).start()
-        scale, trace = objective.scale(problem), Trace(clock)
+        scale = objective.scale(problem)
+        trace = Trace(clock, log, 1 / scale.row, problem.total_weight)
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
-        tree, lower, status, counters = self.run(task, seed, **parameters)
+        task = replace(task, route=self.route(task, parameters) if self.route else Route(self.name, self.title))
+        trace.start(*task.route)
+        tree, lower, status, counters, search = self.run(task, seed, **parameters)
+        search = search or task.route.search
         if clock.search_seconds is None:
             clock.searched()
         tree = objective.measure.label(tree)
         cost = task.cost(tree)
-        trace.add(cost, lower)
-        search, prepare = clock.search_seconds, clock.prepare_seconds
-        return Result(tree, cost, lower, scale, status, counters, search, trace.points(), prepare)
+        trace.end(search, status, cost, lower)
+        seconds = clock.search_seconds, trace.points(), clock.prepare_seconds
+        return Result(tree, cost, lower, scale, status, counters, *seconds, search)

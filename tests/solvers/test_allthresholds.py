@@ -19,8 +19,8 @@ from support.refusal import refused
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
 from optree.encoding.sparse_thresholds import SparseEncoder
-from optree.estimators import all_thresholds
 from optree.objective import Objective, Scale
+from optree.solvers import routing
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.all_thresholds.search import Search
@@ -218,19 +218,20 @@ def test_what_it_does_not_accept():
 @pytest.fixture
 def always(monkeypatch):
     """Take the way over all thresholds, few as they may be."""
-    monkeypatch.setattr(all_thresholds, "_MANY", 0)
+    monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0)
 
 
 def test_the_estimator_takes_it_where_columns_have_many_values(monkeypatch):
     X, y = hard(200, 2)
     assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "allthresholds"
-    assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "optree"
+    assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "murtree"
     with monkeypatch.context() as patch:
-        patch.setattr(all_thresholds, "_PAIRS", 0)
+        patch.setattr(routing, "_PAIRS", 0)
         assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "allthresholds"
-    others = ({"max_splits": 2}, {"max_thresholds": 9}, {"costs": 2 * (1 - np.eye(3))}, {"warm_start": True})
-    for other in others:
-        assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "optree"
+    for other in ({"max_splits": 2}, {"max_thresholds": 9}, {"warm_start": True}):
+        assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "murtree"
+    costs = 2 * (1 - np.eye(3))
+    assert OptimalTreeClassifier(0, max_depth=2, costs=costs).fit(X, y).solver_ == "optree"
     X = pd.DataFrame(X).assign(colour=["red", "green", "blue", "red"] * 50)
     X.columns = X.columns.astype(str)
     assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "optree"
@@ -256,9 +257,9 @@ def test_both_ways_of_the_estimator_cost_the_same(always, monkeypatch):
         found = model.fit(X, y, weights)
         assert found.solver_ == "allthresholds"
         with monkeypatch.context() as patch:
-            patch.setattr(all_thresholds, "_MANY", 10**9)
+            patch.setattr(routing, "_MEAN_THRESHOLDS", 10**9)
             other = OptimalTreeClassifier(**model.get_params()).fit(X, y, weights)
-        assert other.solver_ == "optree"
+        assert other.solver_ == ("optree" if model.min_samples_leaf > 1 else "murtree")
         assert found.cost_ == found.lower_bound_ == other.cost_
         wrong = np.where(found.predict(X) != y, 1 if weights is None else weights, 0).sum()
         total = len(y) if weights is None else weights.sum()

@@ -12,6 +12,7 @@ from support.problems import harder_problem, make
 from optree import solvers
 from optree.budget import Budget, Pace
 from optree.objective import Objective
+from optree.solvers import routing
 from optree.solvers.engine import row_generation as engine_rows
 from optree.solvers.engine import search as engine_search
 
@@ -20,8 +21,9 @@ SOLVER = solvers.get("optree")
 
 def try_with_few(monkeypatch, seed):
     """Leave out rows of small problems, too, in various ways."""
-    settings = {"_BEFORE": [1, 5000], "_MANY": [1], "_FIRST": [1, 2, 3, 8], "_ADDED": [1, 4, 50]}
+    settings = {"_BEFORE": [1, 5000], "_FIRST": [1, 2, 3, 8], "_ADDED": [1, 4, 50]}
     settings |= {"_MOST": [1, 2, 3], "_ERRING": [0, 1, 4]}
+    monkeypatch.setattr(routing, "_MIN_GROUPS", 1)
     for name, values in settings.items():
         monkeypatch.setattr(engine_rows, name, values[seed % len(values)])
     monkeypatch.setattr(engine_search, "_EAGER", [1, 3, 512][seed % 3])
@@ -60,7 +62,7 @@ def planted(rows, errors, weights=None):
 def searches(monkeypatch):
     """How many groups of rows each search had, and how it ended; all rows have one iteration to begin with."""
     monkeypatch.setattr(engine_rows, "_BEFORE", 1)
-    monkeypatch.setattr(engine_rows, "_MANY", 1000)
+    monkeypatch.setattr(routing, "_MIN_GROUPS", 1000)
     found, minimise = [], engine_search.Search.minimise
 
     def note(search, *args, **options):
@@ -80,14 +82,16 @@ def test_where_trees_err_on_few_rows_a_part_of_them_is_the_proof(searches):
     n = len(problem.groups.rows)
     assert searches[0] == (n, None)
     assert max(groups for groups, _ in searches[1:]) < n / 4
-    assert result.cost == SOLVER.solve(problem, Objective.of("0.01"), few_rows=False).cost
+    whole = SOLVER.solve(problem, Objective.of("0.01"), few_rows=False)
+    assert result.cost == whole.cost
+    assert (result.search, whole.search) == ("optree, row generation", "optree")
 
 
 @compiled_only
 def test_where_trees_err_on_many_rows_all_are_searched(searches):
     problem = planted(4000, 1900)
     result = SOLVER.solve(problem, Objective.of("0.01"))
-    assert result.status == "optimal"
+    assert (result.status, result.search) == ("optimal", "optree")
     assert searches[-1] == (len(problem.groups.rows), "optimal")
     assert searches[0] == (len(problem.groups.rows), None)
     assert len(searches) <= 5

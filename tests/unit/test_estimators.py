@@ -28,6 +28,8 @@ from optree import (
     SPLITClassifier,
     estimators,
 )
+from optree.budget import Budget
+from optree.result import Trace
 
 COLOURS = pd.DataFrame({"colour": ["red", "red", "green", "green"] * 5, "shape": ["round", "long"] * 10})
 FRUIT = ["apple", "chili", "apple", "bean"] * 5
@@ -110,6 +112,45 @@ def test_the_examples_in_the_docstrings():
         failed, tried = doctest.testmod(module)
         assert tried >= 4
         assert not failed
+
+
+def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
+    random = np.random.RandomState(0)
+    X = random.random_sample((150, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    cases = [
+        (OptimalTreeClassifier("0.1", max_depth=2), X, "allthresholds", "max_depth <= 4 and 298 thresholds of 2"),
+        (OptimalTreeClassifier("0.1", max_depth=2), X.round(1), "murtree", "binary features and max_depth = 2 <= 5"),
+        (OptimalTreeClassifier("0.1"), X.round(1), "optree", "all rows"),
+        (MurTreeRegressor(2), X, "murtree", "squared error"),
+        (optree.DPDTreeClassifier(2), X, "dpdt", "candidate splits: cart"),
+        (SPLITClassifier("0.1", max_ways=3), X, "multisplit", ""),
+        (optree.GOSDTClassifier("0.1", objective="auc", max_thresholds=3), X, "roc", ""),
+    ]
+    for model, table, search, reason in cases:
+        assert model.fit(table, y).solver_ == search
+        assert not capsys.readouterr().out
+        model.set_params(verbose=True).fit(table, y)
+        first, *_, last = capsys.readouterr().out.splitlines()
+        assert first.startswith(f"search: {search} ({reason}")
+        assert last.startswith(f"{search}: {model.status_}; ")
+
+
+def test_progress_is_logged_once_a_second(monkeypatch):
+    times, lines = iter([0.0, 0.2, 0.4, 1.1, 1.2, 1.3, 1.4, 1.5, 1.9, 1.9, 1.9, 1.9]), []
+    clock = Budget().start()
+    monkeypatch.setattr(clock, "seconds", lambda: next(times))
+    trace = Trace(clock, lines.append, unit=0.5, total_weight=10)
+    trace.start("optree", "all rows")
+    for cost, bound in ((9, 1), (8, 2), (8, 2), (7, 2)):
+        trace.add(cost, bound)
+    trace.end("optree", "optimal", 6, 6)
+    assert lines[0] == "search: optree (all rows)"
+    assert [line.partition(" s, ")[2] for line in lines[1:]] == [
+        "cost 4, lower bound 1, gap 0.3000",
+        "cost 3, lower bound 3, gap 0.0000",
+    ]
+    assert lines[-1].startswith("optree: optimal; ")
 
 
 def test_two_fits_do_not_know_of_each_other():

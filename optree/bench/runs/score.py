@@ -41,6 +41,8 @@ class SearchOutcome:
         None if nothing was run.
     trace : tuple of TracePoint
         The trace of the search with the median time.
+    search : str or None
+        The name of the search that did the work; None for a peer, and without a search.
     reason : str
         An explanation of the status, one line; may be empty.
     claim : dict or None
@@ -58,6 +60,7 @@ class SearchOutcome:
     warm_up_seconds: float | None = None
     peak_rss_mib: float | None = None
     trace: tuple[TracePoint, ...] = ()
+    search: str | None = None
     reason: str = ""
     claim: dict | None = None
     machine: dict = field(default_factory=dict)
@@ -141,6 +144,7 @@ def make_record(
         "data": describe_data(problem, notes),
         "status": outcome.status,
         "reason": outcome.reason,
+        "search": outcome.search,
         "depth_limit": objective.max_depth,
         "cost": {"value": cost, "lower_bound": bound, "error_unit": scale.error, "penalty_unit": scale.penalty},
         "objective": value,

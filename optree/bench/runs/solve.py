@@ -141,6 +141,7 @@ def solve(
         warm_up_seconds=warm_up_seconds,
         peak_rss_mib=peak_rss_mib(),
         trace=result.trace,
+        search=result.search,
     )
     return make_record(problem, notes, run, solver, objective, outcome, environment.code_digest())
 

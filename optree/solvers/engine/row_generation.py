@@ -21,10 +21,10 @@ import numpy as np
 from optree.result import Trace
 from optree.solvers.base import Task
 from optree.solvers.engine.search import Search
+from optree.solvers.routing import ENGINE, ROW_GENERATION
 from optree.tree import Tree
 
 _BEFORE = 3_000_000  # words of all rows and columns, times visits, to begin with: many searches end with that
-_MANY = 4096  # groups of equal rows: with fewer, counting them is not what takes the time
 _FIRST = 32  # one in so many is taken at first, and as many of the heaviest
 _ADDED = 4  # one for so many that there are is added at most
 _MOST = 4  # one in so many is taken at most, ...
@@ -39,6 +39,7 @@ class Found(NamedTuple):
     lower: int
     iterations: int
     status: str | None
+    search: str  # the search that ended: that of all rows, or row generation
 
 
 class _OfAllRows(NamedTuple):
@@ -52,13 +53,6 @@ class _OfAllRows(NamedTuple):
         self.trace.add(self.cost, min(self.cost, lower + self.others))
 
 
-def may_search_rows(task: Task) -> bool:
-    """Whether rows may be left out, and there are enough of them."""
-    objective = task.objective
-    free = objective.max_splits is None and objective.min_samples_leaf == 1 and task.problem.costs is None
-    return free and len(task.problem.groups.rows) >= _MANY
-
-
 def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     """Search among some of the rows, as the module's text says. The same rows, and tree, on every machine.
 
@@ -70,7 +64,7 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     status, lower, tree = whole.minimise(scale, task.clock, task.trace, known, most=first)
     best, iterations = task.incumbent if tree is None else tree, whole.counters["iterations"]
     if status is not None:
-        return Found(best, lower, iterations, status)
+        return Found(best, lower, iterations, status, ENGINE)
     codes, weights, _ = problem.groups
     total, most, n = weights.sum(axis=1), weights.max(axis=1), len(weights)
     inside = np.arange(n) % _FIRST == 0
@@ -109,4 +103,4 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     except KeyboardInterrupt:  # between two searches; they end with what they have
         status = "interrupted"
     best = task.prune(best.refit(problem))
-    return Found(best, min(lower, task.cost(best)), iterations, status)
+    return Found(best, min(lower, task.cost(best)), iterations, status, ROW_GENERATION)

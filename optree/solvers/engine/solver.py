@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
-from optree.solvers.engine.row_generation import may_search_rows, search_rows
+from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
 from optree.solvers.murtree.solver import fast as depth_limited_tree
+from optree.solvers.routing import DEPTH_LIMITED, ENGINE, ROW_GENERATION, route_of_engine
 
 _SWITCHES = {
     "gain_bound": "drop splits that gain too little, for the whole subtree (B3)",
@@ -41,34 +42,21 @@ _SWITCHES = {
 }
 
 
-def _is_shallow(task: Task) -> bool:
-    """Whether the depth-limited search does what is asked for, is the faster one, and has its tables in 256 MiB."""
-    problem, objective = task.problem, task.objective
-    if objective.max_depth is None or objective.max_depth > 5 or max(problem.n_parts) > 2:
-        return False
-    if problem.costs is not None or objective.min_samples_leaf > 1:
-        return False
-    tables = (objective.max_depth + 2) * (len(problem.classes) + 1)  # of pairs of columns
-    size = 2 if problem.total_weight < 2**14 else 4 if problem.total_weight < 2**30 else 8  # bytes of a count
-    fits = tables * (len(problem.features) + 32) ** 2 * size < 2**28
-    return fits and task.incumbent is task.upper_bound is None
-
-
 def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool) -> Outcome:
     """Search; see the module's text. ``seed`` is not used: the search draws no random numbers."""
-    if by_depth and _is_shallow(task):
+    if task.route.search == DEPTH_LIMITED:
         return depth_limited_tree(task)
     search = Search(task.problem, task.objective, switches)
     task.clock.prepared()
-    best, bound, status = task.incumbent, 0, None
-    if few_rows and may_search_rows(task):
-        best, bound, iterations, status = search_rows(task, search, switches)
+    best, bound, status, name = task.incumbent, 0, None, ENGINE
+    if task.route.search == ROW_GENERATION:
+        best, bound, iterations, status, name = search_rows(task, search, switches)
         search.count(iterations - search.counters["iterations"])
     if status is None:
         known = None if best is None else task.cost(best)
         status, lower, tree = search.minimise(task.scale, task.clock, task.trace, known, task.upper_bound)
-        best, bound = best if tree is None else tree, max(bound, lower)
-    return Outcome(best, bound, status, search.counters)
+        best, bound, name = best if tree is None else tree, max(bound, lower), ENGINE
+    return Outcome(best, bound, status, search.counters, name)
 
 
 SOLVER = Solver(
@@ -83,5 +71,6 @@ SOLVER = Solver(
     warm_start=True,
     iteration="one visit to a set of rows: its splits bounded, or all its pairs of columns counted",
     run=run,
+    route=route_of_engine,
     parameters={name: Parameter(bool, True, doc) for name, doc in _SWITCHES.items()},
 )

@@ -14,6 +14,7 @@ half a step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,6 +131,7 @@ def regress(
     objective: Objective,
     budget: Budget | None = None,
     deepening: bool = True,
+    log: Callable[[str], None] | None = None,
 ) -> Regression:
     """The tree of least squared error.
 
@@ -148,6 +150,8 @@ def regress(
     budget : Budget, optional
     deepening : bool
         See :meth:`optree.solvers.murtree.fast.search.Search.solve`.
+    log : callable, optional
+        Called with lines of progress, whose costs are shares of the cost of a leaf.
 
     Raises
     ------
@@ -165,7 +169,8 @@ def regress(
     penalty = round(objective.regularization * leaf)
     depth, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
     full = (1 << min(depth, 40)) - 1
-    trace, counters = Trace(clock), {"iterations": 0, "supports": 0}
+    trace, counters = Trace(clock, log, 1 / max(leaf, 1)), {"iterations": 0, "supports": 0}
+    trace.start("murtree", "squared error")
     tree, upper, lower, status = Tree.grow(problem, lambda rows, state: (LEAF, [])), leaf, leaf, "optimal"
     if leaf and depth and splits != 0:
         search = Search(data, Rules(1, penalty, depth, 0 if splits is None or splits >= full else splits))
@@ -174,7 +179,7 @@ def regress(
         lower = search.lower + certain
         if search.held is not None:
             tree, upper = search.tree(problem, search.held), search.upper + certain
-    trace.add(upper, min(lower, upper))
+    trace.end("murtree", status, upper, min(lower, upper))
     square = target.step**2 / data.fine
     return Regression(
         _with_values(tree, problem, y),

@@ -1,0 +1,81 @@
+"""The one place that decides which search does the work of a call.
+
+A call names a solver. Another exact search of this package is faster for some problems, and has the same optimum:
+
+- ``optree`` with a small depth limit and binary features: the depth-limited search of ``murtree``;
+- ``optree`` with many different rows: row generation, a search over some of the rows (``engine/row_generation.py``);
+- ``OptimalTreeClassifier`` with a small depth limit and numeric columns of many values: ``allthresholds``.
+
+The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from optree.objective import Objective
+    from optree.solvers.base import Task
+
+ENGINE, DEPTH_LIMITED, ALL_THRESHOLDS = "optree", "murtree", "allthresholds"
+ROW_GENERATION = "optree, row generation"
+
+_MAX_DEPTH = 5  # of the depth-limited search
+_TABLE_BYTES = 2**28  # of its tables of feature pairs, at most
+_MIN_GROUPS = 4096  # groups of equal rows: with fewer, counting them does not dominate the time
+_MAX_DEPTH_OF_THRESHOLDS = 4
+# The search over all thresholds is faster for tables with many thresholds, as measured at depth 3: this mean number of
+# thresholds per column, or this number of thresholds squared times classes (the work of counting pairs of columns).
+_MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
+
+
+class Route(NamedTuple):
+    """The search of a call, and the reason for it."""
+
+    search: str
+    reason: str
+
+
+def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
+    """Return the search of a call of the solver ``optree``."""
+    if parameters["by_depth"] and _is_shallow(task):
+        return Route(DEPTH_LIMITED, f"binary features and max_depth = {task.objective.max_depth} <= {_MAX_DEPTH}")
+    if parameters["few_rows"] and _may_leave_out_rows(task):
+        return Route(ROW_GENERATION, f"{len(task.problem.groups.rows)} different rows >= {_MIN_GROUPS}")
+    return Route(ENGINE, "all rows, best first")
+
+
+def _is_shallow(task: Task) -> bool:
+    """Return whether the depth-limited search supports the task, is faster, and its tables fit into memory."""
+    problem, objective = task.problem, task.objective
+    if objective.max_depth is None or objective.max_depth > _MAX_DEPTH or max(problem.n_parts) > 2:
+        return False
+    if problem.costs is not None or objective.min_samples_leaf > 1:
+        return False
+    tables = (objective.max_depth + 2) * (len(problem.classes) + 1)  # of pairs of features
+    size = 2 if problem.total_weight < 2**14 else 4 if problem.total_weight < 2**30 else 8  # bytes of a count
+    fits = tables * (len(problem.features) + 32) ** 2 * size < _TABLE_BYTES
+    return fits and task.incumbent is task.upper_bound is None
+
+
+def _may_leave_out_rows(task: Task) -> bool:
+    """Return whether row generation supports the task, and the task has enough different rows."""
+    objective = task.objective
+    supported = objective.max_splits is None and objective.min_samples_leaf == 1 and task.problem.costs is None
+    return supported and len(task.problem.groups.rows) >= _MIN_GROUPS
+
+
+def supports_all_thresholds(objective: Objective, warm_start: bool, has_costs: bool, max_thresholds) -> bool:
+    """Return whether the search over all thresholds supports the parameters of an estimator."""
+    if warm_start or has_costs or max_thresholds is not None or objective.max_splits is not None:
+        return False
+    return objective.max_depth is not None and objective.max_depth <= _MAX_DEPTH_OF_THRESHOLDS
+
+
+def route_of_thresholds(columns: int, thresholds: int, classes: int) -> Route | None:
+    """Return the route to the search over all thresholds; None if a search over binary columns is faster."""
+    if thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS:
+        return None
+    reason = f"max_depth <= {_MAX_DEPTH_OF_THRESHOLDS} and {thresholds} thresholds of {columns} numeric columns"
+    return Route(ALL_THRESHOLDS, reason)
