@@ -1,7 +1,7 @@
-"""How the search over all thresholds grows with rows and with distinct values: seconds, in a table and a plot.
+"""Growth of the search over all thresholds with rows and with distinct values: seconds, in a table and a plot.
 
-The data are drawn at random: ten columns of numbers, a planted tree of depth three, a tenth of the labels noise.
-Columns have as many distinct values as there are rows, or so many as the sweep says. Seconds are processor time of
+The data are random: ten columns of numbers, a planted tree of depth three, a tenth of the labels noise. A column has a
+distinct value per row, or the number of distinct values of the sweep. Seconds are processor time of
 ``OptimalTreeClassifier.fit``, one thread, after fits that compile; the median of some seeds.
 
     python benchmarks/all_thresholds.py --out thresholds.csv --plot thresholds.svg
@@ -31,7 +31,7 @@ USUAL = 10_000  # rows, where values grow
 
 
 def draw(rows: int, values: int | None, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random numbers, rounded to so many values of a column, and the classes of a planted tree with noise."""
+    """Draw numbers, rounded to ``distinct`` values of a column, and the classes of a planted tree with noise."""
     random = np.random.RandomState(seed)
     X = random.random_sample((rows, 10))
     X = X if values is None else np.floor(X * values)
@@ -49,7 +49,7 @@ def measure(rows: int, values: int | None, depth: int, classes: int, seed: int, 
 
 
 def sweep(rows: list[int], values: list[int], seeds: int, seconds: float) -> pd.DataFrame:
-    """All points."""
+    """Measure all points."""
     found, points = [], [("rows", n, None) for n in rows] + [("values", USUAL, n) for n in values]
     for classes in (2, 5):
         for n in (300, 40_000):  # compile for counts of two bytes, and of four
@@ -65,7 +65,7 @@ def sweep(rows: list[int], values: list[int], seeds: int, seconds: float) -> pd.
 
 @rc_context(STYLE)
 def plot(table: pd.DataFrame) -> Figure:
-    """Seconds of what was proven."""
+    """Draw the seconds of the proven searches."""
     table = table[table["status"].eq("optimal")]
     figure = Figure(figsize=(6.4, 2.9), layout="constrained")
     for ax, (name, mine) in zip(figure.subplots(1, 2, sharey=True), table.groupby("sweep"), strict=True):

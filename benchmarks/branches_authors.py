@@ -1,8 +1,8 @@
 """Search time of the solver ``branches`` against the program that the authors of BRANCHES published.
 
 Both get the same codes, made by this package's datasets and encoder, and search for the same optimum. Runs alternate,
-each in a process of its own (their memo is a global of their module). What counts is the processor time of the search
-alone: imports, reading and, on our side, compiling the kernels come before the clock starts. See the README beside.
+each in a process of its own, since their memo is a global of their module. The clock is the processor time of the
+search: imports, reading and our compilation come before the clock starts. See the README beside.
 
     python benchmarks/branches_authors.py --authors CLONE --mirror DIR --out runs.csv
 
@@ -93,7 +93,7 @@ Pair = tuple[Run, Run]  # theirs, ours
 
 
 def encode(case: Case, table: dict, mirror: str | None) -> Problem:
-    """All rows of the case's dataset, encoded."""
+    """Encode all rows of the case's dataset."""
     if case.dataset not in table:
         raise choice(f"--cases: {str(case)!r}: dataset", case.dataset, table)
     data = fetch(table[case.dataset], mirror)
@@ -116,7 +116,7 @@ def calls(case: Case, problem: Problem, options: argparse.Namespace, folder: Pat
 
 
 def check(theirs: Run, ours: Run) -> None:
-    """Two proofs must agree."""
+    """Raise if two proofs disagree."""
     if theirs.complete and ours.complete and abs(theirs.objective - ours.objective) > TOLERANCE:
         raise OptreeError(f"{ours.case}: the authors' program proves {theirs.objective}, optree {ours.objective}")
 
@@ -144,7 +144,7 @@ def number(value: float) -> str:
 
 
 def ratio(pairs: list[Pair]) -> str:
-    """How many times longer theirs takes: median (min-max); a bound with ``>`` or ``<`` if one side is not finished."""
+    """Return the ratio of their seconds to ours: median (min-max); ``>`` or ``<`` marks a bound."""
     values = [theirs.cpu_seconds / ours.cpu_seconds for theirs, ours in pairs]
     done = tuple(all(run.complete for run in runs) for runs in zip(*pairs, strict=True))
     if done == (False, False):
@@ -159,7 +159,7 @@ HEADER += ["authors' iterations", "our iterations", "authors' MiB", "our MiB"]
 
 
 def medians(runs: tuple[Run, ...]) -> tuple[str, str, str]:
-    """Seconds, iterations and MiB of a program's runs of one case; ``>`` if it was not finished."""
+    """Return seconds, iterations and MiB of a program's runs of one case; ``>`` marks an unfinished search."""
     seconds = number(statistics.median(run.cpu_seconds for run in runs))
     mark = "" if all(run.complete for run in runs) else ">"
     iterations = "-" if runs[0].iterations is None else f"{runs[0].iterations}"
@@ -167,7 +167,7 @@ def medians(runs: tuple[Run, ...]) -> tuple[str, str, str]:
 
 
 def line(pairs: list[Pair]) -> list[str]:
-    """A case as a row of the table."""
+    """Return a row of the table."""
     theirs, ours = pairs[0]
     value = ours.objective if ours.complete else theirs.objective
     objective = "-" if value is None else f"{value:.6f}"
@@ -177,7 +177,7 @@ def line(pairs: list[Pair]) -> list[str]:
 
 
 def markdown(rows: list[list[str]]) -> str:
-    """A table: the first column to the left, numbers to the right."""
+    """Format a table: the first column to the left, numbers to the right."""
     rule = [":--"] + ["--:"] * (len(HEADER) - 1)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [HEADER, rule, *rows])
 
@@ -206,7 +206,7 @@ def benchmark(options: argparse.Namespace) -> None:
 
 
 def output(path: str) -> TextIO:
-    """The CSV file, opened."""
+    """Open the CSV file."""
     try:
         return open(path, "w", newline="")
     except OSError as error:
@@ -214,7 +214,7 @@ def output(path: str) -> TextIO:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    """Run the command line; bad input ends with one line and exit code 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--authors", required=True, metavar="CLONE", help="a checkout of github.com/Chaoukia/branches")
     parser.add_argument("--python", default=sys.executable, help="the Python that runs their program; needs numpy")

@@ -1,7 +1,7 @@
 """Search time of the solver ``murtree`` against pystreed, for the fewest errors of a tree of given depth.
 
 Both get the same 0/1 columns and must find the same number of errors. Runs alternate, each in a process of its own, on
-one thread. What counts is the processor time of the search, with the data made ready for it and the tree read off.
+one thread. The clock is the processor time of the search, with the preparation of the data and the reading of the tree.
 
     python benchmarks/depth_limited.py --python VENV/bin/python --data DIR --out runs.csv
 
@@ -56,7 +56,7 @@ from optree.problem import Problem
 data, depth, seconds = sys.argv[1:]
 problem, _ = Problem.load(data)
 solver, objective, budget = solvers.get("murtree"), Objective.of(0, max_depth=int(depth)), Budget(float(seconds))
-solver.solve(problem, Objective.of(0, max_depth=min(4, int(depth))), budget)  # compiles, or loads what was compiled
+solver.solve(problem, Objective.of(0, max_depth=min(4, int(depth))), budget)  # compiles the kernels, or loads them
 result, seconds = timed(lambda: solver.solve(problem, objective, budget))
 report(complete=result.status == "optimal", errors=int(result.cost_in_rows), **seconds)
 """
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 
 
 def read(path: Path) -> np.ndarray:
-    """The rows of a file of whole numbers, class first."""
+    """Read the rows of a file of whole numbers, class first."""
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
             rows = np.loadtxt(lines, np.int64, ndmin=2)
@@ -120,14 +120,14 @@ def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tup
 
 
 def ratio(pairs: list[tuple[Run, Run]]) -> float | None:
-    """How many times longer theirs takes: the median of neighbouring runs. None if ours did not end."""
+    """Return the ratio of their seconds to ours: the median of neighbouring runs. None if ours did not end."""
     if not all(ours.complete for _, ours in pairs):
         return None
     return statistics.median(theirs.cpu_seconds / ours.cpu_seconds for theirs, ours in pairs)
 
 
 def line(pairs: list[tuple[Run, Run]]) -> str:
-    """A case as a row of the table."""
+    """Return a row of the table."""
     theirs, ours = pairs[0]
     mark, times = "" if theirs.complete else ">", ratio(pairs)
     seconds = [
@@ -165,7 +165,7 @@ def benchmark(options: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    """Run the command line; bad input ends with one line and exit code 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", required=True, help="a Python that has pystreed")
     parser.add_argument("--data", required=True, metavar="DIR", help="binarised sets, class first")

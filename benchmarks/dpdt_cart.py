@@ -1,8 +1,8 @@
 """Seconds and memory of ``DPDTreeClassifier`` against scikit-learn's CART of the same depth.
 
-Each case is a process of its own for each program; DPDT is fitted once to few rows before, which compiles it or loads
-what was compiled. Then both fit all rows. Runs alternate: CART, DPDT, CART, DPDT, ... What counts is the processor time
-of ``fit``, with all its checks and sorting, and the peak memory of the process.
+Each case is a process of its own for each program. DPDT is fitted once to few rows before, which compiles or loads its
+kernels. Then both fit all rows. Runs alternate: CART, DPDT, CART, DPDT, ... The clock is the processor time of ``fit``,
+with all its checks and sorting; memory is the peak of the process.
 
     python benchmarks/dpdt_cart.py --mirror DIR --out runs.csv
 
@@ -58,7 +58,7 @@ def rows(name: str, mirror: Path | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fit(case: Case, program: str, file: str) -> None:
-    """In a process of its own: print seconds, MiB and errors."""
+    """Fit in a process of its own: print seconds, MiB and errors."""
     with np.load(file) as arrays:
         X, y = arrays["X"], arrays["y"]
     if program == "cart":
@@ -98,7 +98,7 @@ def measure(case: Case, mirror: Path | None, folder: Path, repeats: int) -> list
 
 
 def line(case: Case, runs: list[dict]) -> str:
-    """A row of the table: medians, and their ratios."""
+    """Return a row of the table: medians, and their ratios."""
     found = {
         (program, key): statistics.median(float(run[key]) for run in runs if run["program"] == program)
         for program in PROGRAMS

@@ -1,6 +1,7 @@
-"""The two programs as processes: what each runs (``python -c``), and how it is called.
+"""The two programs as processes: the code of each (``python -c``), and its call.
 
-A driver reads data, searches, and prints one line of JSON. Processor and wall-clock seconds are those of the search.
+A driver reads data, searches, and prints one line of JSON. Processor and wall-clock seconds are the seconds of the
+search.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ data, regularization, seconds, memory_mib = sys.argv[1:]
 problem, _ = Problem.load(data)
 budget = Budget(seconds=float(seconds), memory_mib=float(memory_mib))
 solver, objective = solvers.get("branches"), Objective.of(regularization)
-solver.solve(problem, objective, budget)  # compiles the kernels, or loads what was compiled before
+solver.solve(problem, objective, budget)  # compiles the kernels, or loads them
 result, seconds = timed(lambda: solver.solve(problem, objective, budget))
 complete = result.status == "optimal"
 value = 1 - float(result.cost_in_rows / problem.total_weight) if complete else None
@@ -76,7 +77,7 @@ report(complete=complete, objective=value, iterations=result.counters["iteration
 
 
 def call(where: str, python: str, driver: str, arguments: list, time_limit: float) -> dict:
-    """What a driver reports. One thread; killed if it goes far beyond its own time limit."""
+    """Run a driver in one thread and return its report; kill the driver far beyond its own time limit."""
     command = [python, "-c", _COMMON + driver, *map(str, arguments)]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     patience = 3 * time_limit + 300  # ours searches twice, and may compile; theirs looks at its clock now and then

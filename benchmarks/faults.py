@@ -4,8 +4,8 @@
     python benchmarks/faults.py --executor slurm --moments 5 --out slurm.md    # on a cluster of one node, started here
 
 A run of 108 cells in nine jobs is started in a copy of the repository and disturbed; it is started again until it ends.
-A fault is survived if then all records are what an undisturbed run gives (timings aside), no record that was there when
-the fault came has been written again, and no process of the run is left.
+A fault is survived if three things hold at the end: all records equal the records of an undisturbed run (timings
+aside), no earlier record was written again, and no process of the run is left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent
 
 
 def to_driver(number: signal.Signals, trial: Trial, process: subprocess.Popen) -> bool:
-    """A signal to the driver alone; what it has started is its own affair."""
+    """Send a signal to the driver alone, not to its children."""
     process.send_signal(number)
     return True
 
@@ -53,7 +53,7 @@ def to_job(trial: Trial, process: subprocess.Popen) -> bool:
 
 
 def stop(trial: Trial, process: subprocess.Popen) -> bool:
-    """A job comes to a halt, until the cluster ends it because its time is up."""
+    """Stop a job until the cluster ends it at its time limit."""
     for pid in trial.searching()[:1]:
         os.kill(parent(pid), signal.SIGSTOP)
         return True
@@ -67,7 +67,7 @@ def cancelled(trial: Trial, process: subprocess.Popen) -> bool:
 
 
 def power(cluster: Cluster, trial: Trial, process: subprocess.Popen) -> bool:
-    """The node loses its power and comes back."""
+    """Switch a node off and on again."""
     if not ask("squeue", "-h", "-t", "R", "-o", "%A"):
         return False
     cluster.node_down()
@@ -89,7 +89,7 @@ def second(trial: Trial, process: subprocess.Popen) -> bool:
 
 
 def cut(how: str, trial: Trial, process: subprocess.Popen) -> Path | bool:
-    """The driver is killed, and a record is not what it was: truncated, or of an older schema."""
+    """Kill the driver, and truncate a record or give it an older schema."""
     if not (state := trial.state()):
         return False
     os.kill(process.pid, signal.SIGKILL)
@@ -109,7 +109,7 @@ def cut(how: str, trial: Trial, process: subprocess.Popen) -> Path | bool:
 
 
 def clock(trial: Trial, process: subprocess.Popen) -> bool:
-    """The driver is killed and the clock set back by an hour: all that is there is from the future."""
+    """Kill the driver and set the clock back by an hour, so that every file is from the future."""
     os.kill(process.pid, signal.SIGKILL)
     trial.gone()
     ahead = time.time() + 3600
@@ -119,7 +119,7 @@ def clock(trial: Trial, process: subprocess.Popen) -> bool:
 
 
 def campaign(trial: Trial, name: str, fault, plan: Plan) -> Tally:
-    """So many faults of a kind, each at a random moment; when the run has ended before, it starts anew."""
+    """Try a number of faults of a kind, each at a random moment; a run that has ended before starts anew."""
     tally, tries = Tally(name), 0
     while tally.injected < plan.moments and tries < 6 * plan.moments:
         tries += 1
@@ -136,7 +136,7 @@ def campaign(trial: Trial, name: str, fault, plan: Plan) -> Tally:
 
 
 def full(trial: Trial, name: str, plan: Plan) -> Tally:
-    """The results are on a file system of their own, which is full at a random number of records."""
+    """Put the results on a file system of their own that fills up after a random number of records."""
     tally = Tally(name)
     for _ in range(max(1, plan.moments // 5)):
         shutil.rmtree(trial.results, ignore_errors=True)
@@ -163,7 +163,7 @@ def full(trial: Trial, name: str, plan: Plan) -> Tally:
 
 
 def faults(cores: str, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
-    """All that can be done to a run on this machine, by name."""
+    """Return the faults of a local run, by name."""
     kinds = ANYWHERE | {"job: SIGKILL": to_job}
     for number, (name, fault) in enumerate(kinds.items()):
         yield name, partial(campaign, Trial(checkout, f"c{cores}-{number}", ["--cores", cores]), name, fault, plan)
@@ -181,7 +181,7 @@ ANYWHERE = {
 
 
 def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator[tuple[str, Callable[[], Tally]]]:
-    """What can be done to a run on a cluster, by name."""
+    """Return the faults of a run on a cluster, by name."""
     arguments = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "2"]
     kinds = ANYWHERE | {"scancel": cancelled, "node down and up": partial(power, cluster)}
     for number, (name, fault) in enumerate(kinds.items()):
@@ -198,7 +198,7 @@ def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator
 
 
 def over(small: Trial, enough: Trial, name: str, plan: Plan) -> Tally:
-    """Jobs that ask for less than they need, and are ended by the cluster; then for what they need."""
+    """Run jobs with too small a request, which the cluster ends, and again with a sufficient request."""
     tally = Tally(name)
     tally.injected = int(not small.finish())
     before = small.state()

@@ -1,8 +1,8 @@
 """`licketysplit` and `split` against the package of LicketySPLIT's authors: objective on the training rows, and time.
 
-Both get the same 0/1 columns: those of the file, or its numbers cut at quantiles. Per case a process for each program,
-one after the other, on one thread, and so again for each round; of the repeats in all of them, after one in each that
-does not count, the least processor time does. ``--lookahead`` is given to both.
+Both get the same 0/1 columns: the columns of the file, or its numbers at quantile thresholds. Each case has a process
+for each program, one after the other, on one thread, in each round. The first repeat of a process does not count; the
+result is the least processor time of the other repeats. ``--lookahead`` is given to both.
 
     python -m venv lickety && lickety/bin/pip install licketysplit==0.2.1
     python benchmarks/licketysplit_authors.py --python lickety/bin/python --data DIR --out runs.csv
@@ -41,7 +41,7 @@ X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
 least, fits = lambda times: min(seconds["cpu_seconds"] for seconds in times), []
 for depth, lam in itertools.product(map(int, depths.split(",")), lambdas.split(",")):
     levels = (depth + 1) // 2 if lookahead == "half" else int(lookahead)
-    fit(lam, depth, levels)  # compiles or loads what was compiled, and touches memory for the first time
+    fit(lam, depth, levels)  # compiles or loads the kernels, and touches memory for the first time
     models, calls = zip(*(timed(lambda: fit(lam, depth, levels)) for _ in range(int(repeats))))
     search = least(map(search_time, models))
     errors, leaves = int((models[0].predict(X) != y).sum()), count_leaves(models[0])
@@ -60,7 +60,7 @@ def fit(lam, depth, levels):
 def count_leaves(model):
     return len(model.get_tree_paths()[0])
 
-def search_time(model):  # what its fit calls, without its checks
+def search_time(model):  # the body of its fit, without its checks
     core, labels = model._new_core(), y.astype("int32")
     asked = (float(model.lambda_leaf), model.eta_defer_used_, model.depth_budget, model.lookahead_k, None)
     return timed(lambda: core.fit(X, labels, labels, *asked))[1]
@@ -91,7 +91,7 @@ TOLD = ("errors", "leaves", "call_seconds", "search_seconds")
 
 
 def read(path: Path, cuts: int, most: int) -> np.ndarray:
-    """uint8 rows of a file, at most so many drawn at random: the class, and 0/1 columns, numbers cut at quantiles."""
+    """Read uint8 rows of a file, a random sample if it is long: the class, and 0/1 columns, thresholds at quantiles."""
     try:
         rows = np.loadtxt(path, ndmin=2)
     except (OSError, ValueError) as error:
@@ -104,7 +104,7 @@ def read(path: Path, cuts: int, most: int) -> np.ndarray:
 
 
 def compare(name: str, cuts: int, rows: np.ndarray, options: argparse.Namespace, writer) -> list[tuple]:
-    """Of each tree asked for: whether ours is better (1), equal (0) or worse (-1), and ours / theirs in time."""
+    """Return, for each pair of trees, whether ours is better (1), equal (0) or worse (-1), and the ratio of seconds."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "rows.npy")
@@ -130,7 +130,7 @@ def compare(name: str, cuts: int, rows: np.ndarray, options: argparse.Namespace,
 
 
 def line(name: str, results: list[tuple]) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     signs = [sum(result[0] == sign for result in results) for sign in (1, 0, -1)]
     ratios = [[result[place] for result in results] for place in (2, 1)]
     cells = [f"{number(math.exp(statistics.fmean(map(math.log, r))))} ({number(max(r))})" for r in ratios]
@@ -169,7 +169,7 @@ def benchmark(options: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line. Bad input ends it with one line that says what is wrong, and exit code 1."""
+    """Run the command line; bad input ends with one line and exit code 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", required=True, help="a Python that has licketysplit")
     parser.add_argument("--data", required=True, metavar="DIR", help="sets as text, class first")

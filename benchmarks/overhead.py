@@ -1,4 +1,4 @@
-"""What the workflow costs beside the searches: wall-clock and processor seconds per run, against the number of runs.
+"""Overhead of the workflow beside the searches: wall-clock and processor seconds per run, against the number of runs.
 
     python benchmarks/overhead.py --runs 10 100 1000 --executors local slurm --out overhead.csv --plot overhead.svg
 
@@ -35,7 +35,7 @@ CORES = 2
 
 
 def configuration(runs: int, name: str) -> dict:
-    """So many runs of a few milliseconds on one problem, within limits of ten seconds each."""
+    """Return a configuration of ``runs`` short runs on one problem, with a limit of ten seconds each."""
     seeds = min(SEEDS, runs)
     lambdas = [f"0.{number:03d}" for number in range(20, 20 + runs // seeds)]
     experiment = {"datasets": ["monks-1"], "encodings": ["onehot-drop-first"], "algorithms": ["branches"]}
@@ -58,7 +58,7 @@ def cluster_seconds() -> dict[str, tuple[float, float]]:
 
 
 def measure(checkout: Checkout, executor: str, runs: int) -> dict:
-    """One point."""
+    """Measure one point."""
     name = f"{executor}-{runs}"
     (checkout.path / f"{name}.json").write_text(json.dumps(configuration(runs, name)))
     how = ["--cores", str(CORES)] if executor == "local" else ["--profile", "slurm"]
@@ -85,7 +85,7 @@ def measure(checkout: Checkout, executor: str, runs: int) -> dict:
 
 
 def per_run(row: dict) -> dict[str, float]:
-    """Seconds per run beyond the search."""
+    """Return the seconds per run beyond the search."""
     runs, search = int(row["runs"]), float(row["search_seconds"])
     shown = {
         "wall clock": (float(row["wall_seconds"]) - search / int(row["cores"])) / runs,
@@ -95,7 +95,7 @@ def per_run(row: dict) -> dict[str, float]:
 
 
 def draw(rows: list[dict], path: Path) -> None:
-    """Seconds per run against runs."""
+    """Draw the seconds per run against the number of runs."""
     figure, axes = plt.subplots(figsize=(6.4, 4))
     colours, marks = {"local": "#0072b2", "slurm": "#d55e00"}, {"wall clock": "-o", "processor": "--s", "in jobs": ":^"}
     for executor in colours:

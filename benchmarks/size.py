@@ -1,4 +1,4 @@
-"""How the engine's search grows with rows, features and classes: seconds, iterations and memory, in a table and a plot.
+"""Growth of the engine's search with rows, features and classes: seconds, iterations and memory, in a table and a plot.
 
 The data are drawn at random: binary features, a planted tree of five splits, a tenth of the labels noise; lambda is
 0.01. Rows grow in two ways, by sampling more and by repeating the same thousand. Each point is a process of its own,
@@ -42,7 +42,7 @@ USUAL = {"rows": 10_000, "features": 40, "classes": 2}
 
 
 def draw(rows: int, features: int, classes: int, seed: int, distinct: int | None = None) -> Problem:
-    """Random rows with a planted tree; with ``distinct``, so many of them over and over."""
+    """Draw rows with a planted tree; with ``distinct``, repeat that number of rows."""
     random = np.random.RandomState(seed)
     n = distinct or rows
     codes = (random.random_sample((n, features)) < random.uniform(0.2, 0.8, features)).astype(np.int32)
@@ -54,7 +54,7 @@ def draw(rows: int, features: int, classes: int, seed: int, distinct: int | None
 
 
 def measure(point: dict, seconds: float) -> dict:
-    """One search, in this process."""
+    """Measure one search in this process."""
     solver, objective = solvers.get("optree"), Objective.of("0.01")
     sizes = {name: point[name] for name in USUAL}
     solver.solve(draw(100, 5, sizes["classes"], 0), objective)
@@ -71,7 +71,7 @@ def measure(point: dict, seconds: float) -> dict:
 
 
 def sweep(seeds: int, seconds: float) -> pd.DataFrame:
-    """All points, each in a process of its own."""
+    """Measure all points, each in a process of its own."""
     found = []
     for name, (size, values) in SWEEPS.items():
         for value in values:
@@ -87,7 +87,7 @@ def sweep(seeds: int, seconds: float) -> pd.DataFrame:
 
 
 def slope(table: pd.DataFrame, least: float = 0) -> float:
-    """Of log seconds over log size, for sizes from ``least`` on."""
+    """Return the slope of log seconds over log size, for sizes from ``least`` on."""
     medians = table.groupby("size")["seconds"].median()
     chosen = medians[medians.index >= least]
     return float(np.polyfit(np.log(chosen.index), np.log(chosen), 1)[0])
@@ -95,7 +95,7 @@ def slope(table: pd.DataFrame, least: float = 0) -> float:
 
 @rc_context(STYLE)
 def plot(table: pd.DataFrame) -> Figure:
-    """Seconds, iterations and memory (rows of panels) against each size (columns)."""
+    """Draw seconds, iterations and memory (rows of panels) against each size (columns)."""
     measures = {"seconds": "processor seconds", "iterations": "iterations", "peak_rss_mib": "peak MiB of the process"}
     figure = Figure(figsize=(2.2 * len(SWEEPS), 5.4), layout="constrained")
     panels = figure.subplots(len(measures), len(SWEEPS), sharex="col", sharey="row")

@@ -1,4 +1,4 @@
-"""A run of the workflow that is started, disturbed at a random moment and looked at; used by faults.py."""
+"""A run of the workflow under a fault at a random moment; used by faults.py."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Trial:
         return "--profile" in self.command
 
     def state(self) -> dict[Path, tuple[int, bytes]]:
-        """All records, and which file each is."""
+        """Return all records, and the file of each."""
         found = self.results.glob("runs/**/*.json")
         return {path: (path.stat().st_ino, path.read_bytes()) for path in sorted(found)}
 
@@ -114,14 +114,14 @@ class Trial:
         return found
 
     def gone(self) -> int:
-        """How many processes are left after a while."""
+        """Return the number of processes that are left after a while."""
         end = time.monotonic() + WAIT_SECONDS
         while (left := self.processes()) and time.monotonic() < end:
             time.sleep(0.1)
         return len(left)
 
     def searching(self) -> list[int]:
-        """Processes that search: copies of those that watch them."""
+        """Return the processes that search, each a copy of its watcher."""
         everything = {pid: Path(f"/proc/{pid}") for pid in self.processes()}
         jobs = [pid for pid, folder in everything.items() if b"optree.bench.runs.job" in read(folder / "cmdline")]
         return [pid for pid in jobs if parent(pid) in jobs]
@@ -136,7 +136,7 @@ class Plan:
     moments : int
         Faults of each kind.
     seconds : float
-        A fault comes within so many seconds after the start.
+        The fault comes at most this number of seconds after the start.
     expected : dict
         The records of the run that nobody disturbed.
     draw : random.Random
@@ -174,12 +174,12 @@ def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen
 
 
 def parent(pid: int) -> int:
-    """The process that has started a process."""
+    """Return the parent of a process."""
     return int(read(Path(f"/proc/{pid}/stat")).rsplit(b")", 1)[1].split()[1])
 
 
 def read(path: Path) -> bytes:
-    """What is in a file of /proc; a process that is gone has ended."""
+    """Return the content of a file of /proc; empty for a process that has ended."""
     try:
         return path.read_bytes()
     except OSError:

@@ -30,7 +30,7 @@ SOLVER, ORACLE = (solvers.get(name) for name in ("allthresholds", "exhaustive"))
 
 
 def numbers(seed, rows=14, values=8):
-    """A few columns of few values, so that there are ties; 2-4 classes."""
+    """Draw a few columns of few values, so that there are ties; 2-4 classes."""
     random = np.random.RandomState(seed)
     n, p, classes = random.randint(2, rows), random.randint(1, 4), random.randint(2, 5)
     X = random.randint(0, random.randint(2, values), (n, p))
@@ -39,7 +39,7 @@ def numbers(seed, rows=14, values=8):
 
 
 def every_cut(X, y, classes, weights=None):
-    """The problem of all thresholds; some columns' features in falling order."""
+    """Return the problem of all thresholds, with some columns' features in decreasing order."""
     columns = [X[:, [j]] <= np.unique(X[:, j])[:-1] for j in range(X.shape[1])]
     codes = np.hstack([column[:, :: -1 if j % 2 else 1] for j, column in enumerate(columns)]).astype(int)
     codes = codes if codes.shape[1] else np.zeros((len(X), 1), int)
@@ -98,7 +98,7 @@ def test_weights_of_every_size(scale):
 
 
 def naive_stumps(X, y, weight, inside, least, classes):
-    """The most weight that a cut of a column keeps right among some rows, 0 if it has none."""
+    """Return the greatest weight that a stump classifies correctly in some rows, 0 without a threshold."""
     best = 0
     for value in np.unique(X)[:-1]:
         sides = [inside & (value >= X), inside & (value < X)]

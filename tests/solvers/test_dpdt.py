@@ -35,7 +35,7 @@ def search(X, y, weights, classes, nodes, depth, threads=1, merge=False, **limit
 
 
 def cost(path, alpha, weight=1):
-    """The least loss + alpha * price on a path, which its own choice attains."""
+    """Return the least loss + alpha * penalty on a path; its own choice attains it."""
     best = path.best(float(alpha))
     costs = [Fraction(a) + alpha * Fraction(b) for a, b in zip(path.loss, path.penalty, strict=True)]
     assert float(costs[best] - min(costs)) <= 1e-9 * weight
@@ -47,7 +47,7 @@ def same(path, other):
 
 
 def root_actions(X, y, weights, classes, leaves, least=1):
-    """The splits that the search offers at its root."""
+    """Return the candidate splits of the root."""
     sample = presort(np.ascontiguousarray(X), y, classes, weights, False)
     begun = _Search(sample, Growth(2, (leaves,), X.shape[1], min_samples_leaf=least), Budget().start())
     begun._sweep(0).step(1)
@@ -185,7 +185,7 @@ def test_fractions_of_weight_and_a_common_factor():
 
 
 def best_pruned(tree, alpha, classes):
-    """The least loss + alpha * visits over all prunings of a tree of scikit-learn."""
+    """Return the least loss + alpha * visits over all prunings of a tree of scikit-learn."""
 
     def solve_node(node):
         weight = tree.weighted_n_node_samples[node]
@@ -223,7 +223,7 @@ def test_theorem_5_1_never_worse_than_any_pruning_of_cart(regression):
 
 
 def has_ties(X, y, weights, classes, model):
-    """Whether some node of CART has two best splits that divide its rows in different ways; it draws one of them."""
+    """Return whether some node of CART has two best splits with different children: scikit-learn draws one."""
     reached = model.decision_path(X).toarray().astype(bool)
     for node in np.flatnonzero(model.tree_.feature >= 0):
         rows = reached[:, node]

@@ -106,7 +106,7 @@ def test_one_fit_gives_the_trees_of_all_penalties(model, penalty):
 
 
 def complexity(model, X, penalty):
-    """From the tree: its splits, or the mean number of splits that a row meets."""
+    """Return the splits of a tree, or the mean number of splits that a row meets."""
     tree = model.tree_
     return tree.n_splits if penalty == "splits" else tree.counts.sum(axis=1)[tree.feature >= 0].sum() / len(X)
 

@@ -99,7 +99,7 @@ def test_a_multiway_split_buys_many_leaves_for_one_penalty():
 
 
 def listed_problem(seed, most_rows=60, n_columns=None):
-    """Rows sorted out cell after cell, as by a decision list, with noise; columns are often nested thresholds."""
+    """Make a problem with a decision list as its truth, with noise; columns are often nested."""
     random = np.random.RandomState(seed)
     n, n_columns, classes = random.randint(6, most_rows + 1), n_columns or 4 + seed % 4, random.choice([2, 2, 2, 3, 4])
     columns = []

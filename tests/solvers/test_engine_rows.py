@@ -50,7 +50,7 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(monkeypatch):
 
 
 def planted(rows, errors, weights=None):
-    """A tree of five splits, and some rows that err in it."""
+    """Make the rows of a tree of five splits, with some misclassified rows."""
     random = np.random.RandomState(1)
     codes = random.randint(2, size=(rows, 14))
     y = np.where(codes[:, 2], np.where(codes[:, 5], codes[:, 1], codes[:, 8]), codes[:, 7])
@@ -60,7 +60,7 @@ def planted(rows, errors, weights=None):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """How many groups of rows each search had, and how it ended; all rows have one iteration to begin with."""
+    """Record the number of row groups of each search and its end; the search of all rows has one iteration."""
     monkeypatch.setattr(engine_rows, "_BEFORE", 1)
     monkeypatch.setattr(routing, "_MIN_GROUPS", 1000)
     found, minimise = [], engine_search.Search.minimise

@@ -19,7 +19,7 @@ from optree.solvers.murtree.pareto_front import best_f1, error_front, f1
 
 
 def enumerated(problem, rows, depth, splits):
-    """The (false positives, false negatives) of all trees."""
+    """Return the (false positives, false negatives) of all trees."""
     weight = [int(problem.weights[rows & (problem.y == k)].sum()) for k in (0, 1)]
     pairs = {(0, weight[1]), (weight[0], 0)}
     for column in problem.codes.T if depth and splits else ():

@@ -91,7 +91,7 @@ def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
 
 
 def memo_of(search):
-    """Of each node its key, and its bounds and split."""
+    """Return the key, the bounds and the split of each node in the memo."""
     memo = search.memo
     for entry, split in zip(memo.entry[: memo.used[0]], memo.split.tolist(), strict=False):
         key, bounds = entry[["hash0", "hash1", "key"]], entry[["lower", "upper"]]

@@ -43,7 +43,7 @@ def random_switches(seed):
 
 
 def solved(result, problem, objective):
-    """The result is optimal, by the oracle."""
+    """Assert that the result is optimal, by the oracle."""
     best = solvers.get("exhaustive").solve(problem, objective)
     assert result.status == "optimal"
     assert result.cost == result.lower_bound == best.cost

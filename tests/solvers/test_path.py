@@ -20,7 +20,7 @@ SOLVER = solvers.get("optree")
 
 
 def best(problem, objective, at):
-    """The least cost at a lambda, in rows, by brute force."""
+    """Return the least cost at a lambda, in rows, by brute force."""
     bounds = (objective.penalty, objective.max_depth, objective.max_splits, objective.min_samples_leaf)
     return solvers.get("exhaustive").solve(problem, Objective.of(at, *bounds)).cost_in_rows
 

@@ -18,7 +18,7 @@ from optree.solvers.murtree.regression import Target, regress
 
 
 def least(codes, y, weights, depth, splits, price=0.0, memo=None):
-    """The least squared error plus ``price`` per split, over all trees: rows are sets, nothing is pruned."""
+    """Return the least squared error plus ``price`` per split over all trees, by brute force."""
     memo = {} if memo is None else memo
 
     def best(rows, depth, splits):

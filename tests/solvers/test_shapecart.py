@@ -63,7 +63,7 @@ def by_part(problem, f):
 
 
 def assignments(bins, ways):
-    """All ways to put bins into two or more groups, each numbered by its first bin."""
+    """Yield all assignments of bins to two or more groups, each numbered by its first bin."""
     for groups in product(range(ways), repeat=bins):
         firsts = [groups.index(g) for g in range(max(groups) + 1) if g in groups]
         if len(firsts) == max(groups) + 1 > 1 and firsts == sorted(firsts):
@@ -199,7 +199,7 @@ def test_shapes_are_saved_read_refitted_and_told():
 
 
 def regimes():
-    """A number whose class is that of the second child in two regimes that are not neighbours."""
+    """Make a number with the class of the second child in two regimes that are not neighbours."""
     codes = np.repeat(np.arange(6), 30)[:, None]
     labels = ("x <= 1", "1 < x <= 2", "2 < x <= 3", "3 < x <= 4", "4 < x <= 5", "x > 5")
     return Problem(codes, np.isin(codes[:, 0], (1, 2, 4)).astype(int), (Feature("x", labels),), ("low", "high"))

@@ -32,7 +32,7 @@ EXACT = {"generator": "all", "max_ways": 4}
 
 
 def best_cost(problem, objective, ways, repeat=True):
-    """The least cost of a tree of splits into intervals, by trying all."""
+    """Return the least cost of a tree of splits into intervals, by brute force."""
     scale, limits = objective.scale(problem), [ways] * 9 if isinstance(ways, int) else ways
 
     @cache

@@ -48,7 +48,7 @@ def sha256(content: bytes) -> str:
 
 
 def small(**changes) -> Dataset:
-    """A dataset of three rows, in a raw file without header."""
+    """Make a dataset of three rows, in a raw file without header."""
     row = dict(name="small", source="mirror", file="small.data", columns=("id", "color", "size", "class"))
     row |= dict(drop=("id",), numeric="size", rows=3, features=2, classes=2)
     return Dataset(**(row | changes))

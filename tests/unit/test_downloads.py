@@ -46,7 +46,7 @@ def small(server, *paths, **changes) -> Dataset:
 
 
 def write_row(path, dataset):
-    """A table of datasets with one row."""
+    """Write a table of datasets with one row."""
     fields = {key: " ".join(map(str, value)) if key in LISTS else value for key, value in vars(dataset).items()}
     path.write_text(",".join(fields) + "\n" + ",".join(map(str, fields.values())) + "\n")
     assert read_table(path) == {dataset.name: dataset}

@@ -85,7 +85,7 @@ def test_every_row_meets_the_condition_of_its_label(categorical, drop, numeric):
 
 
 def holds(label: str, row: dict) -> bool:
-    """Whether a row meets a condition such as ``2.5 < length <= 4`` or ``color != red``."""
+    """Return whether a row meets a condition such as ``2.5 < length <= 4`` or ``color != red``."""
     if label.startswith("not "):
         return not holds(label.removeprefix("not "), row)
     low, separator, rest = label.partition(" < ")

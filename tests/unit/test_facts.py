@@ -20,7 +20,7 @@ from optree.datasets.raw import Raw, parse
 
 
 def some(seed: int) -> tuple[Dataset, Raw]:
-    """A small table with numbers, categories, gaps, constants, duplicates and contradictions."""
+    """Make a small table with numbers, categories, gaps, constants, duplicates and contradictions."""
     random = np.random.RandomState(seed)
     n, q = random.randint(2, 40), random.randint(1, 5)
     values = [["a", "b", "?", "é", True], [0, 1.5, 2**60], ["x"]]

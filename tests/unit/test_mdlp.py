@@ -35,7 +35,7 @@ def entropy(labels: list) -> float:
 
 
 def slowly(rows: list[tuple[float, int]]) -> list[float]:
-    """The paper's Section 5, word by word."""
+    """Compute the thresholds of the paper's Section 5, word by word."""
     labels, n = [label for _, label in rows], len(rows)
     values = sorted({value for value, _ in rows})
     cuts = []
