@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.engine.expand import ZERO, expand, improve, levels_below, look_up, refresh
+from optree.solvers.engine.children import improve, levels_below, look_up, refresh
+from optree.solvers.engine.expand import ZERO, expand
+from optree.solvers.engine.split_limit import is_limited, settle_shares, splits_below
 from optree.solvers.engine.stack import (
     DEPTH,
     EARLIEST,
@@ -123,11 +125,13 @@ def pick(stack, d, rules):
 
 
 @inner_function
-def settle(data, memo, stack, d, rules):
-    """Carry what is known of the parts of the current candidate to it; its bound, and the part to deepen next or -1."""
+def settle(data, memo, stack, shares, d, rules):
+    """Sum up the intervals of the children of the current candidate; return its bound, and the child to deepen or -1."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]
+    if shares is not None and is_limited(stack, d):
+        settle_shares(data, memo, stack, shares, d, t)
     lower = upper = stack.price[d, t]
     chosen = -1
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
@@ -145,13 +149,13 @@ def settle(data, memo, stack, d, rules):
 
 
 @inner_function
-def choose(data, memo, stack, d, rules):
+def choose(data, memo, stack, shares, d, rules):
     """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
     frame = stack.frame[d]
     while True:
         if frame["current"] < 0 and not pick(stack, d, rules):
             return -1, np.int64(0)
-        lower, clause = settle(data, memo, stack, d, rules)
+        lower, clause = settle(data, memo, stack, shares, d, rules)
         target = min(frame["budget"], frame["upper"])
         if lower >= target or lower > frame["cap"]:
             frame["current"] = -1
@@ -165,7 +169,7 @@ def choose(data, memo, stack, d, rules):
 
 
 @inner_function
-def descend(data, memo, stack, d, clause, rules):
+def descend(data, memo, stack, shares, d, clause, rules):
     """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
     frame = stack.frame[d]
     if clause < 0:
@@ -177,26 +181,46 @@ def descend(data, memo, stack, d, clause, rules):
         at, place = find(memo, data.rows, stack.key_below, hashed, limits)
     else:
         limits, parent = levels_below(stack, d), frame["entry"]
-        at, place, hashed = look_up(data, memo, stack, d, clause, limits)
         lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
-    if at >= 0:
-        return at, True
-    return insert(memo, place, hashed, limits, parent, clause, lower, upper), False
+        if shares is not None and is_limited(stack, d):
+            limits = limits_of(limits, splits_below(stack, shares, d, clause))
+            upper = shares.upper[d, clause * shares.limit + 1] + 1  # the best stump, which `leave` will find
+        at, place, hashed = look_up(data, memo, stack, d, clause, limits)
+    seen = at >= 0
+    if not seen:
+        at = insert(memo, place, hashed, limits, parent, clause, lower, upper)
+    if clause < 0:
+        frame["entry"] = at
+    else:
+        stack.entry[d, clause] = at
+        if shares is not None and is_limited(stack, d):
+            shares.entry[d, clause * shares.limit + shares.share[d, clause]] = at
+    return at, seen
 
 
 @kernel
-def search(data, memo, stack, rules, iterations):
+def search(data, memo, stack, shares, rules, iterations):
     """Make up to ``iterations`` more frames; return a code. COMPLETE may mean that the wanted tree is found.
 
-    The first call starts at frame 0, whose only part is the root; its budget is the root's. With -1 iterations the
+    shares : `Shares` under a limit on splits, None without one: numba compiles only the code for the case at hand.
+
+    The first call starts at frame 0, whose only child is the root; its budget is the root's. With -1 iterations the
     search is ended early: all frames are left, so that the memo's root holds the interval that was reached. (A kernel
     of its own for this would take a second to compile.)
     """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
+    if shares is None:
+        return visit(data, memo, stack, None, rules, iterations)
+    return visit(data, memo, stack, borrow(shares), rules, iterations)
+
+
+@inner_function
+def visit(data, memo, stack, shares, rules, iterations):
+    """Make up to ``iterations`` more frames: see `search`."""
     while iterations < 0 and stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
         if stack.frame[d]["current"] >= 0:
-            settle(data, memo, stack, d, rules)
+            settle(data, memo, stack, shares, d, rules)
         leave(memo, stack, d)
         stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
@@ -213,7 +237,7 @@ def search(data, memo, stack, rules, iterations):
         frame, clause, t = stack.frame[d], -1, -1
         budget = frame["budget"]
         if d > 0:
-            clause, budget = choose(data, memo, stack, d, rules)
+            clause, budget = choose(data, memo, stack, shares, d, rules)
             t = frame["current"]
         if clause < 0 and stack.state[STARTED]:
             if d > 0:
@@ -221,19 +245,14 @@ def search(data, memo, stack, rules, iterations):
             stack.state[DEPTH] -= 1
             continue
         stack.state[STARTED] = 1
-        at, seen = descend(data, memo, stack, d, clause, rules)
-        entry, part = memo.entry[at], 1
-        if d == 0:
-            frame["entry"] = at
-        else:
-            stack.entry[d, clause] = at
-            part = clause - data.first_clause[stack.feature[d, t]]
+        at, seen = descend(data, memo, stack, shares, d, clause, rules)
+        entry, part = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
         entry["visits"] = min(entry["visits"] + 1, 30)
         if enter(data, memo, stack, d, t, part, at, budget, rules):
-            expand(data, memo, stack, d + 1, rules)
+            expand(data, memo, stack, shares, d + 1, rules)
         if stack.frame[d + 1]["n_candidates"] > 0:
             stack.state[DEPTH] += 1
         else:

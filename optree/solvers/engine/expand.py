@@ -8,19 +8,19 @@ from optree.solvers.engine.bound_contained import contain, find_gains, find_leav
 from optree.solvers.engine.bound_covers import cover
 from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
 from optree.solvers.engine.bounds import BARRED, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.engine.children import improve, levels_below, look_up, refresh
+from optree.solvers.engine.split_limit import fill_shares, is_limited, raise_shares, settle_shares, share_out
 from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
-from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.kernels.memo import find
 
 # Whole numbers of a type: numba compiles what is called with a number in the text for that number, and then again.
 ZERO, THREE = np.int64(0), np.int64(3)
 
 
 @inner_function
-def bound_part(data, stack, d, counts, rules):
-    """(lower, upper) of a part of a split of frame ``d``, from its counts: B1, B2, B4."""
+def bound_child(data, stack, shares, d, clause, counts, rules):
+    """Bound a child of frame ``d`` from its counts, by B1, B2 and B4; return (lower, upper)."""
     frame, classes, n_classes = stack.frame[d], stack.present, ZERO
     error, penalty, e = rules.error, rules.penalty, np.int64(counts[len(counts) - 1, 0])
     n = most = ZERO
@@ -33,10 +33,10 @@ def bound_part(data, stack, d, counts, rules):
             most = max(most, weight)
     if rules.least:
         n = counts[len(counts) - 3, 0]
-    upper = error * (n - most)
+    leaf = upper = error * (n - most)
     too_few = rules.least > 1 and counts[len(counts) - 2, 0] < 2 * rules.least
     if upper <= penalty + error * e or frame["levels_left"] == 1 or too_few:
-        return upper, upper
+        return keep_child(stack, shares, d, clause, leaf, e, leaf, leaf, leaf, rules)
     margin = gain_margin(stack, d, rules)
     stump, two = least_pairs(stack, d, counts, n_classes, rules)
     two = min(INFINITE, 2 * penalty + error * two) if two < INFINITE else INFINITE
@@ -48,19 +48,20 @@ def bound_part(data, stack, d, counts, rules):
         multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
         _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
         upper, two = min(upper, one), min(two, more)
-    return bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules), upper
+    lower, two = bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules)
+    return keep_child(stack, shares, d, clause, leaf, e, lower, upper, two, rules)
 
 
 @inner_function
-def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
-    """As `bound_part`, from what `bound_pairs` found for one part of the split of column ``own``."""
+def bound_child_by_pairs(stack, shares, d, clause, own, part, stump, two, three, rules):
+    """Bound a child as `bound_child` does, from the bounds that `bound_pairs` found for column ``own``."""
     frame, counts = stack.frame[d], stack.counts[d]
     error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
     e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
-    upper = error * stack.leaf[part, own]
-    if upper <= penalty + error * e:
-        return upper, upper
-    upper = min(upper, penalty + error * stump)
+    leaf = error * np.int64(stack.leaf[part, own])
+    if leaf <= penalty + error * e:
+        return keep_child(stack, shares, d, clause, leaf, e, leaf, leaf, leaf, rules)
+    upper = min(leaf, penalty + error * stump)
     two = 2 * penalty + error * two if two < INFINITE else INFINITE
     stack.three[part] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
     n = n_classes = ZERO
@@ -72,19 +73,29 @@ def bound_part_by_pairs(stack, d, own, part, stump, two, three, rules):
                 stack.weights[n_classes] = weight
                 n_classes += 1
                 n += weight
-    return bound_trees(stack, d, n, e, n_classes, upper, two, three, rules), upper
+    lower, two = bound_trees(stack, d, n, e, n_classes, upper, two, three, rules)
+    return keep_child(stack, shares, d, clause, leaf, e, lower, upper, two, rules)
+
+
+@inner_function
+def keep_child(stack, shares, d, clause, leaf, e, lower, upper, two, rules):
+    """Store and return (lower, upper) of a child of frame ``d``: see `fill_shares`."""
+    stack.lower[d, clause], stack.upper[d, clause] = lower, upper
+    if shares is not None and is_limited(stack, d):
+        fill_shares(stack, shares, d, clause, leaf, e, lower, upper, two, rules)
+    return lower, upper
 
 
 @inner_function
 def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
-    """B2 for a part of frame ``d``: a bound on its trees, of which those of one split at most cost ``upper`` or more.
+    """Return lower bounds on all trees of a child of frame ``d``, and on its trees of at most two splits (B2, B4).
 
-    two, three : bounds on trees of exactly two splits, and of more. ``stack.weights`` holds the weights of the classes
-    present.
+    upper : least cost of a tree of at most one split. two, three : lower bounds on trees of exactly two splits, and of
+    more. ``stack.weights`` holds the weights of the classes present.
     """
     error, penalty, weights = rules.error, rules.penalty, stack.weights
     if stack.frame[d]["levels_left"] == 2:
-        return upper
+        return upper, upper
     if not rules.two_splits:
         two = 2 * penalty + error * e
     lower = min(two, three)
@@ -92,12 +103,13 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
         leaves = THREE
         lower = max(lower, bound_classes(weights, n_classes, n, e, leaves, rules))
         lower = max(lower, min(two, bound_classes(weights, n_classes, n, e, leaves + 1, rules)))
-    return min(lower, upper)
+    lower = min(lower, upper)
+    return lower, max(lower, min(two, upper))
 
 
 @inner_function
-def bound_split(data, stack, d, t, rules):
-    """Fill the bounds of all parts of split ``t`` of frame ``d``; the bound and the cost of the split."""
+def bound_split(data, stack, shares, d, t, rules):
+    """Fill the intervals of all children of split ``t`` of frame ``d``; return the bounds of the split."""
     f = stack.feature[d, t]
     first, column = data.first_clause[f], stack.column[d, t]
     lower = upper = stack.price[d, t]
@@ -106,10 +118,9 @@ def bound_split(data, stack, d, t, rules):
         stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(stack, d, column, many, rules)
         for part in range(2):
             stump, two, three = (stump_1, two_1, three_1) if part else (stump_0, two_0, three_0)
-            part_lower, part_upper = bound_part_by_pairs(stack, d, column, part, stump, two, three, rules)
-            stack.lower[d, first + part], stack.upper[d, first + part] = part_lower, part_upper
-            lower += part_lower
-            upper += part_upper
+            low, high = bound_child_by_pairs(stack, shares, d, first + part, column, part, stump, two, three, rules)
+            lower += low
+            upper += high
         contain(stack, d, t, rules)
         return lower, upper
     row, rest, whole = stack.row[0], stack.row[1], stack.counts[d]
@@ -118,10 +129,9 @@ def bound_split(data, stack, d, t, rules):
             count_column(data, stack, d, column + clause - first - 1, row)
             subtract(stack, d, whole, row, rest)
             whole = rest
-        part_lower, part_upper = bound_part(data, stack, d, row if clause > first else rest, rules)
-        stack.lower[d, clause], stack.upper[d, clause] = part_lower, part_upper
-        lower += part_lower
-        upper += part_upper
+        low, high = bound_child(data, stack, shares, d, clause, row if clause > first else rest, rules)
+        lower += low
+        upper += high
     if t < stack.frame[d]["n_binary"]:
         find_gains(stack, d, row, rules, stack.gain_row)
         contain(stack, d, t, rules)
@@ -129,29 +139,10 @@ def bound_split(data, stack, d, t, rules):
 
 
 @inner_function
-def levels_below(stack, d):
-    """Levels of splits left to the parts of frame ``d``, -1 for no limit."""
-    left = stack.frame[d]["levels_left"]
-    return left - 1 if left > 0 else left
-
-
-@inner_function
-def look_up(data, memo, stack, d, clause, limits):
-    """Return (entry, place, hash) of a part of a split of frame ``d`` with ``limits``: see `memo.find`.
-
-    Leaves its rows in key_below.
-    """
-    key, below, rows = stack.key[d], stack.key_below, data.rows[clause]
-    for w in range(len(key)):
-        below[w] = key[w] & rows[w]
-    hashed = hash_words(below, data.salt)
-    at, place = find(memo, data.rows, below, hashed, limits)
-    return at, place, hashed
-
-
-@inner_function
-def recall(data, memo, stack, d, t, rules):
-    """Sharpen the open parts of split ``t`` with what the memo knows; the bound and cost of the split."""
+def recall(data, memo, stack, shares, d, t, rules):
+    """Sharpen the open children of split ``t`` by the memo; return the bounds of the split."""
+    if shares is not None and is_limited(stack, d):
+        return settle_shares(data, memo, stack, shares, d, t)
     f = stack.feature[d, t]
     lower = upper = stack.price[d, t]
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
@@ -166,15 +157,18 @@ def recall(data, memo, stack, d, t, rules):
 
 
 @inner_function
-def cover_parts(data, stack, d, t, lower, target, rules):
-    """Raise the bounds of the open parts of split ``t`` of frame ``d`` by B5, as far as needed; its new bound."""
+def cover_children(data, stack, shares, d, t, lower, target, rules):
+    """Raise the lower bounds of the open children of split ``t`` by B5, as far as needed; return that of the split."""
     first, column = data.first_clause[stack.feature[d, t]], stack.column[d, t]
     error, penalty = rules.error, rules.penalty
     if not has_pairs(stack, d, rules):
         return lower
     for part in range(2):
-        low, upper = stack.lower[d, first + part], stack.upper[d, first + part]
+        clause = first + part
+        low, upper = stack.lower[d, clause], stack.upper[d, clause]
         most = min(upper, stack.three[part])
+        if shares is not None and is_limited(stack, d) and shares.share[d, clause] == 2:
+            most = upper
         if low >= most or lower >= target:
             continue
         stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
@@ -182,25 +176,12 @@ def cover_parts(data, stack, d, t, lower, target, rules):
         limit = (min(needed, most) - 2 * penalty - 1) // error
         two = cover(stack, d, column, part, stump, known, limit, needed <= most, rules)
         raised = max(low, min(2 * penalty + error * two, most))
-        stack.lower[d, first + part] = raised
+        stack.lower[d, clause] = raised
         lower += raised - low
+        if shares is not None and is_limited(stack, d):
+            raise_shares(stack, shares, d, clause, 2 * penalty + error * two, stack.three[part])
+            lower = share_out(data, stack, shares, d, t)[0]
     return lower
-
-
-@inner_function
-def refresh(memo, stack, d, clause):
-    """Read a part's interval again: its rows may have been searched in the meantime, by any path."""
-    entry = memo.entry[stack.entry[d, clause]]
-    stack.lower[d, clause] = max(stack.lower[d, clause], entry["lower"])
-    stack.upper[d, clause] = min(stack.upper[d, clause], entry["upper"])
-
-
-@inner_function
-def improve(frame, cost, feature):
-    """Keep a better tree."""
-    if cost < frame["upper"]:
-        frame["upper"] = cost
-        frame["best"] = feature
 
 
 @inner_function
@@ -215,7 +196,7 @@ def sort_by(order, length, key):
 
 
 @inner_function
-def expand(data, memo, stack, d, rules):
+def expand(data, memo, stack, shares, d, rules):
     """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
@@ -238,14 +219,17 @@ def expand(data, memo, stack, d, rules):
         if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
             continue
-        lower, upper = bound_split(data, stack, d, t, rules)
+        lower, upper = bound_split(data, stack, shares, d, t, rules)
+        if shares is not None and is_limited(stack, d):
+            lower, upper = share_out(data, stack, shares, d, t)
         improve(frame, upper, stack.feature[d, t])
         if lower < min(target, upper):
-            lower, upper = recall(data, memo, stack, d, t, rules)
+            lower, upper = recall(data, memo, stack, shares, d, t, rules)
             improve(frame, upper, stack.feature[d, t])
             # not at the root, which goes by bounds that tell its splits apart
             if d > 1 and rules.covers and lower < min(frame["budget"], frame["upper"], upper):
-                lower = cover_parts(data, stack, d, t, lower, min(frame["budget"], frame["upper"]), rules)
+                target = min(frame["budget"], frame["upper"])
+                lower = cover_children(data, stack, shares, d, t, lower, target, rules)
         if lower < min(frame["budget"], frame["upper"]):
             stack.total[d, t] = lower
             order[kept] = t

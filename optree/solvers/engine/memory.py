@@ -66,11 +66,18 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
 
 def new_shares(data: Layout, limit: int, depth: int) -> Shares:
     clauses, parts = len(data.rows) - 1, int(np.diff(data.first_clause).max())
-    lower, upper, entry = (np.empty((depth, clauses * limit), np.int64) for _ in range(3))
-    low, high, given = (np.empty((parts + 1, limit), np.int64) for _ in range(3))
-    most, free = np.empty((depth, clauses), np.int64), np.empty((depth, clauses), bool)
-    clause, share = (np.empty(depth, np.int64) for _ in range(2))
-    return Shares(lower, upper, entry, most, free, clause, share, low, high, given, limit)
+    return Shares(
+        lower=np.empty((depth, clauses * limit), np.int64),
+        upper=np.empty((depth, clauses * limit), np.int64),
+        entry=np.empty((depth, clauses * limit), np.int64),
+        largest=np.empty((depth, clauses), np.int64),
+        free=np.empty((depth, clauses), bool),
+        share=np.empty((depth, clauses), np.int64),
+        low=np.empty((parts + 1, limit), np.int64),
+        high=np.empty((parts + 1, limit), np.int64),
+        given=np.empty((parts + 1, limit), np.int64),
+        limit=limit,
+    )
 
 
 def count_clauses(data: Layout, keys: np.ndarray) -> np.ndarray:

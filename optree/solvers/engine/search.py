@@ -11,7 +11,7 @@ from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace
 from optree.solvers.driver import Room, drive
-from optree.solvers.engine import depth_first, split_limit
+from optree.solvers.engine import depth_first
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine.read_tree import Reader
 from optree.solvers.engine.stack import DEPTH, EARLIEST, ITERATIONS, STARTED, STOPPED, WANTED, Rules
@@ -247,10 +247,8 @@ class Search:
         return int(min(256, max(1, 2e7 // (width * width * words + 1e5))))
 
     def step(self, iterations: int) -> int:
-        """Call the kernel; the one for a limit on splits is compiled only if there is one."""
-        if self.spare == NO_LIMIT:
-            return depth_first.search(self.data, self.memo, self.stack, self.rules, iterations)
-        return split_limit.search_limited(self.data, self.memo, self.stack, self.shares, self.rules, iterations)
+        shares = None if self.spare == NO_LIMIT else self.shares
+        return depth_first.search(self.data, self.memo, self.stack, shares, self.rules, iterations)
 
     def room(self, code: int) -> Room:
         if code == NO_DEPTH:
