@@ -78,7 +78,14 @@ def test_a_limit_on_splits(monkeypatch, few, few_features):
     for seed in seeds(600, 8):
         problem = harder_problem(seed)
         problem = with_costs(problem, seed) if seed % 5 == 0 else problem
-        check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7))
+        check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7), by_depth=False)
+
+
+def test_a_limit_on_splits_where_many_would_pay(few_features):
+    for seed in seeds(500, 5):
+        problem = listed_problem(seed, 140, 6)
+        objective = Objective.of("0.001", ["split", "leaf"][seed % 2], [None, None, 4][seed % 3], 3 + seed % 4)
+        check("optree", problem, objective, by_depth=False)
 
 
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])

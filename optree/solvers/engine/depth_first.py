@@ -126,7 +126,7 @@ def pick(stack, d, rules):
 
 @inner_function
 def settle(data, memo, stack, shares, d, rules):
-    """Sum up the intervals of the children of the current candidate; return its bound, and the child to deepen or -1."""
+    """Sum up the intervals of the current candidate's children; return its bound, and the child to deepen or -1."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]

@@ -131,7 +131,7 @@ class Search:
         eager : bool
             End with a tree that costs less than the known one, the best of the first iterations or else the first.
         most : int, optional
-            End after so many iterations. Neither is for a limit on splits.
+            End after so many iterations.
 
         Returns
         -------

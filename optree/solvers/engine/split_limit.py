@@ -24,8 +24,8 @@ S2 (free shares).
 these shares and for searches without a limit. **Worth**: not measured.
 
 S3 (few splits).
-**Statement**: opt(R, 0) = leaf, opt(R, 1) = D and opt(R, 2) >= min(D, 2 A + c t). opt(R, s) falls as s grows, so a lower
-bound holds for smaller shares and an upper bound for larger ones.
+**Statement**: opt(R, 0) = leaf, opt(R, 1) = D and opt(R, 2) >= min(D, 2 A + c t). opt(R, s) falls as s grows, so a
+lower bound holds for smaller shares and an upper bound for larger ones.
 **Proof**: by the definitions of D and t; a tree of at most s splits has at most s + 1.
 **Used in** `fill_shares`, `raise_shares`, `refresh_share`. **Worth**: not measured.
 

@@ -41,7 +41,7 @@ from optree.solvers.kernels import memo
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.kernels.row_set_table import fill_slots
+from optree.solvers.kernels.row_set_table import LOW
 from optree.tree import LEAF, Tree
 
 
@@ -90,7 +90,7 @@ class Search:
         root["parent"] = root["clause"] = root["feature"] = -1
         root["lower"], root["upper"] = min(leaf, rules.penalty), leaf
         self.memo.used[0] = 1
-        fill_slots(self.memo.slots, self.memo.entry, 1)
+        self.memo.slots[root["hash"] & (len(self.memo.slots) - 1)] = root["hash"] & ~LOW  # entry 0
         node, item = self.graph.node[0], self.graph.item[0]
         node["first_edge"] = node["first_link"] = -1
         node["context"], node["key"] = INFINITE, root["lower"]
