@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from support import ROOT
@@ -11,8 +9,9 @@ from support.refusal import refused
 from support.runs import run
 
 from optree.bench import papers
-from optree.bench.papers import claims, ratios, verdicts
-from optree.bench.papers.ratios import Interval, Ratio, Setting
+from optree.bench.papers import Results, claims, verdicts
+from optree.bench.papers.murtree import ratios
+from optree.bench.papers.murtree.ratios import Interval, Ratio, Setting
 from optree.bench.papers.spec import LEVELS
 from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
 from optree.bench.tables.frame import frame
@@ -25,7 +24,7 @@ WAITING = "not run by this configuration"
 @pytest.fixture(scope="module")
 def table():
     runs = frame([run("tic-tac-toe", "ordinal", "0.005"), run("balance-scale-576", "ordinal", "0.01")])
-    return claims.claims(PAPER, PRINTED / "branches", runs)
+    return claims.claims(PAPER, Results(PRINTED / "branches", runs))
 
 
 def results(table) -> dict[str, str]:
@@ -46,7 +45,7 @@ def test_claims_pass_or_fail_and_contradictions_of_the_paper_are_known(table):
 
 def test_no_claim_is_lost(table):
     made = [
-        PAPER.tables[name](PRINTED / "branches", frame([run("tic-tac-toe", "ordinal", "0.005")])).claims
+        PAPER.tables[name](Results(PRINTED / "branches", frame([run("tic-tac-toe", "ordinal", "0.005")]))).claims
         for name in "23"
     ]
     assert all(len(own) for own in made)
@@ -62,7 +61,7 @@ def test_no_claim_is_lost(table):
 def test_a_worse_value_fails(monkeypatch, table):
     monkeypatch.setattr(verdicts, "agreement", lambda printed, value: None)
     runs = frame([run("balance-scale-576", "ordinal", "0.01")])
-    worse = claims.claims(PAPER, PRINTED / "branches", runs)
+    worse = claims.claims(PAPER, Results(PRINTED / "branches", runs))
     assert FAIL in set(worse.data["result"])
     failing = set(worse.data.loc[worse.data["result"].eq(FAIL), "table"])
     with refused("claims.csv", "required claims fail", f"table {min(failing)}"):
@@ -120,6 +119,6 @@ def test_required_tables_are_named():
 def test_claims_of_nothing_are_all_skipped():
     runs = frame([run("iris", "onehot-drop-first", "0.05")])
     for name in ("murtree", "dpdt"):
-        found = claims.claims(papers.get(name), Path(PRINTED / name), runs)
+        found = claims.claims(papers.get(name), Results(PRINTED / name, runs))
         assert set(found.data["result"]) == {SKIPPED}
         assert isinstance(found.data, pd.DataFrame)

@@ -18,6 +18,7 @@ from optree.bench.fits import fit
 from optree.bench.fits.fit import Fit
 from optree.bench.fits.frame import frame
 from optree.bench.fits.plan import plan_fits
+from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
 from optree.datasets import read_table
@@ -143,7 +144,7 @@ NO_RUNS = pd.DataFrame(
 
 
 def compared(name, made, runs=NO_RUNS):
-    return papers.get("continuous").tables[name](FOLDER, runs, frame(made))
+    return papers.get("continuous").tables[name](Results(FOLDER, runs, frame(made)))
 
 
 def test_accuracies_are_set_beside_printed_ones_and_other_proofs(records):
@@ -191,8 +192,8 @@ def test_what_few_thresholds_lose(records):
 def test_trees_are_drawn(records):
     draw = papers.get("continuous").figures["trees"]
     made = [altered(records[0], name, "optimal-3", 0.9) for name in "abc"]
-    assert len(draw(FOLDER, NO_RUNS, frame(made)).axes) == 3
-    assert not draw(FOLDER, NO_RUNS).axes
+    assert len(draw(Results(FOLDER, NO_RUNS, frame(made))).axes) == 3
+    assert not draw(Results(FOLDER, NO_RUNS)).axes
 
 
 def test_growth_is_drawn_of_what_was_proven(records):
@@ -202,10 +203,10 @@ def test_growth_is_drawn_of_what_was_proven(records):
         record["fit"]["split"], record["rows_train"] = str(number), 10 ** (number + 1)
     row = {"dataset": "rice-train", "algorithm": "allthresholds", "split": "full", "max_depth": 3, "status": "optimal"}
     runs = pd.DataFrame([row | {"encoding": f"cuts-{n}", "accuracy_train": 0.9, "search_seconds": n} for n in (20, 5)])
-    rows, cuts = draw(FOLDER, runs, frame(made)).axes
+    rows, cuts = draw(Results(FOLDER, runs, frame(made))).axes
     assert rows.lines[0].get_xdata().tolist() == [10.0, 1000.0]
     assert cuts.lines[0].get_xdata().tolist() == [5.0, 20.0]
-    assert not draw(FOLDER, NO_RUNS).axes
+    assert not draw(Results(FOLDER, NO_RUNS)).axes
 
 
 @pytest.mark.parametrize("name", papers.get("continuous").tables)

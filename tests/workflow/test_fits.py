@@ -19,6 +19,7 @@ from optree.bench.fits import fit, trials
 from optree.bench.fits.fit import Fit
 from optree.bench.fits.frame import collect_fits, frame
 from optree.bench.fits.plan import plan_fits
+from optree.bench.papers import Results
 from optree.datasets import fetch, read_table, save_table
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")
@@ -232,12 +233,12 @@ def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
 @pytest.mark.parametrize("name", papers.get("dpdt").tables)
 def test_tables_are_made_of_what_is_there(name, records):
     make = papers.get("dpdt").tables[name]
-    assert set(make(FOLDER, NO_RUNS, frame([])).data["verdict"]) == {"not run"}
-    assert len(make(FOLDER, NO_RUNS, frame(records)).data) > 8
+    assert set(make(Results(FOLDER, NO_RUNS, frame([]))).data["verdict"]) == {"not run"}
+    assert len(make(Results(FOLDER, NO_RUNS, frame(records))).data) > 8
 
 
 def test_regression_on_other_sets_is_shown_beside_the_papers(records):
-    data = papers.get("dpdt").tables["5"](FOLDER, NO_RUNS, frame(records)).data
+    data = papers.get("dpdt").tables["5"](Results(FOLDER, NO_RUNS, frame(records))).data
     own = data[data["row"].eq("diabetes") & data["verdict"].eq("other data")]
     assert list(own["claim"]) == ["train R2, %", "test R2, %"]
     assert list(own["paper"]) == ["", ""]
@@ -259,7 +260,7 @@ def test_printed_numbers_are_judged(records):
         record("page-train", "top-16-1-1", 0.9644, 70),
         record("raisin-train", "dpdt-8-8-8", 0.88611, 0),
     ]
-    data = papers.get("dpdt").tables["1"](FOLDER, NO_RUNS, frame(made)).data
+    data = papers.get("dpdt").tables["1"](Results(FOLDER, NO_RUNS, frame(made))).data
     verdicts = {(row["row"], row["model"], row["claim"]): row["verdict"] for _, row in data.iterrows()}
     assert verdicts["raisin", "dpdt-16-16-16", "accuracy"] == "reproduced (rounded)"
     assert verdicts["raisin", "dpdt-16-16-16", "operations"] == "within 3 %"
@@ -268,7 +269,7 @@ def test_printed_numbers_are_judged(records):
     assert verdicts["rice", "dpdt-16-16-16", "operations"] == "not reproduced"
     assert verdicts["page", "top-16-1-1", "operations"] == "paper contradicts itself"
     assert verdicts["skin", "cart", "accuracy"] == "not run"
-    data = papers.get("dpdt").tables["4"](FOLDER, NO_RUNS, frame(made)).data
+    data = papers.get("dpdt").tables["4"](Results(FOLDER, NO_RUNS, frame(made))).data
     found = data[data["row"].eq("raisin") & data["model"].eq("dpdt-8-8-8")]
     assert found["verdict"].tolist() == ["reproduced (rounded)", "reproduced"]
 
@@ -276,7 +277,7 @@ def test_printed_numbers_are_judged(records):
 @pytest.mark.parametrize("name", papers.get("dpdt").figures)
 def test_figures_are_drawn_of_what_is_there(name, records, tmp_path):
     make = papers.get("dpdt").figures[name]
-    make(FOLDER, NO_RUNS, frame([])).savefig(tmp_path / "empty.png")
-    figure = make(FOLDER, NO_RUNS, frame(records))
+    make(Results(FOLDER, NO_RUNS, frame([]))).savefig(tmp_path / "empty.png")
+    figure = make(Results(FOLDER, NO_RUNS, frame(records)))
     figure.savefig(tmp_path / "figure.png")
     assert figure.axes

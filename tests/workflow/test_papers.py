@@ -12,12 +12,14 @@ from support.refusal import refused
 from support.runs import run
 
 from optree.bench import papers
-from optree.bench.papers import branches, verdicts, work_bounds
-from optree.bench.papers.spec import read
+from optree.bench.papers import Results, verdicts
+from optree.bench.papers.branches import work_bounds
+from optree.bench.papers.branches.paper import comparable
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 
 FOLDER = ROOT / "resources" / "papers" / "branches"
+PAPER = papers.get("branches")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_other_papers_are_refused():
 
 
 def claims(table, runs, row) -> dict[tuple[str, str], dict]:
-    data = branches.compare(table, FOLDER, runs).data
+    data = PAPER.tables[table](Results(FOLDER, runs)).data
     return {(claim["encoding"], claim["claim"]): claim for claim in data[data["row"].eq(row)].to_dict("records")}
 
 
@@ -109,7 +111,7 @@ def test_numbers_with_too_many_digits_for_python():
 
 
 def test_table_1_is_reproduced():
-    table = branches.compare("1", FOLDER, frame([run("balance-scale", "ordinal", "0.005")]))
+    table = PAPER.tables["1"](Results(FOLDER, frame([run("balance-scale", "ordinal", "0.005")])))
     assert len(table.data) == 18
     assert set(table.data["verdict"]) <= {*verdicts.FITS, "reproduced (as far as legible)", "better than printed"}
     measured = dict(zip(zip(table.data["row"], table.data["claim"], strict=True), table.data["measured"], strict=True))
@@ -194,7 +196,7 @@ def test_a_better_tree_refutes_a_printed_optimum_and_improves_on_a_timeout(runs)
 
 
 def test_only_runs_like_the_papers_count(runs):
-    assert len(branches.comparable(runs)) == 4
+    assert len(comparable(runs)) == 4
     found = claims("program", runs, "balance-o")
     assert found["ordinal", "objective"]["verdict"] == "reproduced"
     assert found["ordinal", "iterations, at most"]["verdict"] == "reproduced"
@@ -207,20 +209,20 @@ def test_the_data_is_compared(runs):
     assert claims("5", runs, "zoo")["", "n"]["verdict"] == "not run"
 
 
-@pytest.mark.parametrize("table", branches.PAPER.tables)
+@pytest.mark.parametrize("table", PAPER.tables)
 def test_every_row_of_a_table_has_a_claim_and_every_verdict_a_meaning(table, runs):
-    comparison = branches.compare(table, FOLDER, runs)
+    comparison = PAPER.tables[table](Results(FOLDER, runs))
     assert comparison.data["verdict"].isin(verdicts.MEANING).all()
     assert comparison.result.startswith(f"{len(comparison.data)} claims: ")
     file = {"1": "table1.csv", "program": "authors_program.csv"}.get(table, "tables_2_3_5.csv")
-    rows = read(FOLDER / file)
+    rows = Results(FOLDER, runs).printed(file)
     printed = [row for row in rows if table != "3" or row["dl85_objective"]]
     assert comparison.data["row"].nunique() == len(printed)
 
 
 def test_every_note_belongs_to_a_claim(runs):
-    claims = {table: branches.compare(table, FOLDER, runs).data for table in branches.PAPER.tables}
-    for note in read(FOLDER / "notes.csv"):
+    claims = {table: PAPER.tables[table](Results(FOLDER, runs)).data for table in PAPER.tables}
+    for note in Results(FOLDER, runs).printed("notes.csv"):
         known = claims[note["table"]]
         assert note["row"] in set(known["row"])
         assert note["claim"] in set(known["claim"])  # a row has some claims only once it has been run
@@ -230,4 +232,4 @@ def test_every_note_belongs_to_a_claim(runs):
 
 def test_missing_numbers_are_named(tmp_path, runs):
     with refused("table1.csv", "not a CSV table of printed numbers"):
-        branches.compare("1", tmp_path, runs)
+        PAPER.tables["1"](Results(tmp_path, runs))

@@ -8,6 +8,7 @@ from support import ROOT
 from support.runs import run
 
 from optree.bench import papers
+from optree.bench.papers import Results
 from optree.bench.tables.frame import frame
 from optree.datasets.builtin import points_of_bucketization
 
@@ -34,13 +35,13 @@ def runs():
 
 
 def test_bucketization_costs_a_row(runs):
-    table = PAPER.tables["bucketization"](FOLDER, runs)
+    table = PAPER.tables["bucketization"](Results(FOLDER, runs))
     assert table.data["right"].tolist() == [72, 71]
     assert table.shown["accuracy"].tolist() == table.shown["paper"].tolist() == ["93.5%", "92.2%"]
 
 
 def test_each_objective_is_best_in_its_own_column(runs):
-    data = PAPER.tables["objectives"](FOLDER, runs).data.set_index("measure")
+    data = PAPER.tables["objectives"](Results(FOLDER, runs)).data.set_index("measure")
     assert set(data.index) == {"accuracy", "auc", "f1"}
     for measure in ("accuracy", "auc", "f1"):
         value = data[measure] - 0.01 * data["leaves"].astype(float)
@@ -49,7 +50,7 @@ def test_each_objective_is_best_in_its_own_column(runs):
 
 
 def test_the_printed_numbers_of_gosdt_are_judged(runs):
-    data = PAPER.tables["branches_2"](FOLDER, runs).data
+    data = PAPER.tables["branches_2"](Results(FOLDER, runs)).data
     balance = data[data["row"].eq("balance") & data["algorithm"].eq("gosdt")]
     verdict = dict(zip(balance["claim"], balance["verdict"], strict=True))
     assert verdict["objective"].startswith("reproduced")
@@ -61,9 +62,9 @@ def test_the_printed_numbers_of_gosdt_are_judged(runs):
 
 @pytest.mark.parametrize("name", PAPER.figures)
 def test_figures_have_what_was_run_and_cope_with_nothing(runs, name):
-    nothing = PAPER.figures[name](FOLDER, runs.iloc[:0])
+    nothing = PAPER.figures[name](Results(FOLDER, runs.iloc[:0]))
     assert nothing.texts or any(ax.lines for ax in nothing.axes)  # no empty page
-    figure = PAPER.figures[name](FOLDER, runs)
+    figure = PAPER.figures[name](Results(FOLDER, runs))
     lines = sum(len(ax.lines) + len(ax.patches) + len(ax.texts) for ax in figure.axes)
     assert name == "6" or lines > 0
 

@@ -10,6 +10,7 @@ from support.runs import run
 
 from optree.bench import papers
 from optree.bench.figures import plots
+from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
@@ -41,7 +42,7 @@ def runs():
 
 
 def test_questions_are_answered_by_what_is_better_and_worse(runs):
-    table = papers.get("multisplit").tables["answers"](FOLDER, runs)
+    table = papers.get("multisplit").tables["answers"](Results(FOLDER, runs))
     found = table.data.set_index("question")
     assert found.loc["Many ways or two, with the same bins?", ["problems", "better", "worse"]].tolist() == [2, 1, 0]
     assert found.loc["Many ways or SPLIT of two?", ["problems", "better", "worse"]].tolist() == [2, 1, 1]
@@ -58,16 +59,16 @@ def test_questions_are_answered_by_what_is_better_and_worse(runs):
 
 def test_two_ways_that_are_better_than_more_are_a_failed_claim(runs):
     make = papers.get("multisplit").tables["answers"]
-    assert make(FOLDER, runs).claims["measured"].tolist() == ["in 0 of 2 problems"]
+    assert make(Results(FOLDER, runs)).claims["measured"].tolist() == ["in 0 of 2 problems"]
     better = runs["algorithm"].eq("multi-two-ways") & runs["max_depth"].eq(3)
     runs = runs.assign(objective=runs["objective"].mask(better, 0.91))
-    assert make(FOLDER, runs).claims["verdict"].tolist() == ["not reproduced"]
-    ended = make(FOLDER, runs.assign(status=runs["status"].mask(better, "time_limit")))
+    assert make(Results(FOLDER, runs)).claims["verdict"].tolist() == ["not reproduced"]
+    ended = make(Results(FOLDER, runs.assign(status=runs["status"].mask(better, "time_limit"))))
     assert ended.claims["measured"].tolist() == ["in 0 of 1 problems"]
 
 
 def test_means_say_what_a_row_meets(runs):
-    data = papers.get("multisplit").tables["methods"](FOLDER, runs).data
+    data = papers.get("multisplit").tables["methods"](Results(FOLDER, runs)).data
     assert len(data) == 9
     assert data["max_depth"].isna().sum() == 1
     assert (data["decisions"] >= data["path_features"]).all()
@@ -77,9 +78,9 @@ def test_means_say_what_a_row_meets(runs):
 def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
     paper = papers.get("multisplit")
     for make in paper.tables.values():
-        assert make(FOLDER, runs[:0]).data.empty
+        assert make(Results(FOLDER, runs[:0])).data.empty
     for name, make in paper.figures.items():
-        plots.save(make(FOLDER, runs.assign(dataset="heloc")), tmp_path / f"{name}.svg")
+        plots.save(make(Results(FOLDER, runs.assign(dataset="heloc"))), tmp_path / f"{name}.svg")
         assert (tmp_path / f"{name}.svg").stat().st_size > 1000
 
 
@@ -98,11 +99,13 @@ def test_its_configurations_can_be_planned(name):
 
 
 def test_the_gap_to_the_best_tree_of_the_candidates_is_shown(runs):
-    assert (papers.get("multisplit").tables["methods"](FOLDER, runs).data["candidates_gap"] == 0).all()
+    assert (papers.get("multisplit").tables["methods"](Results(FOLDER, runs)).data["candidates_gap"] == 0).all()
     entry = run("iris", "onehot-drop-first", "0.01", "0", "multisplit", penalty="leaf", max_depth=2)
     cost = entry["cost"]["value"]
     entry["counters"]["candidates_bound"] = cost - cost // 2
-    shown = papers.get("multisplit").tables["methods"](FOLDER, frame([entry]).assign(algorithm="multi-repeats"))
+    shown = papers.get("multisplit").tables["methods"](
+        Results(FOLDER, frame([entry]).assign(algorithm="multi-repeats"))
+    )
     expected = cost // 2 / cost * (1 - entry["objective"])
     assert shown.data["candidates_gap"].tolist() == pytest.approx([expected])
     assert shown.shown["candidates_gap"].tolist() == [f"{expected:.4f}"]

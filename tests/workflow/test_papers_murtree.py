@@ -21,8 +21,9 @@ from optree.bench.fits import fit
 from optree.bench.fits.fit import Fit
 from optree.bench.fits.frame import collect_fits, read_fits
 from optree.bench.fits.plan import plan_fits
-from optree.bench.papers import murtree, ratios, tuning
-from optree.bench.papers.ratios import Interval, measured, printed
+from optree.bench.papers import Results
+from optree.bench.papers.murtree import ratios, tuning
+from optree.bench.papers.murtree.ratios import Interval, measured, printed
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.plan import plan_runs
@@ -30,6 +31,7 @@ from optree.bench.tables.frame import frame
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "murtree"
+PAPER = papers.get("murtree")
 FOLDS = ("1of2", "2of2")
 
 
@@ -106,7 +108,7 @@ def test_ratios_stand_beside_the_printed_ones(record):
             "status": "time_limit",
         },
     )
-    table = murtree.table_1(FOLDER, runs)
+    table = PAPER.tables["1"](Results(FOLDER, runs))
     shown = table.shown.set_index("dataset")
     assert shown.loc["cp4im-segment"].to_dict() == {
         "dataset, s: paper": "8",
@@ -131,7 +133,7 @@ def test_ratios_stand_beside_the_printed_ones(record):
 def test_what_is_not_printed_is_measured_all_the_same(record):
     names = {"murtree": 0.5, "paper": 2.0, "dl85": 30.0}
     runs = made(record, *({"dataset": "cp4im-yeast", "algorithm": k, "search_seconds": v} for k, v in names.items()))
-    table = murtree.table_5(FOLDER, runs)
+    table = PAPER.tables["5"](Results(FOLDER, runs))
     row = table.shown.iloc[0]
     assert (row["DL8.5 / MurTree, depth 4: paper"], row["DL8.5 / MurTree, depth 4: measured"]) == ("93", "15")
     assert row["MurTree / our search, depth 4: measured"] == "4"
@@ -148,7 +150,7 @@ def test_only_runs_like_the_papers_count(record):
         )),
     )  # fmt: skip
     assert len(ratios.comparable(runs)) == 0
-    assert murtree.table_2(FOLDER, runs).result == "Nothing has been run."
+    assert PAPER.tables["2"](Results(FOLDER, runs)).result == "Nothing has been run."
 
 
 def test_proofs_have_to_agree(record):
@@ -156,7 +158,7 @@ def test_proofs_have_to_agree(record):
     agreed = [{"dataset": "cp4im-vote", "algorithm": name, "errors_train": 5} for name in names]
     agreed[2] |= {"status": "time_limit", "errors_train": 9}
     odd = [{"dataset": "cp4im-lymph", "algorithm": name, "errors_train": 3 + (name == "dl85")} for name in names]
-    table = murtree.errors(FOLDER, made(record, *agreed, *odd))
+    table = PAPER.tables["errors"](Results(FOLDER, made(record, *agreed, *odd)))
     columns = ["dataset", "proven by", "same", "dl85", "murtree", "paper"]
     assert table.shown[columns].to_numpy().tolist() == [
         ["cp4im-lymph", "3", "no", "4", "3", "3"],
@@ -188,7 +190,7 @@ def mean(runs, algorithm, depth, most=None) -> float:
 
 
 def test_methods_are_tuned_as_the_paper_says(folded):
-    found = tuning.accuracies(folded).set_index("method")
+    found = tuning.accuracies(Results(FOLDER, folded)).set_index("method")
     cart = {depth: mean(folded, "cart", depth) for depth in (1, 2, 3)}
     best = max(cart, key=lambda depth: (cart[depth], -depth))
     assert found.loc["CART", ["test", "parameters"]].tolist() == [cart[best], f"depth {best}"]
@@ -206,10 +208,10 @@ def test_methods_are_tuned_as_the_paper_says(folded):
 
 
 def test_parameters_with_a_fold_missing_do_not_count(folded):
-    chosen = tuning.accuracies(folded).set_index("method").loc["MT-A", "parameters"]
+    chosen = tuning.accuracies(Results(FOLDER, folded)).set_index("method").loc["MT-A", "parameters"]
     depth, most = map(int, re.findall(r"\d+", chosen))
     gone = folded["max_depth"].eq(depth) & folded["max_splits"].eq(most) & folded["split"].eq("2of2")
-    assert tuning.accuracies(folded[~gone]).set_index("method").loc["MT-A", "parameters"] != chosen
+    assert tuning.accuracies(Results(FOLDER, folded[~gone])).set_index("method").loc["MT-A", "parameters"] != chosen
 
 
 GRID = {"n_estimators": [1, 2], "max_depth": [None, 2], "max_features": ["sqrt", 0.5]}
@@ -246,7 +248,7 @@ def test_forests_are_trained_on_the_folds_of_the_trees(grown):
 
 
 def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
-    found = tuning.accuracies(folded, **grown).set_index("method")
+    found = tuning.accuracies(Results(FOLDER, folded, **grown)).set_index("method")
     assert list(found.index) == list(tuning.METHODS)
     means = pd.DataFrame(
         [{**trial["parameters"], "test": trial["test"]} for trials in grown["fits"]["trials"] for trial in trials]
@@ -256,14 +258,14 @@ def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
     n, depth, _ = min(best[best.eq(best.max())].index, key=lambda chosen: chosen[0])
     words = found.loc["random forest", "parameters"]
     assert words.startswith(f"{n} trees, depth {'none' if pd.isna(depth) else int(depth)}, features ")
-    table = tuning.tuned(FOLDER, folded, **grown)
+    table = tuning.tuned(Results(FOLDER, folded, **grown))
     assert table.shown.loc[0, "random forest: test"] == f"{100 * best.max():.2f}"
     assert "MT-A" in table.result
-    figure = murtree.figure_2(FOLDER, folded, **grown)
+    figure = PAPER.figures["2"](Results(FOLDER, folded, **grown))
     assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [f"MT-{k} - CART" for k in "FRA"]
     gain = 100 * (found.loc["MT-A", "test"] - found.loc["CART", "test"])
     assert f"mean {gain:+.2f}" in figure.axes[2].get_title(loc="left")
-    assert len(murtree.figure_3(FOLDER, folded, **grown).axes) == 1
+    assert len(PAPER.figures["3"](Results(FOLDER, folded, **grown)).axes) == 1
 
 
 WORKFLOW = {
@@ -336,7 +338,7 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
 
     monkeypatch.setattr(ratios, "table", table)
     for name in "12345":
-        papers.get("murtree").tables[name](FOLDER, record)
+        PAPER.tables[name](Results(FOLDER, record))
     assert len(wanted) > 200
     assert wanted <= there
     folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if fold_kind(r.split) == "folds"}
@@ -358,24 +360,24 @@ def test_the_short_configuration_has_the_same_names():
     assert all(parameters[r.algorithm] == (r.solver, r.parameters) for r in short)
 
 
-@pytest.mark.parametrize("name", papers.get("murtree").figures)
+@pytest.mark.parametrize("name", PAPER.figures)
 def test_figures_are_drawn_with_and_without_runs(name, record, tmp_path):
-    draw = papers.get("murtree").figures[name]
+    draw = PAPER.figures[name]
     settings = [
         {"dataset": "cp4im-anneal", "algorithm": "paper-all", "search_seconds": float(k), "encoding": e}
         for k, e in enumerate(("binary", "binary-x2", "binary-x3", "binary-x4"), 1)
     ]
     copies = pd.concat([record.assign(**setting) for setting in settings], ignore_index=True)
     for number, runs in enumerate((record, copies)):
-        plots.save(draw(FOLDER, runs), tmp_path / f"{number}.png")
+        plots.save(draw(Results(FOLDER, runs)), tmp_path / f"{number}.png")
         assert (tmp_path / f"{number}.png").stat().st_size > 1000
     if name == "rows":
-        lines = [line.get_ydata() for line in draw(FOLDER, copies).axes[0].lines]
+        lines = [line.get_ydata() for line in draw(Results(FOLDER, copies)).axes[0].lines]
         assert any(np.array_equal(line, [1, 2, 3, 4]) and len(line) == 4 for line in lines)
 
 
-@pytest.mark.parametrize("name", papers.get("murtree").tables)
+@pytest.mark.parametrize("name", PAPER.tables)
 def test_tables_are_made_without_runs_of_theirs(name, record):
-    table = papers.get("murtree").tables[name](FOLDER, record.assign(algorithm="other", exact=False))
+    table = PAPER.tables[name](Results(FOLDER, record.assign(algorithm="other", exact=False)))
     assert table.title.startswith("MurTree")
     assert table.result

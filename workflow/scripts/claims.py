@@ -10,8 +10,8 @@ from optree.bench.tables import formats
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    fits = read_fits(snakemake.input.fits)
-    runs = frame(load(snakemake.input.records))
-    table = claims.claims(papers.get(snakemake.params.paper), Path(snakemake.params.folder), runs, **fits)
+    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
+    results = papers.Results(Path(snakemake.params.folder), runs, **fits)
+    table = claims.claims(papers.get(snakemake.params.paper), results)
     for path in snakemake.output:
         formats.write(table, path)

@@ -9,9 +9,10 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    fits, runs = read_fits(snakemake.input.fits), frame(load(snakemake.input.records))
+    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
+    results = papers.Results(Path(snakemake.params.folder), runs, **fits)
     for name, make in papers.get(snakemake.params.paper).figures.items():
-        figure = make(Path(snakemake.params.folder), runs, **fits)
+        figure = make(results)
         for path in snakemake.output:
             if Path(path).stem == f"paper_figure_{name}":
                 plots.save(figure, path)

@@ -10,9 +10,10 @@ from optree.bench.tables import formats
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    fits, runs = read_fits(snakemake.input.fits), frame(load(snakemake.input.records))
+    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
+    results = papers.Results(Path(snakemake.params.folder), runs, **fits)
     for name, make in papers.get(snakemake.params.paper).tables.items():
-        table = tree_pages.with_links(make(Path(snakemake.params.folder), runs, **fits), runs)
+        table = tree_pages.with_links(make(results), runs)
         for path in snakemake.output:
             if Path(path).stem == f"paper_table_{name}":
                 formats.write(table, path)

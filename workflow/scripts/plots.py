@@ -7,10 +7,9 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    records = load(snakemake.input[0])
-    runs = frame(records)
+    runs = frame(load(snakemake.input[0]))
     figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES}
-    figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(records)}
+    figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(runs)}
     reference = snakemake.params.reference
     figures |= {
         "certified": profiles.certified(runs, reference),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 
@@ -142,80 +140,53 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     return panels.grid(keys, draw, "leaves", "accuracy", panels.legend(markers, *kinds), note=note)
 
 
-def _pick(records: list[dict], *wishes: Callable[[dict], bool]) -> dict:
-    """Return the record of the smallest lambda among the records that fulfil most wishes, in their order."""
-    for wish in (lambda record: record["run"]["split"] == FULL, *wishes):
-        records = [record for record in records if wish(record)] or records
-
-    def order(record: dict) -> tuple:
-        run = record["run"]
-        depth = float("inf") if run["max_depth"] is None else run["max_depth"]
-        return float(Fraction(run["regularization"])), -depth, run["penalty"], run["split"].zfill(9)
-
-    return min(records, key=order)
-
-
-def _by_algorithm(records: Iterable[dict]) -> dict[tuple, list[dict]]:
-    """Group records by dataset, encoding and algorithm."""
-    groups: dict[tuple, list[dict]] = {}
-    for record in records:
-        run = record["run"]
-        groups.setdefault((run["dataset"], run["encoding"], run["algorithm"]), []).append(record)
-    return groups
-
-
 @rc_context(panels.STYLE)
-def anytime(records: Iterable[dict]) -> Figure:
+def anytime(runs: pd.DataFrame) -> Figure:
     """Draw the objective of the incumbent and its upper bound against seconds: a panel per dataset and encoding.
 
     Parameters
     ----------
-    records : iterable of dict
-        For each exact solver of this project, the run of the smallest lambda is drawn; peers record no trace. Searches
-        of fewer than :data:`MIN_ITERATIONS` iterations are left out if there are longer ones.
+    runs : pandas.DataFrame
+        From :func:`optree.bench.tables.frame.frame`. For each exact solver of this project, the run of the smallest
+        lambda is drawn, on all rows if possible; peers record no trace. Searches of fewer than :data:`MIN_ITERATIONS`
+        iterations are left out if there are longer ones.
     """
-    traced = (record for record in records if record["exact"] and record["claim"] is None and record["trace"])
-    chosen = [_pick(group) for group in _by_algorithm(traced).values()]
-    chosen = [record for record in chosen if record["counters"]["iterations"] >= MIN_ITERATIONS] or chosen
-    longest = pd.DataFrame(
-        [(*_panel_of(record), record["seconds"]["search"]) for record in chosen], columns=[*_PANEL, "s"]
-    )
-    keys, note = panels.choose(longest.groupby(_PANEL)["s"].max())
-    chosen = [record for record in chosen if _panel_of(record) in keys]
-    markers = panels.markers(record["run"]["algorithm"] for record in chosen)
+    traced = runs[runs["exact"].astype(bool) & runs["claimed_status"].isna() & runs["trace"].map(bool)]
+    order = {"seeded": traced["split"].ne(FULL), "shallow": -traced["max_depth"].astype(float).fillna(np.inf)}
+    traced = traced.assign(**order).sort_values(["seeded", "lambda", "shallow", "penalty"], kind="stable")
+    chosen = traced.drop_duplicates([*_PANEL, "algorithm"]).sort_values("algorithm")
+    long = chosen["iterations"] >= MIN_ITERATIONS
+    chosen = chosen[long] if long.any() else chosen
+    keys, note = panels.choose(chosen.groupby(_PANEL)["search_seconds"].max())
+    markers = panels.markers(chosen.loc[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys), "algorithm"])
 
     def draw(ax: Axes, key: tuple) -> None:
-        here = [record for record in chosen if _panel_of(record) == key]
-        for record in sorted(here, key=lambda record: record["run"]["algorithm"]):
-            _course(ax, record, markers[record["run"]["algorithm"]], shade=0.12 if len(here) <= MAX_SHADES else 0)
-        lambdas = sorted({record["run"]["regularization"] for record in here}, key=Fraction)
-        measures = sorted({record["run"]["measure"] for record in here} - {"accuracy"})
+        here = _of(chosen, key)
+        for _, run in here.iterrows():
+            _course(ax, run, markers[run["algorithm"]], shade=0.12 if len(here) <= MAX_SHADES else 0)
+        lambdas = here.sort_values("lambda")["regularization"].unique()
+        measures = sorted(set(here["measure"]) - {"accuracy"})
         panels.title(ax, key, ", ".join(["", *measures, f"lambda {', '.join(lambdas)}"]))
-        panels.log_axis(ax.xaxis, [second for record in here for second in _course_seconds(record)])
+        panels.log_axis(ax.xaxis, [second for _, run in here.iterrows() for second in _course_seconds(run)])
 
     legend = panels.legend(markers, panels.grey_handle("incumbent"), panels.grey_handle("upper bound", ls="--"))
     return panels.grid(keys, draw, "seconds of search", "objective", legend, note=note)
 
 
-def _panel_of(record: dict) -> tuple[str, str]:
-    """Return the panel of a record."""
-    return record["run"]["dataset"], record["run"]["encoding"]
-
-
-def _course_seconds(record: dict) -> np.ndarray:
+def _course_seconds(run: pd.Series) -> np.ndarray:
     """Return the seconds of the trace and of the end, at least 0.1 ms because the axis is logarithmic."""
-    return np.maximum([*(point[0] for point in record["trace"]), record["seconds"]["search"]], 1e-4)
+    return np.maximum([*(point[0] for point in run["trace"]), run["search_seconds"]], 1e-4)
 
 
-def _course(ax: Axes, record: dict, marker: tuple[str, str], shade: float) -> None:
+def _course(ax: Axes, run: pd.Series, marker: tuple[str, str], shade: float) -> None:
     """Draw one search: incumbent and bound as steps until its end, and a shade between them."""
-    seconds = _course_seconds(record)
-    _, cost, bound = np.array([*record["trace"], record["trace"][-1]], float).T
-    total = record["cost"]["error_unit"] * record["train"]["rows"]
-    if record["cost"]["value"]:  # Measures other than accuracy have units of their own.
-        total = record["cost"]["value"] / (1 - record["objective"])
+    seconds = _course_seconds(run)
+    _, cost, bound = np.array([*run["trace"], run["trace"][-1]], float).T
+    total = run["cost_of_error"] * run["rows_train"]
+    if run["cost"]:  # Measures other than accuracy have units of their own.
+        total = run["cost"] / (1 - run["objective"])
     objective, upper_bound = 1 - cost / total, 1 - bound / total
     ax.step(seconds, objective, where="post", color=marker[0])
     ax.step(seconds, upper_bound, where="post", color=marker[0], ls="--")
     ax.fill_between(seconds, objective, upper_bound, step="post", color=marker[0], alpha=shade, lw=0)
-    panels.mark(ax, seconds[-1:], objective[-1:], marker, np.array([record["status"] in _ENDED]))
+    panels.mark(ax, seconds[-1:], objective[-1:], marker, np.array([run["status"] in _ENDED]))

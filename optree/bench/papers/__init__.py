@@ -1,34 +1,26 @@
-"""Papers whose numbers are compared with measured ones: each module here that defines ``PAPER`` is one.
+"""Papers whose numbers are compared with measured ones, discovered from the folders beside this file.
 
-A configuration names a paper with ``paper: NAME``. Printed numbers are data, in ``resources/papers/NAME``.
+Each folder's ``paper.py`` defines ``PAPER``; that module is imported when its paper is asked for. A configuration names
+a paper with ``paper: NAME``. Printed numbers are data, in ``resources/papers/NAME``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from pkgutil import iter_modules
 
-from optree.bench.papers.spec import Paper
+from optree.bench.papers.spec import Paper, Results
 from optree.errors import OptreeError, choice
-
-# Name of a paper -> the module that defines it as PAPER.
-_MODULES = {
-    "branches": "optree.bench.papers.branches",
-    "continuous": "optree.bench.papers.continuous",
-    "dpdt": "optree.bench.papers.dpdt",
-    "gosdt": "optree.bench.papers.gosdt",
-    "multisplit": "optree.bench.papers.multisplit",
-    "murtree": "optree.bench.papers.murtree",
-}
 
 ALL = "all"
 
-__all__ = ["Paper", "get", "names", "required"]
+__all__ = ["Paper", "Results", "get", "names", "required"]
 
 
 def names() -> list[str]:
     """Return the names of all papers, sorted."""
-    return sorted(_MODULES)
+    return sorted(folder.name for folder in iter_modules(__path__) if folder.ispkg)
 
 
 def get(name: str) -> Paper:
@@ -39,9 +31,9 @@ def get(name: str) -> Paper:
     OptreeError
         If there is no paper of this name.
     """
-    if name not in _MODULES:
+    if name not in names():
         raise choice("paper", name, names())
-    return import_module(_MODULES[name]).PAPER
+    return import_module(f"{__name__}.{name}.paper").PAPER
 
 
 def required(config: Mapping) -> list[str]:

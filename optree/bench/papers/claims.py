@@ -8,12 +8,11 @@ counting, as the paper's table explains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 import pandas as pd
 
 from optree.bench.papers import verdicts
-from optree.bench.papers.spec import Paper
+from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
@@ -58,26 +57,30 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
     return Table(title, data, shown, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
 
 
+def explain(data: pd.DataFrame, notes: Iterable[Mapping[str, str]]) -> None:
+    """Add the explanations of notes to claims that were run; a note's verdict replaces "not reproduced".
+
+    A note applies to the claims that agree with all its columns, of which an empty one agrees with every claim.
+    """
+    for note in notes:
+        same = data["verdict"].ne(_NOT_RUN)
+        for column in set(note) - {"table", "verdict", "explanation"}:
+            same &= data[column].eq(note[column]) | (note[column] == "")
+        texts = data.loc[same, "explanation"]
+        data.loc[same, "explanation"] = texts.where(texts.eq(""), texts + "; ") + note["explanation"]
+        if note["verdict"]:
+            data.loc[same & data["verdict"].eq("not reproduced"), "verdict"] = note["verdict"]
+
+
 def _subject(row: dict, columns: Iterable[str]) -> str:
     """Return the subject of a row in words: its name, and the columns that the name does not mention."""
     words = [f"lambda = {row[name]}" if name == "lambda" else row[name] for name in columns if row[name]]
     return ", ".join(dict.fromkeys(word for word in words if word == row["row"] or word not in row["row"]))
 
 
-def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame) -> Table:
-    """Return all claims of a paper's tables; claims that were not run are counted in one row per table.
-
-    Parameters
-    ----------
-    paper : Paper
-    folder : Path
-        The folder of printed numbers.
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    **more : pandas.DataFrame
-        ``fits``, passed on to the paper's tables.
-    """
-    found = {name: make(folder, runs, **more).claims for name, make in paper.tables.items()}
+def claims(paper: Paper, results: Results) -> Table:
+    """Return all claims of a paper's tables; claims that were not run are counted in one row per table."""
+    found = {name: make(results).claims for name, make in paper.tables.items()}
     parts = [own.assign(table=name) for name, own in found.items() if own is not None and len(own)]
     every = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "verdict"])
     every["result"] = every["verdict"].map(verdicts.result)
@@ -91,7 +94,7 @@ def claims(paper: Paper, folder: Path, runs: pd.DataFrame, **more: pd.DataFrame)
     data = pd.concat([every[ran], pd.DataFrame(rest)], ignore_index=True).reindex(columns=COLUMNS).fillna("")
     linked = {"table": pd.Series("paper_table_{}.html", data.index)}
     result = f"{len(every)} claims: {tally(data)}."
-    return Table(f"Claims of {paper.title}", data, data, _notes(runs), result, linked=linked)
+    return Table(f"Claims of {paper.title}", data, data, _notes(results.runs), result, linked=linked)
 
 
 def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
@@ -101,7 +104,7 @@ def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
         f"artefact or itself, or counts something else; {SKIPPED} = undecided, about other data, or not run.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
-        *(provenance(runs) if len(runs) else ()),
+        *provenance(runs),
     )
 
 

@@ -1,4 +1,4 @@
-"""The declaration of a paper: levels, and tables and figures as functions of printed numbers and runs."""
+"""The declaration of a paper: levels, and tables and figures as functions of printed and measured numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from optree.bench.fits.frame import frame
 from optree.bench.tables.formats import Table
 from optree.errors import OptreeError
 
@@ -43,23 +44,47 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Results:
+    """The printed numbers of a paper and the measured ones.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder of printed numbers.
+    runs : pandas.DataFrame
+        All runs, from :func:`optree.bench.tables.frame.frame`. Runs that a table needs may be missing.
+    fits : pandas.DataFrame
+        All fits of estimators, from :func:`optree.bench.fits.frame.frame`; empty by default.
+    """
+
+    folder: Path
+    runs: pd.DataFrame
+    fits: pd.DataFrame = field(default_factory=lambda: frame([]))
+
+    def printed(self, file: str) -> list[dict[str, str]]:
+        """Return the rows of a CSV file of printed numbers, every value as text."""
+        path = self.folder / file
+        try:
+            return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        except (OSError, ValueError) as error:
+            raise OptreeError(f"{path}: not a CSV table of printed numbers ({error})") from error
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper whose printed numbers are compared with measured ones.
 
     Attributes
     ----------
     name : str
-        The name of its module, and of the folder of its printed numbers in ``resources/papers``.
+        The name of its folder here, and of the folder of its printed numbers in ``resources/papers``.
     title : str
         One line.
     levels : mapping of str to Level
         A key for each of :data:`LEVELS`.
-    tables : mapping of str to callable
-        A function for each generated table, ``paper_table_NAME``. Its arguments are the folder of printed numbers and
-        all runs, from :func:`optree.bench.tables.frame.frame`; runs may be missing. If the configuration has fits of
-        estimators, they are passed as ``fits``, from :func:`optree.bench.fits.frame.read_fits`.
-    figures : mapping of str to callable
-        The same for each generated figure, ``paper_figure_NAME``.
+    tables, figures : mapping of str to callable
+        The function of :class:`Results` that makes each generated table, ``paper_table_NAME``, and each generated
+        figure, ``paper_figure_NAME``.
     tolerances : mapping of str to str
         The accepted difference between measured and printed numbers, by claim. A claim without one is held to the
         printed digits.
@@ -68,14 +93,6 @@ class Paper:
     name: str
     title: str
     levels: Mapping[str, Level]
-    tables: Mapping[str, Callable[..., Table]]
-    figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[[Results], Table]]
+    figures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
     tolerances: Mapping[str, str] = field(default_factory=dict)
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file of printed numbers, every value as text."""
-    try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-    except (OSError, ValueError) as error:
-        raise OptreeError(f"{path}: not a CSV table of printed numbers ({error})") from error

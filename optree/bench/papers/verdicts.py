@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from optree.bench.papers import work_bounds
 from optree.bench.tables.summary import seconds
 
 PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "known FAIL", "SKIPPED"
@@ -68,6 +67,11 @@ def unit(printed: str) -> Fraction:
     return Fraction(10) ** Decimal(printed).as_tuple().exponent
 
 
+def reproduced(holds: bool) -> str:
+    """Return the verdict on a claim that either holds or does not."""
+    return "reproduced" if holds else "not reproduced"
+
+
 def agreement(printed: str, value: Fraction | int) -> str | None:
     """Return how the printed digits agree with a value: one of :data:`FITS`, or None if they do not."""
     number, digit = Fraction(printed), unit(printed)
@@ -108,10 +112,9 @@ def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
 def judge_peer(printed: str, run: pd.Series) -> Finding:
     """Judge whether another solver's printed objective is at most ours."""
     value = objective_value(run)
-    reached = value >= Fraction(printed) or agreement(printed, value)
-    text = "" if run["status"] == "optimal" else run["status"]
-    verdict = "reproduced" if reached else "not reproduced" if run["status"] == "optimal" else "undecided"
-    return Finding(f"{float(value):.5f}", _difference(value, printed), verdict, text)
+    reached, proven = value >= Fraction(printed) or agreement(printed, value), run["status"] == "optimal"
+    verdict = reproduced(reached) if reached or proven else "undecided"
+    return Finding(f"{float(value):.5f}", _difference(value, printed), verdict, "" if proven else run["status"])
 
 
 def judge_time(printed: str, run: pd.Series) -> Finding:
@@ -121,7 +124,7 @@ def judge_time(printed: str, run: pd.Series) -> Finding:
         measured = f"no, {run['status']} at {seconds(here)} s, gap {run['gap']:.5f}"
         if here < LIMIT_SECONDS:
             return Finding(measured, "", "undecided", f"stopped before the paper's {LIMIT_SECONDS} s")
-        return Finding(measured, "", "reproduced" if printed == TIMEOUT else "not reproduced")
+        return Finding(measured, "", reproduced(printed == TIMEOUT))
     measured = f"yes, {seconds(here)} s"
     if printed == TIMEOUT:
         return Finding(measured, "", "better than printed")
@@ -140,23 +143,4 @@ def judge_iterations(printed: str, run: pd.Series) -> Finding:
 def judge_count(printed: str, count: int) -> Finding:
     """Judge whether a count is the printed one."""
     difference = count - int(printed)
-    if difference:
-        return Finding(str(count), f"{difference:+d}", "not reproduced")
-    return Finding(str(count), "0", "reproduced")
-
-
-def judge_bound(printed: str, value: int) -> Finding:
-    """Judge whether a huge integer has the printed digits.
-
-    ``INF`` is the paper's word for an overflow; a ``?`` in an exponent (``5.69e?76``) is an illegible digit.
-    """
-    measured, power = work_bounds.scientific(value), work_bounds.exponent(value)
-    if printed == "INF":
-        return Finding(measured, "", "better than printed")
-    digits, _, printed_power = printed.partition("e")
-    legible = printed_power.lstrip("?")
-    if legible != printed_power:
-        fits = agreement(digits, Fraction(value, 10**power)) and str(power).endswith(legible)
-        return Finding(measured, "", "reproduced (as far as legible)" if fits else "not reproduced")
-    difference = f"{float(value / Fraction(printed) - 1):+.2%}"
-    return Finding(measured, difference, agreement(printed, value) or "not reproduced")
+    return Finding(str(count), f"{difference:+d}" if difference else "0", reproduced(not difference))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from optree.bench.papers.claims import FAIL, tally
 from optree.bench.tables import certificates
-from optree.bench.tables.comparison import CERTIFIED, reasons, times
+from optree.bench.tables.comparison import CERTIFIED, reasons, times, with_interval
 from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.summary import STATUS, number, provenance
 
@@ -102,12 +102,11 @@ def _faster(row: dict) -> str:
         names, value, iterations = names[::-1], ratio, iterations[::-1]
     else:
         value, ends = 1 / ratio, (1 / ends[1], 1 / ends[0])
-    interval = "" if pd.isna(ends[0]) else f" [{times(ends[0])}, {times(ends[1])}]"
     first, second = map(_escape, names)
     memory = times(row["memory_ratio"] if ratio <= 1 else 1 / row["memory_ratio"]) or "unknown"
     counts = " and ".join(number(0)(count) or "unknown" for count in iterations)
     return (
-        f"**{first}** is {times(value)}{interval} times faster than {second}, with {memory} times its memory "
+        f"**{first}** is {with_interval(value, *ends)} times faster than {second}, with {memory} times its memory "
         f"(geometric means over the problems that both prove, {row['datasets']} datasets; median iterations {counts}, "
         "each in its own units)."
     )

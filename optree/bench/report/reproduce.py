@@ -14,7 +14,7 @@ import pandas as pd
 from optree.bench import papers
 from optree.bench.fits.plan import plan_fits
 from optree.bench.papers.claims import DIGITS
-from optree.bench.papers.spec import LEVELS, Level, Paper
+from optree.bench.papers.spec import LEVELS, Level, Paper, Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.jobs import group_into_jobs, max_seconds, resources
 from optree.bench.runs.plan import plan_runs
@@ -77,10 +77,11 @@ def _line(home: Path, name: str, config_name: str, level: Level) -> str:
 
 def _tables(paper: Paper, folder: Path) -> list[str]:
     """Return a line for each table and figure: its name, title and file."""
-    nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
+    runs = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
+    results = Results(folder, runs)
     lines = ["| table | title | file |", "|---|---|---|"]
     for name, make in paper.tables.items():
-        title = make(folder, nothing).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
+        title = make(results).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
         lines.append(f"| {name} | {title} | `tables/paper_table_{name}.md` |")
     lines += [
         f"| figure {name} | {_figure_title(make)} | `plots/paper_figure_{name}.svg` |"
@@ -103,7 +104,8 @@ _COLUMNS = {
 
 def _figure_title(draw: Callable) -> str:
     """Return the title of a figure: the first line of its function's docstring, without "Draw Figure N: "."""
-    title = (draw.__doc__ or "").strip().splitlines()[0].removeprefix("Draw ").split(": ", 1)[-1].rstrip(".")
+    first_line = getattr(draw, "func", draw).__doc__.splitlines()[0]
+    title = first_line.removeprefix("Draw ").split(": ", 1)[-1].rstrip(".")
     return title[:1].upper() + title[1:]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -65,7 +67,13 @@ def geometric_mean(ratios: pd.Series) -> float:
     return float(np.exp(np.log(ratios.astype(float)).mean())) if len(ratios) else float("nan")
 
 
-def spent(both: pd.DataFrame) -> dict:
+def ratio_of_seconds(both: pd.DataFrame) -> tuple[float, float, float]:
+    """Return the geometric mean ratio of seconds over the rows of :func:`both_certify`, and its interval's ends."""
+    ratios = both["search_seconds"] / both["search_seconds_reference"]
+    return geometric_mean(ratios), *interval(ratios, both["dataset"])
+
+
+def memory_and_iterations(both: pd.DataFrame) -> dict:
     """Return the memory ratio and the median iterations over the rows of :func:`both_certify`.
 
     ``memory_ratio`` is a geometric mean. Each algorithm counts iterations in its own units, so the medians stand alone.
@@ -93,21 +101,30 @@ def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
     tuple of float
         NaN with fewer than two clusters.
     """
-    from scipy.stats import bootstrap
-
     logs = np.log(ratios.astype(float)).groupby(clusters.to_numpy())
     sums, counts = logs.sum().to_numpy(), logs.count().to_numpy()
-    if len(sums) < 2:
-        return float("nan"), float("nan")
 
     def mean(drawn, axis):
         return sums[drawn].sum(axis=axis) / counts[drawn].sum(axis=axis)
 
-    drawn = (np.arange(len(sums)),)
-    found = bootstrap(
-        drawn, mean, vectorized=True, method="percentile", n_resamples=_RESAMPLES, rng=np.random.default_rng(0)
-    ).confidence_interval
-    return float(np.exp(found.low)), float(np.exp(found.high))
+    low, high = np.exp(bootstrap_interval(len(sums), mean, _RESAMPLES, vectorized=True))
+    return float(low), float(high)
+
+
+def bootstrap_interval(clusters: int, statistic: Callable, resamples: int, vectorized: bool) -> tuple[float, float]:
+    """Return a 95 % bootstrap interval of a statistic of drawn clusters, which it gets by number.
+
+    The interval is NaN with fewer than two clusters, and the same for every call.
+    """
+    from scipy.stats import bootstrap
+
+    if clusters < 2:
+        return float("nan"), float("nan")
+    low, high = bootstrap(
+        (np.arange(clusters),), statistic, vectorized=vectorized, method="percentile", n_resamples=resamples,
+        rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    return float(low), float(high)
 
 
 def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
@@ -115,7 +132,7 @@ def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
     own, shared = runs[runs["algorithm"].eq(other)], pairs(runs, reference, other)
     both = both_certify(shared)
     ratio = both["search_seconds"] / both["search_seconds_reference"]
-    low, high = interval(ratio, both["dataset"]) if len(both) else (float("nan"),) * 2
+    mean, low, high = ratio_of_seconds(both)
     worst = ratio.idxmin() if len(both) else None
     return {
         "algorithm": other,
@@ -123,14 +140,14 @@ def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
         "certified": int(shared["status"].eq(CERTIFIED).sum()),
         "certified_reference": int(shared["status_reference"].eq(CERTIFIED).sum()),
         "certified_both": len(both),
-        "seconds_ratio": geometric_mean(ratio),
+        "seconds_ratio": mean,
         "seconds_ratio_low": low,
         "seconds_ratio_high": high,
         "worst_ratio": float("nan") if worst is None else float(ratio[worst]),
         "worst_problem": "" if worst is None else name_of(both.loc[worst]),
         "calls_ratio": geometric_mean((both["call_seconds"] / both["call_seconds_reference"]).dropna()),
         "slower": int((both["search_seconds_reference"] - both["search_seconds"] > SLOWER_SECONDS).sum()),
-        **spent(both),
+        **memory_and_iterations(both),
         "wrong_certificates": int(own["status"].eq("wrong_certificate").sum()),
         "memory_limit": int(own["status"].eq("memory_limit").sum()),
         "failed": int(own["status"].isin(("error", "killed")).sum()),
@@ -143,15 +160,13 @@ def times(value: float) -> str:
     return "" if pd.isna(value) else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def with_interval(value: float, low: float, high: float, form: Callable[[float], str] = times) -> str:
+    """Return a value and its interval as text, without an interval that is NaN."""
+    return form(value) + ("" if pd.isna(low) else f" [{form(low)}, {form(high)}]")
+
+
 def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return the comparison as text."""
-
-    def interval_text(row: pd.Series) -> str:
-        if pd.isna(row["seconds_ratio"]):
-            return ""
-        ends = "" if pd.isna(row["seconds_ratio_low"]) else f" [{times(row['seconds_ratio_low'])}, "
-        return times(row["seconds_ratio"]) + (f"{ends}{times(row['seconds_ratio_high'])}]" if ends else "")
-
     whole = {
         "problems": "problems",
         "certified": "certified",
@@ -169,7 +184,10 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
         {
             "algorithm": data["algorithm"],
             **{title: data[name].astype(str) for name, title in whole.items()},
-            "seconds, ratio [95 %]": data.apply(interval_text, axis=1),
+            "seconds, ratio [95 %]": [
+                with_interval(*row)
+                for row in data[["seconds_ratio", "seconds_ratio_low", "seconds_ratio_high"]].to_numpy()
+            ],
             "worst ratio": data["worst_ratio"].map(times),
             "worst problem": data["worst_problem"],
             "calls, ratio": data["calls_ratio"].map(times),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -44,6 +44,15 @@ class Table:
     result: str = ""
     claims: pd.DataFrame | None = None
     linked: Mapping[str, pd.Series] = field(default_factory=dict)
+
+
+def as_text(data: pd.DataFrame, forms: Mapping[str, str | Callable]) -> pd.DataFrame:
+    """Return the data as text: columns by their formats, missing values empty, and all other columns by ``str``."""
+    shown = data.astype(object)
+    for name, form in forms.items():
+        show = form.format if isinstance(form, str) else form
+        shown[name] = ["" if pd.isna(value) else show(value) for value in data[name]]
+    return shown.astype(str)
 
 
 def count(number: int, one: str, several: str = "") -> str:

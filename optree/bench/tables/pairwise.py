@@ -15,11 +15,11 @@ from optree.bench.tables.comparison import (
     CERTIFIED,
     PROBLEM,
     both_certify,
-    geometric_mean,
-    interval,
+    memory_and_iterations,
     pairs,
-    spent,
+    ratio_of_seconds,
     times,
+    with_interval,
 )
 from optree.bench.tables.formats import Table
 from optree.bench.tables.statistics import scored
@@ -75,8 +75,7 @@ def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dic
     """Return the comparison of two algorithms."""
     shared = pairs(runs, other, one)
     both = both_certify(shared)
-    ratio = both["search_seconds"] / both["search_seconds_reference"]
-    low, high = interval(ratio, both["dataset"]) if len(both) else (float("nan"),) * 2
+    ratio, low, high = ratio_of_seconds(both)
     objective, faster = _outcomes(shared)
     exact = ran.groupby("algorithm")["exact"].first()[[one, other]].astype(bool).all()
     scores = by_dataset(ran, "score", [one, other]) if exact else pd.DataFrame(columns=[one, other], dtype=float)
@@ -86,10 +85,10 @@ def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dic
         "problems": len(shared),
         "objective": objective,
         "speed": faster if exact else (0, 0, 0),
-        "ratio": geometric_mean(ratio),
+        "ratio": ratio,
         "low": low,
         "high": high,
-        **spent(both),
+        **memory_and_iterations(both),
         "datasets": len(scores),
         "p": wilcoxon(np.log(scores[one]), np.log(scores[other])),
     }
@@ -116,11 +115,7 @@ def pairwise_comparisons(runs: pd.DataFrame) -> Table:
             "problems": data["problems"].astype(str),
             "objective: wins, ties, losses": data["objective"].map(_outcome),
             "time: wins, ties, losses": data["speed"].map(_outcome),
-            "seconds, one / other [95 %]": [
-                times(row["ratio"])
-                + (f" [{times(row['low'])}, {times(row['high'])}]" if row["low"] == row["low"] else "")
-                for row in rows
-            ],
+            "seconds, one / other [95 %]": [with_interval(row["ratio"], row["low"], row["high"]) for row in rows],
             "median iterations, one / other": [_iterations(row) for row in rows],
             "MiB, one / other": data["memory_ratio"].map(times),
             "datasets": data["datasets"].astype(str),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons
+from optree.bench.tables.comparison import CERTIFIED, PROBLEM, bootstrap_interval, reasons, with_interval
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import number, provenance, seconds
 
@@ -40,20 +40,12 @@ def median_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, floa
     tuple of float
         NaN with fewer than two clusters.
     """
-    from scipy.stats import bootstrap
-
     groups = [group.to_numpy(float) for _, group in values.groupby(clusters.to_numpy())]
-    if len(groups) < 2:
-        return float("nan"), float("nan")
 
     def median(drawn: np.ndarray) -> float:
         return float(np.median(np.concatenate([groups[int(one)] for one in drawn])))
 
-    found = bootstrap(
-        (np.arange(len(groups)),), median, vectorized=False, method="percentile", n_resamples=_RESAMPLES,
-        rng=np.random.default_rng(0),
-    ).confidence_interval  # fmt: skip
-    return float(found.low), float(found.high)
+    return bootstrap_interval(len(groups), median, _RESAMPLES, vectorized=False)
 
 
 def primal_integral(trace: list, end: float, best: float) -> float:
@@ -120,13 +112,14 @@ def statistics(runs: pd.DataFrame) -> Table:
     ran = scored(runs)
     ran["primal_integral"] = primal_integrals(ran)
     data = pd.DataFrame([_statistics_of(own) for _, own in ran.groupby("algorithm")], columns=_COLUMNS)
-    ends = data["seconds_low"].map(seconds) + ", " + data["seconds_high"].map(seconds)
     shown = pd.DataFrame(
         {
             "algorithm": data["algorithm"],
             **{name: data[name].astype(str) for name in ("problems", "datasets", "certified")},
-            "median seconds [95 %]": data["seconds_median"].map(seconds)
-            + ends.where(data["seconds_low"].notna(), "").map(lambda text: f" [{text}]" if text else ""),
+            "median seconds [95 %]": [
+                with_interval(*row, seconds)
+                for row in data[["seconds_median", "seconds_low", "seconds_high"]].to_numpy()
+            ],
             "PAR2, s": data["par2_seconds"].map(seconds),
             "primal integral, s": data["primal_integral_seconds"].map(seconds),
             "median iterations": data["iterations_median"].map(number(0)),

@@ -204,7 +204,9 @@ def one_iteration(runs: pd.DataFrame) -> str:
 
 
 def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return notes on statuses, iterations, seconds, limits, machine, versions and code."""
+    """Return notes on statuses, iterations, seconds, limits, machine, versions and code; none without runs."""
+    if runs.empty:
+        return ()
     machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})

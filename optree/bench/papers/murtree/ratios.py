@@ -233,7 +233,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
         "difference is not significant; empty under measured = not run, or both reached a limit.",
         f"Of the paper's {len(rows)} rows, {absent} cannot be run because their data or binarisation is not public; "
         f"{waiting} more were not run.",
-        *(provenance(runs) if len(runs) else ()),
+        *provenance(runs),
     )
     columns = [(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios)]
     result = " ".join(_summary(ratio, pairs) for ratio, pairs in columns if pairs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
@@ -11,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, empty
-from optree.bench.fits.frame import frame
+from optree.bench.papers.spec import Results
 from optree.bench.tables.formats import count
 from optree.drawing.views import PALETTE
 
@@ -19,15 +17,10 @@ _SHUFFLES = 15
 _ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28}
 
 
-def _given(fits: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the fits, an empty frame for None."""
-    return frame([]) if fits is None else fits
-
-
 @rc_context(STYLE)
-def figure_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def figure_1(results: Results) -> Figure:
     """Draw Figure 1: predictions of trees of depth 2 on the XOR board, with operations and time."""
-    boards = [row for _, row in _given(fits).iterrows() if row["surface"]]
+    boards = [row for _, row in results.fits.iterrows() if row["surface"]]
     if not boards:
         return empty("no fits on two columns")
     figure = Figure(figsize=(2.5 * len(boards) + 0.4, 2.9))
@@ -81,10 +74,9 @@ def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 @rc_context(STYLE)
-def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def figure_6(results: Results) -> Figure:
     """Draw Figure 6: test score of the best trial of random search, against iterations and seconds."""
-    fits = _given(fits)
-    searches = fits[fits["trials"].map(len) > 1]
+    searches = results.fits[results.fits["trials"].map(len) > 1]
     if searches.empty:
         return empty("no random searches")
     figure = Figure(figsize=(7.2, 3.0))
@@ -105,9 +97,9 @@ def figure_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None)
 
 
 @rc_context(STYLE)
-def figure_7(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def figure_7(results: Results) -> Figure:
     """Draw Figure 7: test accuracy of boosted trees, as a multiple of a single CART's of depth 3, against stages."""
-    fits = _given(fits)
+    fits = results.fits
     alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
     beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
     boosted = fits[(fits["staged"].map(len) > 0) & beside]

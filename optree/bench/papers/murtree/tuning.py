@@ -11,11 +11,11 @@ splits from the depth to 2^depth - 1.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
 from optree.bench.papers.claims import declare
+from optree.bench.papers.spec import Results
+from optree.bench.papers.verdicts import reproduced
 from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
@@ -61,16 +61,15 @@ def _grid(table: pd.DataFrame, depths: range, max_splits: int) -> pd.DataFrame:
     return table[depth.isin(depths) & splits.ge(depth) & splits.le((2**depth - 1).clip(upper=max_splits))]
 
 
-def _forests(fits: pd.DataFrame | None) -> pd.DataFrame:
+def _forests(fits: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each dataset, encoding, fold and combination of a forest's parameters."""
-    own = [] if fits is None else fits[fits["model"].eq(FOREST)].to_dict("records")
     rows = [
         {
             **{name: fit[name] for name in ("dataset", "encoding", "split")},
             **trial["parameters"],
             **{f"accuracy_{rows}": trial[rows] for rows in ("train", "test")},
         }
-        for fit in own
+        for fit in fits[fits["model"].eq(FOREST)].to_dict("records")
         for trial in fit["trials"]
     ]
     columns = ["dataset", "encoding", "split", *_GROWN, "accuracy_train", "accuracy_test"]
@@ -94,15 +93,8 @@ def _methods(runs: pd.DataFrame, forests: pd.DataFrame) -> dict[str, pd.Series |
     return found
 
 
-def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataFrame:
+def accuracies(results: Results) -> pd.DataFrame:
     """Return the accuracies of each tuned method: a row per dataset, encoding and method.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    fits : pandas.DataFrame, optional
-        The fits of random forests, from :func:`optree.bench.fits.frame.read_fits`.
 
     Returns
     -------
@@ -110,7 +102,7 @@ def accuracies(runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> pd.DataF
         Columns ``dataset``, ``encoding``, ``method``, ``train``, ``test`` (means over the folds), ``folds`` and
         ``parameters`` (the chosen ones, as text). Methods that were not run are left out.
     """
-    rows, forests = [], _forests(fits)
+    rows, runs, forests = [], results.runs, _forests(results.fits)
     keys = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
     for dataset, encoding in keys.itertuples(index=False, name=None):
         own = runs[runs["dataset"].eq(dataset) & runs["encoding"].eq(encoding)]
@@ -130,9 +122,9 @@ def _parameters(method: str, tuned: pd.Series) -> str:
     return f"depth {depth}" + ("" if pd.isna(tuned["max_splits"]) else f", {tuned['max_splits']:.0f} splits")
 
 
-def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
+def tuned(results: Results) -> Table:
     """Return the table of the accuracies behind Figures 2 and 3."""
-    found = accuracies(runs, fits)
+    found = accuracies(results)
     shown = pd.DataFrame({"dataset": list(dict.fromkeys(found["dataset"]))})
     for method in METHODS:
         own = found[found["method"].eq(method)].set_index("dataset").reindex(shown["dataset"])
@@ -151,7 +143,7 @@ def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
         "MT-F: depth and splits of the CART tree; MT-R: at most that depth and splits; MT-A: all depths to 4 and all "
         "numbers of splits. CART: scikit-learn's tree of depth 1 to 4, without the splits that gain nothing. All "
         "methods have the same folds.",
-        *(provenance(runs) if len(runs) else ()),
+        *provenance(results.runs),
     )
     shown = shown.astype(str)
     texts = "; ".join(text for text, *_ in means.values())
@@ -162,7 +154,7 @@ def tuned(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
 
 def _better(method: str, text: str, better: int, worse: int) -> dict:
     """Return the claim of section 5.4 that a method has a better test accuracy than CART on most datasets."""
-    verdict = "not run" if not text else "reproduced" if better > worse else "not reproduced"
+    verdict = reproduced(better > worse) if text else "not run"
     why = f"too few datasets differ: {better + worse}" if text and better + worse < _FEW else ""
     claim = f"{method} tests better than CART on more datasets than worse"
     paper = "better for most (section 5.4)"

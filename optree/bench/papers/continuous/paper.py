@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,12 +14,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, empty, markers
-from optree.bench.fits.frame import frame
 from optree.bench.papers.claims import DIGITS, declare
-from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.papers.verdicts import agreement
+from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.verdicts import agreement, reproduced
 from optree.bench.runs.folds import FULL
-from optree.bench.tables.formats import Table
+from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import seconds
 from optree.drawing.views import plot
 from optree.tree import Tree
@@ -71,14 +68,15 @@ def _nothing_better(dataset: str, depth: int, models: dict[str, dict]) -> Iterat
             f"others: {max(others):.4f}",
             _accuracy(ours),
             "none: exact",
-            "reproduced" if holds else "not reproduced",
+            reproduced(holds),
         )
 
 
-def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
+def accuracies(results: Results) -> Table:
     """Return the training accuracy of each model, and verdicts on the proofs."""
-    printed, rows, claims = {row["dataset"]: row["accuracy"] for row in read(folder / "quantbnb.csv")}, [], []
-    for dataset, depth, models in _found(fits):
+    printed = {row["dataset"]: row["accuracy"] for row in results.printed("quantbnb.csv")}
+    rows, claims = [], []
+    for dataset, depth, models in _found(results.fits):
         ours, theirs = models.get("optimal"), models.get("contree")
         paper = printed.get(dataset, "") if depth == _PRINTED_DEPTH else ""
         verdict = []
@@ -103,10 +101,10 @@ def accuracies(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
     return Table("All thresholds: training accuracy", data, data, notes, result, pd.DataFrame(claims))
 
 
-def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
+def times(results: Results) -> Table:
     """Return processor seconds of whole fits, and the ratio of ConTree's to ours."""
     rows = []
-    for dataset, depth, models in _found(fits):
+    for dataset, depth, models in _found(results.fits):
         spent = {name: models[name]["processor_seconds"] for name in _MODELS if name in models}
         ended = [models[name]["status"] for name in ("optimal", "contree") if name in models]
         ratio = spent["contree"] / spent["optimal"] if ended == ["optimal", "optimal"] else np.nan
@@ -116,11 +114,7 @@ def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
         rows.append(both | {"contree ended by": ended[1] if len(ended) == 2 else ""})
     columns = ["dataset", "depth", "classes", "search", *_MODELS, "ratio", "contree ended by"]
     data = pd.DataFrame(rows, columns=columns)
-    shown = data.copy()
-    for name in ("search", *_MODELS):
-        shown[name] = [seconds(value) if pd.notna(value) else "" for value in data[name]]
-    shown["ratio"] = [f"{value:.1f}" if pd.notna(value) else "" for value in data["ratio"]]
-    shown = shown.astype(str)
+    shown = as_text(data, dict.fromkeys(("search", *_MODELS), seconds) | {"ratio": "{:.1f}"})
     means = [
         f"depth {depth}, {name} classes: {np.exp(np.log(part['ratio']).mean()):.1f}"
         for depth, of_depth in data.dropna(subset=["ratio"]).groupby("depth")
@@ -138,11 +132,11 @@ def times(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
     )
 
 
-def thresholds(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
+def thresholds(results: Results) -> Table:
     """Return the training accuracy that quantile thresholds lose against all thresholds."""
-    rows = []
+    rows, runs = [], results.runs
     runs = runs[runs["algorithm"].eq("allthresholds") & runs["split"].eq(FULL)] if len(runs) else runs
-    for dataset, depth, models in _found(fits):
+    for dataset, depth, models in _found(results.fits):
         best = models.get("optimal")
         if not best or not len(runs):
             continue
@@ -156,17 +150,15 @@ def thresholds(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Table:
     data = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["dataset", "depth", "all, %"])
     numbers = [name for name in data.columns if isinstance(name, int)]
     data = data[["dataset", "depth", "all, %", *sorted(numbers)]]
-    shown = data.copy()
-    for name in ["all, %", *numbers]:
-        shown[name] = [f"{value:.2f}" if pd.notna(value) else "" for value in data[name]]
+    shown = as_text(data, dict.fromkeys(["all, %", *numbers], "{:.2f}"))
     notes = ("N lost = points of training accuracy that the best tree over N quantile thresholds per column loses.",)
     data.columns = shown.columns = [f"{name} lost" if isinstance(name, int) else name for name in data.columns]
-    return Table("All thresholds: accuracy lost by few thresholds", data, shown.astype(str), notes)
+    return Table("All thresholds: accuracy lost by few thresholds", data, shown, notes)
 
 
-def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def trees(results: Results) -> Figure:
     """Draw the optimal trees of depth 3."""
-    fits = frame([]) if fits is None else fits
+    fits = results.fits
     mine = fits[fits["model"].eq(f"optimal-{_PRINTED_DEPTH}") & fits["tree"].notna() & fits["status"].eq("optimal")]
     if mine.empty:
         return empty("no fits of optimal trees")
@@ -184,9 +176,9 @@ def trees(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) ->
 
 
 @rc_context(STYLE)
-def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def growth(results: Results) -> Figure:
     """Draw seconds of proven searches against rows of large datasets, and against thresholds per column."""
-    fits = frame([]) if fits is None else fits
+    runs, fits = results.runs, results.fits
     rows = fits[fits["split"].ne(FULL) & fits["status"].eq("optimal") & fits["search_seconds"].gt(0)]
     lines = rows.assign(name=rows["dataset"] + ", depth " + rows["model"].str.removeprefix("optimal-"))
     by_thresholds = runs[runs["algorithm"].eq("allthresholds") & runs["status"].eq("optimal")]
@@ -208,14 +200,6 @@ def growth(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -
     return figure
 
 
-_TABLES = {"accuracy": accuracies, "seconds": times, "thresholds": thresholds}
-
-
-def _make(name: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
-    """Return a table of the paper."""
-    return _TABLES[name](Path(folder), runs, frame([]) if fits is None else fits)
-
-
 PAPER = Paper(
     name="continuous",
     title="Trees over all thresholds: Quant-BnB (ICML 2022), ConTree (AAAI 2025), DPDT (KDD 2025) and ours",
@@ -228,6 +212,6 @@ PAPER = Paper(
             "an hour with limits of 60 s, one core of two; hours with its own (an estimate)",
         ),
     },
-    tables={name: partial(_make, name) for name in _TABLES},
+    tables={"accuracy": accuracies, "seconds": times, "thresholds": thresholds},
     figures={"trees": trees, "growth": growth},
 )

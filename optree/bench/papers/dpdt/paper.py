@@ -1,6 +1,6 @@
 """DPDT, KDD 2025: Tables 1, 3, 4, 5 and 6, a claim per printed number.
 
-Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures are in ``dpdt_figures.py``.
+Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures are in ``figures.py``.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 
-from optree.bench.fits.frame import frame
-from optree.bench.papers import dpdt_figures
-from optree.bench.papers.claims import judged
-from optree.bench.papers.spec import Level, Paper, read
+from optree.bench.papers.claims import explain, judged
+from optree.bench.papers.dpdt import figures
+from optree.bench.papers.spec import Level, Paper, Results
 from optree.bench.papers.verdicts import FITS, agreement
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
@@ -89,7 +87,7 @@ def _machine(fits: pd.DataFrame) -> tuple[str, ...]:
     )
 
 
-def table_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
+def table_1(results: Results) -> Iterator[dict]:
     """Yield claims on training accuracy and operations at depth 3.
 
     Operations are the nodes of all fitted CARTs, or candidate splits for Top-B. Quant-BnB's accuracy is compared with
@@ -97,8 +95,8 @@ def table_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
     """
     models = {"dpdt_light": "dpdt-16-1-1", "dpdt_full": "dpdt-16-16-16"}
     models |= {"topb_light": "top-16-1-1", "topb_full": "top-16-16-16", "cart": "cart"}
-    for printed in read(folder / "table1.csv"):
-        row = printed["dataset"]
+    for printed in results.printed("table1.csv"):
+        row, fits = printed["dataset"], results.fits
         for key, model in models.items():
             fit = _trained(fits, row, model)
             yield _accuracy(row, model, "accuracy", printed[f"acc_{key}"], fit.get("train"))
@@ -113,10 +111,10 @@ def table_1(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
         yield claim | {"verdict": "reproduced" if holds else claim["verdict"]}
 
 
-def table_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
+def table_3(results: Results) -> Iterator[dict]:
     """Yield claims on KDD Cup 99 at depth 10: test accuracy, and DPDT's seconds and memory as multiples of CART's."""
     models = {"DPDT-(4,)": "dpdt-10-4", "DPDT-(4,4)": "dpdt-10-4-4", "CART": "cart-10"}
-    rows = {row["model"]: row for row in read(folder / "table3.csv")}
+    rows, fits = {row["model"]: row for row in results.printed("table3.csv")}, results.fits
     names = fits.loc[fits["model"].eq("cart-10"), "dataset"].unique()
     for dataset in names if len(names) else ["kddcup99-tenth"]:
         cart, printed_cart = _one(fits, dataset, models["CART"], "0"), rows["CART"]
@@ -144,10 +142,10 @@ def _shown(row: str, model: str, claim: str, printed: str, measured: str) -> dic
     return _claim(row, model, claim, printed, measured, "", "other data" if measured else "not run")
 
 
-def table_4(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
+def table_4(results: Results) -> Iterator[dict]:
     """Yield claims on DPDT of depth 3 and lookahead trees: training accuracy, and splits."""
-    for printed in read(folder / "table4.csv"):
-        row = printed["dataset"]
+    for printed in results.printed("table4.csv"):
+        row, fits = printed["dataset"], results.fits
         fit, ahead = _trained(fits, row, "dpdt-8-8-8"), _trained(fits, row, "lookahead")
         yield _accuracy(row, "dpdt-8-8-8", "accuracy, %", printed["dpdt_train_acc_pct"], fit.get("train"), True)
         yield _count(row, "dpdt-8-8-8", "splits", printed["dpdt_ops"], fit.get("splits_offered"))
@@ -162,9 +160,9 @@ def table_4(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
         yield _count(row, "lookahead", "splits", printed["lookahead1_ops"], ahead.get("iterations"))
 
 
-def table_5(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
+def table_5(results: Results) -> Iterator[dict]:
     """Yield claims on regression: mean R2 of training and test rows over seeds; datasets of our own come last."""
-    printed = {row["dataset"]: row for row in read(folder / "table5.csv")}
+    printed, fits = {row["dataset"]: row for row in results.printed("table5.csv")}, results.fits
     models = [(f"{name}-regression-{depth}", f"d{depth}_{name}") for depth in (3, 5) for name in ("dpdt", "cart")]
     own = fits.loc[fits["model"].isin([model for model, _ in models]), "dataset"]
     for row in dict.fromkeys([*printed, *own]):
@@ -182,10 +180,10 @@ def table_5(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[di
 _TABLE_6 = {"balance-scale": "balance-scale-numbers", "car-evaluation": "car"}
 
 
-def table_6(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame) -> Iterator[dict]:
+def table_6(results: Results) -> Iterator[dict]:
     """Yield claims on mean accuracies over three seeds at depth 5, with the optimum in the place of MFOCT."""
-    for printed in read(folder / "table6.csv"):
-        row = printed["dataset"]
+    for printed in results.printed("table6.csv"):
+        row, runs = printed["dataset"], results.runs
         dataset = _TABLE_6.get(row, f"{row}-binary")
         for name, algorithm in (("dpdt", "dpdt-5"), ("cart", "cart"), ("mfoct", "murtree")):
             same = runs["dataset"].eq(dataset) & runs["algorithm"].eq(algorithm) & runs["split"].ne(FULL)
@@ -204,32 +202,12 @@ _TABLES = {
 }
 
 
-def compare(table: str, folder: str | Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Table:
-    """Return a comparison with the DPDT paper.
-
-    Parameters
-    ----------
-    table : str
-        A key of ``PAPER.tables``.
-    folder : Path
-        The folder of printed numbers, ``resources/papers/dpdt``.
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.frame.frame`.
-    """
+def _compare(table: str, results: Results) -> Table:
+    """Return a table of claims, with explanations."""
     title, make = _TABLES[table]
-    fits = frame([]) if fits is None else fits
-    data = pd.DataFrame(make(Path(folder), runs, fits), columns=_COLUMNS)
-    for note in read(Path(folder) / "notes.csv"):
-        same = data["verdict"].ne("not run") if note["verdict"] else pd.Series(True, data.index)
-        for column in ("row", "model", "claim"):
-            same &= data[column].eq(note[column]) | (note[column] == "")
-        same &= note["table"] == table
-        data.loc[same, "explanation"] = note["explanation"]
-        if note["verdict"]:
-            data.loc[same & data["verdict"].eq("not reproduced"), "verdict"] = note["verdict"]
-    return judged(f"DPDT (KDD 2025), {title}", data, _TOLERANCES, _machine(fits))
+    data = pd.DataFrame(make(results), columns=_COLUMNS)
+    explain(data, (note for note in results.printed("notes.csv") if note["table"] == table))
+    return judged(f"DPDT (KDD 2025), {title}", data, _TOLERANCES, _machine(results.fits))
 
 
 PAPER = Paper(
@@ -244,7 +222,7 @@ PAPER = Paper(
             "an hour for the tables, one core of two; with Figures 6 and 7 a day, an estimate",
         ),
     },
-    tables={name: partial(compare, name) for name in _TABLES},
-    figures=dpdt_figures.FIGURES,
+    tables={name: partial(_compare, name) for name in _TABLES},
+    figures=figures.FIGURES,
     tolerances=_TOLERANCES,
 )

@@ -8,7 +8,6 @@ or replaced; it searches all sizes one after the other, as the tables time it. P
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optree.bench.figures import panels
-from optree.bench.papers import ratios, tuning
 from optree.bench.papers.claims import declare
-from optree.bench.papers.ratios import Ratio, Setting
-from optree.bench.papers.spec import Level, Paper, read
+from optree.bench.papers.murtree import ratios, tuning
+from optree.bench.papers.murtree.ratios import Ratio, Setting
+from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.verdicts import reproduced
 from optree.bench.tables.comparison import CERTIFIED
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
@@ -29,27 +29,23 @@ ENCODING = "binary"
 LIMIT, LONG_LIMIT = 600.0, 1800.0  # The paper's time limits in seconds; the long one is for Table 2.
 _TOLERANCES = {"ratios": ratios.SIDE, "same errors": "none: exact", "tuned": tuning.TOLERANCE}
 _SIZES = "Fifteen trees, of at most 1, 2, ... 15 splits and depth 4, are found one after the other with one cache."
+_COPIES = "kx = ratio of seconds with k copies of every row to seconds with one: k if time is linear in the rows."
 _OURS = "MurTree = the paper's search with all its techniques; our search = the default search of the solver murtree."
 
 
-def _setting(title: str, column: str, algorithm: str, **fields) -> Setting:
-    """Return a setting, by default with binary columns."""
-    return Setting(title, column, algorithm, fields.pop("encoding", ENCODING), **fields)
+_ALL = partial(Setting, algorithm="paper-all", encoding=ENCODING)
+_BRANCH = partial(Setting, algorithm="paper-branch-cache", encoding=ENCODING)
+_ENTRIES = {"quantity": "subproblems", "unit": 1000}
 
 
 def _against(under: Setting, *overs: tuple[str, str, str]) -> list[Ratio]:
     """Return the ratios of several settings (title, printed column, algorithm) to one."""
-    return [Ratio(f"{title} / {under.title}", _setting(title, *rest), under) for title, *rest in overs]
+    return [Ratio(f"{title} / {under.title}", Setting(title, *rest, ENCODING), under) for title, *rest in overs]
 
 
-_ALL = partial(_setting, algorithm="paper-all")
-_BRANCH = partial(_setting, algorithm="paper-branch-cache")
-_ENTRIES = {"quantity": "subproblems", "unit": 1000}
-
-
-def table_1(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Compare branch cache and dataset cache: seconds and entries."""
-    columns = [
+def _cache_ratios() -> list[Ratio]:
+    """Return the ratios of branch cache to dataset cache, in seconds and entries."""
+    return [
         Ratio("seconds, branch / dataset", _BRANCH("", "branch_cache_time_s"), _ALL("dataset", "dataset_cache_time_s")),
         Ratio(
             "entries, branch / dataset",
@@ -57,73 +53,74 @@ def table_1(folder: Path, runs: pd.DataFrame, **_) -> Table:
             _ALL("dataset", "dataset_cache_entries_thousands", **_ENTRIES),
         ),
     ]
-    title = "MurTree, Table 1: branch cache against dataset cache"
-    return ratios.table(title, read(folder / "table_1.csv"), runs, columns, LIMIT, _SIZES)
 
 
-def table_2(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Compare searches without incremental counts and without the similarity bound."""
-    columns = _against(
-        _ALL("both", "inc_slb_s"),
-        ("neither", "noinc_noslb_s", "paper-neither"),
-        ("no similarity bound", "inc_noslb_s", "paper-no-similarity"),
-    )
-    title = "MurTree, Table 2: incremental counts and the similarity bound"
-    return ratios.table(title, read(folder / "table_2.csv"), runs, columns, LONG_LIMIT, _SIZES)
-
-
-def table_3(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Compare orders of features and of children."""
-    columns = _against(
-        _ALL("in order, dynamic", "inorder_dynamic_s"),
-        ("gini", "gini_dynamic_s", "paper-gini"),
-        ("random", "random_dynamic_s", "paper-random"),
-        ("post-order", "inorder_postorder_s", "paper-post-order"),
-    )
-    title = "MurTree, Table 3: order of features and of children"
-    return ratios.table(title, read(folder / "table_3.csv"), runs, columns, LIMIT, _SIZES)
-
-
-def _copies(depth: int) -> list[Ratio]:
-    """Return the ratios of seconds on duplicated rows to seconds on the rows."""
-    once = _ALL(f"depth {depth}", f"d{depth}_1x_s", depth=depth)
-    return [
+def _copy_ratios() -> list[Ratio]:
+    """Return the ratios of seconds on duplicated rows to seconds on the rows, and of subproblems at two depths."""
+    copies = [
         Ratio(
             f"depth {depth}, {k}x",
-            _ALL("", f"d{depth}_{k}x_s", encoding=f"{ENCODING}-x{k}", depth=depth),
-            once,
+            Setting("", f"d{depth}_{k}x_s", "paper-all", f"{ENCODING}-x{k}", depth),
+            _ALL(f"depth {depth}", f"d{depth}_1x_s", depth=depth),
         )
+        for depth in (4, 5)
         for k in (2, 3, 4)
     ]
+    shallow, deep = (_ALL(f"depth {d}", f"d{d}_cache_thousands", depth=d, **_ENTRIES) for d in (4, 5))
+    return [*copies, Ratio("subproblems, depth 5 / 4", deep, shallow)]
 
 
-def table_4(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Compare seconds on duplicated rows."""
-    note = "kx = ratio of seconds with k copies of every row to seconds with one: k if time is linear in the rows."
-    title = "MurTree, Table 4: seconds as rows are duplicated"
-    entries = [_ALL(f"depth {d}", f"d{d}_cache_thousands", depth=d, **_ENTRIES) for d in (4, 5)]
-    columns = [*_copies(4), *_copies(5), Ratio("subproblems, depth 5 / 4", entries[1], entries[0])]
-    return ratios.table(
-        title, read(folder / "table_4.csv"), runs, columns, LIMIT, _SIZES, "At depth 5: 31 trees.", note
-    )
-
-
-def table_5(folder: Path, runs: pd.DataFrame, **_) -> Table:
-    """Compare DL8.5, MurTree and our own search."""
-    columns = []
+def _solver_ratios() -> list[Ratio]:
+    """Return the ratios of DL8.5 to MurTree, and of MurTree to our own search."""
+    ratios = []
     for depth in (4, 5):
-        printed = _setting(f"MurTree depth {depth}", f"murtree_d{depth}_s", "paper", depth=depth)
-        dl85 = _setting("", f"dl85_d{depth}_s", "dl85", depth=depth)
-        ours = _setting(f"our search depth {depth}", "", "murtree", depth=depth)
-        columns.append(Ratio(f"DL8.5 / MurTree, depth {depth}", dl85, printed))
-        columns.append(Ratio(f"MurTree / our search, depth {depth}", printed, ours))
-    title = "MurTree, Table 5: one tree of depth 4 or 5, by DL8.5 and by MurTree"
-    return ratios.table(title, read(folder / "table_5.csv"), runs, columns, LIMIT, _OURS)
+        murtree = Setting(f"MurTree depth {depth}", f"murtree_d{depth}_s", "paper", ENCODING, depth)
+        dl85 = Setting("", f"dl85_d{depth}_s", "dl85", ENCODING, depth)
+        ours = Setting(f"our search depth {depth}", "", "murtree", ENCODING, depth)
+        ratios.append(Ratio(f"DL8.5 / MurTree, depth {depth}", dl85, murtree))
+        ratios.append(Ratio(f"MurTree / our search, depth {depth}", murtree, ours))
+    return ratios
 
 
-def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
+# Table -> title, ratios, time limit and notes.
+_RATIOS = {
+    "1": ("branch cache against dataset cache", _cache_ratios(), LIMIT, (_SIZES,)),
+    "2": (
+        "incremental counts and the similarity bound",
+        _against(
+            _ALL("both", "inc_slb_s"),
+            ("neither", "noinc_noslb_s", "paper-neither"),
+            ("no similarity bound", "inc_noslb_s", "paper-no-similarity"),
+        ),
+        LONG_LIMIT,
+        (_SIZES,),
+    ),
+    "3": (
+        "order of features and of children",
+        _against(
+            _ALL("in order, dynamic", "inorder_dynamic_s"),
+            ("gini", "gini_dynamic_s", "paper-gini"),
+            ("random", "random_dynamic_s", "paper-random"),
+            ("post-order", "inorder_postorder_s", "paper-post-order"),
+        ),
+        LIMIT,
+        (_SIZES,),
+    ),
+    "4": ("seconds as rows are duplicated", _copy_ratios(), LIMIT, (_SIZES, "At depth 5: 31 trees.", _COPIES)),
+    "5": ("one tree of depth 4 or 5, by DL8.5 and by MurTree", _solver_ratios(), LIMIT, (_OURS,)),
+}
+
+
+def _ratio_table(name: str, results: Results) -> Table:
+    """Return a table of the paper as ratios."""
+    title, columns, limit, notes = _RATIOS[name]
+    rows = results.printed(f"table_{name}.csv")
+    return ratios.table(f"MurTree, Table {name}: {title}", rows, results.runs, columns, limit, *notes)
+
+
+def errors(results: Results) -> Table:
     """Compare the misclassified rows of all exact algorithms, problem by problem: proven errors must agree."""
-    own = ratios.comparable(runs)
+    own = ratios.comparable(results.runs)
     own = own[own["exact"].astype(bool) & own["encoding"].eq(ENCODING) & own["errors_train"].notna()]
     names = sorted(set(own["algorithm"]))
     data = []
@@ -143,13 +140,13 @@ def errors(folder: Path, runs: pd.DataFrame, **_) -> Table:
     notes = (
         "Misclassified rows of the returned tree, for the fewest errors at a depth. Brackets: incumbent when a limit "
         "ended the search, without a proof. same = all proofs agree, of two algorithms or more.",
-        *(provenance(own) if len(own) else ()),
+        *provenance(own),
     )
     result = (
         f"{len(table)} problems: {same.get('yes', 0)} where all proofs agree, {same.get('no', 0)} where they do not."
     )
     shared = int(table["same"].ne("").sum())
-    verdict = "not run" if not shared else "not reproduced" if same.get("no", 0) else "reproduced"
+    verdict = reproduced(not same.get("no", 0)) if shared else "not run"
     claim = declare("exact algorithms prove the same errors", "all agree", f"{same.get('yes', 0)} of {shared} problems",
                     _TOLERANCES["same errors"], verdict)  # fmt: skip
     return Table("MurTree: misclassified rows", table, table, notes, result, pd.DataFrame([claim]))
@@ -191,20 +188,20 @@ def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
     ax.set_ylim(-0.7, len(names) - 0.3)
 
 
-def figure_2(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def figure_2(results: Results) -> Figure:
     """Draw accuracies of optimal trees, tuned in three ways, minus CART's."""
-    return _gains(tuning.accuracies(runs), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
+    return _gains(tuning.accuracies(results), [(method, "CART") for method in ("MT-F", "MT-R", "MT-A")])
 
 
-def figure_3(folder: Path, runs: pd.DataFrame, fits: pd.DataFrame | None = None) -> Figure:
+def figure_3(results: Results) -> Figure:
     """Draw accuracies of optimal trees minus accuracies of random forests."""
-    return _gains(tuning.accuracies(runs, fits), [("MT-A", "random forest")])
+    return _gains(tuning.accuracies(results), [("MT-A", "random forest")])
 
 
 @rc_context(panels.STYLE)
-def figure_rows(folder: Path, runs: pd.DataFrame, **_) -> Figure:
+def figure_rows(results: Results) -> Figure:
     """Draw seconds on duplicated rows as multiples of seconds on the rows, printed and measured (Table 4)."""
-    table = table_4(folder, runs).data
+    table = _ratio_table("4", results).data
     figure = Figure(figsize=(6.2, 3.1))
     axes = figure.subplots(1, 2, sharey=True)
     for ax, depth in zip(axes, (4, 5), strict=True):
@@ -247,15 +244,7 @@ PAPER = Paper(
             ("murtree.yaml",), "a mirror; pydl85, pystreed, pytrees-rs are installed", "a day, one core (an estimate)"
         ),
     },
-    tables={
-        "1": table_1,
-        "2": table_2,
-        "3": table_3,
-        "4": table_4,
-        "5": table_5,
-        "errors": errors,
-        "tuned": tuning.tuned,
-    },
+    tables={name: partial(_ratio_table, name) for name in _RATIOS} | {"errors": errors, "tuned": tuning.tuned},
     tolerances=_TOLERANCES,
     figures={"2": figure_2, "3": figure_3, "rows": figure_rows},
 )

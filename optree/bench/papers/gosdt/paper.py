@@ -6,18 +6,16 @@ GOSDT (``resources/papers/gosdt``).
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from optree.bench.papers import gosdt_figures as figures
 from optree.bench.papers import verdicts
-from optree.bench.papers.branches import Printed
 from optree.bench.papers.claims import DIGITS, declare, judged
-from optree.bench.papers.spec import Level, Paper
+from optree.bench.papers.gosdt import figures
+from optree.bench.papers.printed import fitting
+from optree.bench.papers.spec import Level, Paper, Results
 from optree.bench.runs.folds import FULL
-from optree.bench.tables.formats import Table
+from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import number, provenance
 from optree.measure import Measure
 from optree.tree import Tree
@@ -48,32 +46,30 @@ def _judge(row: dict, name: str, run: pd.Series) -> list[tuple[str, str, verdict
     return found
 
 
-def table_2(folder: Path, runs: pd.DataFrame) -> Table:
+def table_2(results: Results) -> Table:
     """Return the claims of OSDT's and GOSDT's columns in Table 2 of BRANCHES.
 
     PyGOSDT's column is left out, because our ``pygosdt`` takes only measures that are not sums over leaves.
     """
-    claims = []
+    runs, claims = results.runs, []
     for name in ("osdt", "gosdt"):
         same = runs["algorithm"].eq(name) & runs["penalty"].eq("split") & runs["measure"].eq("accuracy")
-        printed = Printed(folder / "branches_table_2.csv", runs[same & runs["split"].eq(FULL)])
-        for row in printed.rows:
-            if not row[f"{name}_objective"]:
+        for row in results.printed("branches_table_2.csv"):
+            if not (objective := row[f"{name}_objective"]):
                 continue
-            for encoding, run in printed.fitting(row, row[f"{name}_objective"]).items():
+            for encoding, run in fitting(row, runs[same & runs["split"].eq(FULL)], objective).items():
                 head = {"row": row["row"], "algorithm": name, "lambda": row["lambda"], "encoding": encoding}
-                found = [("objective", row[f"{name}_objective"], verdicts.NOT_RUN)]
+                found = [("objective", objective, verdicts.NOT_RUN)]
                 for claim, paper, finding in found if run is None else _judge(row, name, run):
                     claims.append({**head, "claim": claim, "paper": paper, **finding._asdict()})
     title = "GOSDT and OSDT in Table 2 of BRANCHES (arXiv 2406.02175)"
-    notes = provenance(runs) if len(runs) else ()
-    return judged(title, pd.DataFrame(claims, columns=_COLUMNS), _TOLERANCES, notes)
+    return judged(title, pd.DataFrame(claims, columns=_COLUMNS), _TOLERANCES, provenance(runs))
 
 
-def objectives(folder: Path, runs: pd.DataFrame) -> Table:
+def objectives(results: Results) -> Table:
     """Return the trees of Figures 2 and 3, with the claim that each is best by its own measure."""
     rows = []
-    for run in figures.four_class(runs):
+    for run in figures.four_class(results.runs):
         tree = Tree.from_dict(run["tree"])
         leaves = [tuple(count) for count in tree.counts[tree.feature < 0].tolist() if any(count)]
         positive = tree.prediction[tree.feature < 0] == 1
@@ -96,16 +92,14 @@ def objectives(folder: Path, runs: pd.DataFrame) -> Table:
             }
         )
     data = pd.DataFrame(rows)
-    shown = data.copy()
-    for name in data.select_dtypes("float"):
-        shown[name] = data[name].map(number(5))
+    shown = as_text(data, dict.fromkeys(data.select_dtypes("float"), number(5)))
     notes = (
         "loss = by the row's own measure. f1 = F1 of the row's tree with the best labels; auc = AUC of the order of "
         "its leaves; rates = rates of its predictions. All numbers are on the training rows.",
-        *(provenance(runs) if len(runs) else ()),
+        *provenance(results.runs),
     )
     title = "GOSDT, Figures 2 and 3: objectives on the four-class data"
-    return Table(title, data, shown.astype(str), notes, claims=_best_by_their_own(rows))
+    return Table(title, data, shown, notes, claims=_best_by_their_own(rows))
 
 
 def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
@@ -116,7 +110,7 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
             penalty = (own["loss_and_penalty"] - own["loss"]) / own["leaves"]
             value = {row["measure"]: row[own["measure"]] - penalty * row["leaves"] for row in rows}
             best = max(value, key=value.get)
-            verdict = "reproduced" if value[own["measure"]] >= value[best] - _ROUNDING else "not reproduced"
+            verdict = verdicts.reproduced(value[own["measure"]] >= value[best] - _ROUNDING)
             text = (
                 f"{value[own['measure']]:.5f}; the best of {len(rows)} trees, {value[best]:.5f}, is the tree for {best}"
             )
@@ -127,9 +121,9 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(claims)
 
 
-def bucketization(folder: Path, runs: pd.DataFrame) -> Table:
+def bucketization(results: Results) -> Table:
     """Return the optima of Theorem 3.1, with and without thresholds between neighbours of one class."""
-    found = runs[runs["dataset"].str.startswith("bucketization")]
+    found = results.runs[results.runs["dataset"].str.startswith("bucketization")]
     data = pd.DataFrame(
         {
             "dataset": found["dataset"],
@@ -145,7 +139,7 @@ def bucketization(folder: Path, runs: pd.DataFrame) -> Table:
     )
     paper = np.where(data["dataset"].eq("bucketization"), "93.5%", "92.2%")
     data = data.assign(paper=paper)
-    shown = data.assign(accuracy=data["accuracy"].map("{:.1%}".format)).astype(str)
+    shown = as_text(data, {"accuracy": "{:.1%}"})
     best = found[found["status"].eq("optimal")].groupby("dataset")["errors_train"].min()
     text = "; ".join(f"{name}: {errors} of 77 wrong, proven" for name, errors in best.items())
     claims = [
@@ -154,7 +148,7 @@ def bucketization(folder: Path, runs: pd.DataFrame) -> Table:
         for row in shown[shown["status"].eq("optimal")].to_dict("records")
     ]  # fmt: skip
     title = "GOSDT, Theorem 3.1: bucketization sacrifices optimality"
-    return Table(title, data, shown, provenance(found) if len(found) else (), text, pd.DataFrame(claims))
+    return Table(title, data, shown, provenance(found), text, pd.DataFrame(claims))
 
 
 PAPER = Paper(

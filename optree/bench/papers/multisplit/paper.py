@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from optree.bench.figures import panels
 from optree.bench.papers.claims import declare
-from optree.bench.papers.spec import Level, Paper, read
-from optree.bench.tables.formats import Table
+from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.verdicts import reproduced
+from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import provenance
 
 _PROBLEM = ["dataset", "lambda", "max_depth", "split"]
@@ -20,6 +21,11 @@ _MEANS = [
     *("objective", "accuracy_train", "accuracy_test", "leaves", "depth", "decisions", "path_features"),
     "search_seconds",
 ]
+# Formats of the mean differences.
+_FORMS = {
+    **{"objective": "{:+.4f}", "test accuracy": "{:+.4f}", "+-": "{:.4f}", "leaves": "{:+.1f}"},
+    **{"decisions": "{:+.2f}", "time ratio": "{:.2f}"},
+}
 # Question -> (algorithm, algorithm that it is compared with).
 _QUESTIONS = {
     "Do beams help?": ("multi-repeats", "multi-midpoints"),
@@ -43,21 +49,19 @@ _QUESTIONS = {
 }
 
 
-def methods(folder: Path, runs: pd.DataFrame) -> Table:
+def methods(results: Results) -> Table:
     """Return means over folds, by dataset, lambda, depth and algorithm."""
-    runs = runs[runs["leaves"].notna()]
+    runs = results.runs[results.runs["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
     numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
     data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited", "candidates_gap"]].mean()
-    shown = data.copy()
-    for name in ("objective", "accuracy_train", "accuracy_test"):
-        shown[name] = data[name].map("{:.4f}".format)
-    for name in ("leaves", "depth", "decisions", "path_features"):
-        shown[name] = data[name].map("{:.1f}".format)
-    shown["search_seconds"] = data["search_seconds"].map("{:.3f}".format)
-    shown["max_depth"] = data["max_depth"].astype(float).map("{:g}".format).replace("nan", "none")
-    shown["limited"] = data["limited"].map("{:.0%}".format)
-    shown["candidates_gap"] = data["candidates_gap"].map("{:.4f}".format).replace("nan", "")
+    forms = {
+        **dict.fromkeys(("objective", "accuracy_train", "accuracy_test", "candidates_gap"), "{:.4f}"),
+        **dict.fromkeys(("leaves", "depth", "decisions", "path_features"), "{:.1f}"),
+        **{"search_seconds": "{:.3f}", "limited": "{:.0%}", "max_depth": "{:g}"},
+    }
+    shown = as_text(data, forms)
+    shown["max_depth"] = shown["max_depth"].replace("", "none")
     notes = (
         "Means over folds. objective = accuracy - lambda * leaves on the training rows; decisions = splits on the path "
         "of a training row; path_features = distinct columns among them; limited = share of runs that a limit ended.",
@@ -66,11 +70,11 @@ def methods(folder: Path, runs: pd.DataFrame) -> Table:
         *(
             f"The authors' example: {row['dataset']}, depth {row['depth']}, lookahead {row['lookahead']}: "
             f"{row['leaves']} leaves, accuracy {row['accuracy']}."
-            for row in read(folder / "printed.csv")
+            for row in results.printed("printed.csv")
         ),
-        *(provenance(runs) if len(runs) else ()),
+        *provenance(runs),
     )
-    return Table("Multiway SPLIT: all methods", data, shown.astype(str), notes)
+    return Table("Multiway SPLIT: all methods", data, shown, notes)
 
 
 def _pairs(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
@@ -160,25 +164,20 @@ def _claims(runs: pd.DataFrame) -> pd.DataFrame:
     pairs = _pairs(runs[runs["status"].isin(["optimal", "heuristic"])], "multi-repeats", "multi-two-ways")
     worse = int((pairs["objective"] < pairs["objective_other"] - 1e-9).sum())
     claim = "more ways are never worse than two in training objective, over the same bins"
-    verdict = "not reproduced" if worse else "reproduced"
-    declared = [declare(claim, "never", f"in {worse} of {len(pairs)} problems", "none: exact", verdict)]
+    measured, verdict = f"in {worse} of {len(pairs)} problems", reproduced(not worse)
+    declared = [declare(claim, "never", measured, "none: exact", verdict)]
     return pd.DataFrame(declared if len(pairs) else [])
 
 
-def answers(folder: Path, runs: pd.DataFrame) -> Table:
+def answers(results: Results) -> Table:
     """Return the answers to the slides' questions, each a comparison of two algorithms on the same problems."""
-    runs = runs[runs["leaves"].notna()]
-    rows = []
+    runs, rows = results.runs[results.runs["leaves"].notna()], []
     for question, (one, other) in _QUESTIONS.items():
         pairs = _pairs(runs, one, other)
         if len(pairs):
             rows.append({"question": question, "what": one, "than": other, **_answer(pairs)})
-    columns = ["question", "what", "than", *_answer_columns()]
+    columns = ["question", "what", "than", "problems", "better", "worse", *_FORMS]
     data = pd.DataFrame(rows, columns=columns)
-    shown = data.copy()
-    for name, form in (("objective", "{:+.4f}"), ("test accuracy", "{:+.4f}"), ("+-", "{:.4f}"), ("leaves", "{:+.1f}"),
-                       ("decisions", "{:+.2f}"), ("time ratio", "{:.2f}")):  # fmt: skip
-        shown[name] = data[name].map(form.format)
     notes = (
         "A problem is a dataset, lambda, depth and fold (split). better, worse = numbers of problems, by training "
         "objective; objective, test accuracy, leaves, decisions = mean differences; +- = half width of the 95 % "
@@ -186,53 +185,36 @@ def answers(folder: Path, runs: pd.DataFrame) -> Table:
         "mean.",
         *filter(None, (_saved(runs), _losses(runs), _sparsity(runs))),
     )
-    return Table("Multiway SPLIT: the open questions", data, shown.astype(str), notes, claims=_claims(runs))
+    return Table("Multiway SPLIT: the open questions", data, as_text(data, _FORMS), notes, claims=_claims(runs))
 
 
-def _answer_columns() -> list[str]:
-    """Return the columns of :func:`_answer`."""
-    return ["problems", "better", "worse", "objective", "test accuracy", "+-", "leaves", "decisions", "time ratio"]
-
-
-def figure(dataset: str):
-    """Return the function that draws test accuracy on a dataset against leaves, depth and decisions."""
-
-    @rc_context(panels.STYLE)
-    def draw(folder: Path, runs: pd.DataFrame) -> Figure:
-        found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
-        if found.empty:
-            return panels.empty(f"no runs on {dataset}")
-        lambdas = sorted(found["lambda"].unique(), reverse=True)
-        head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # Five names per line of the legend.
-        page = Figure(figsize=(8.0, head + 0.15 + 2.0 * len(lambdas)))
-        markers, line_styles = panels.markers(found["algorithm"]), panels.dashes(found["algorithm"])
-        axes = page.subplots(len(lambdas), 3, squeeze=False, sharey="row")
-        columns = {"leaves": "leaves", "max_depth": "depth limit", "decisions": "decisions of a row"}
-        for line, value in zip(axes, lambdas, strict=True):
-            some = found[found["lambda"].eq(value)].astype({"leaves": float, "max_depth": float})
-            means = some.groupby(["algorithm", "max_depth"], as_index=False)[
-                ["leaves", "decisions", "accuracy_test"]
-            ].mean()
-            for ax, (column, text) in zip(line, columns.items(), strict=True):
-                for name, group in means.groupby("algorithm"):
-                    style = {"color": markers[name][0], "marker": markers[name][1], "ls": line_styles[name]}
-                    ax.plot(group[column], group["accuracy_test"], **style, alpha=0.8, ms=3.5)
-                ax.set_xlabel(text)
-            line[1].set_xticks(sorted(means["max_depth"].unique()))
-            line[0].set_ylabel(f"test accuracy\nlambda {value:g}")
-        height = page.get_figheight()
-        page.legend(
-            handles=panels.algorithm_handles(markers, line_styles),
-            loc="upper left",
-            ncols=5,
-            borderaxespad=0.3,
-            fontsize=7,
-        )
-        page.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
-        return page
-
-    draw.__doc__ = f"Draw test accuracy against leaves, depth and decisions on {dataset}."
-    return draw
+@rc_context(panels.STYLE)
+def _accuracy(dataset: str, results: Results) -> Figure:
+    """Draw test accuracy against leaves, depth and decisions."""
+    runs = results.runs
+    found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
+    if found.empty:
+        return panels.empty(f"no runs on {dataset}")
+    found = found.astype({"leaves": float, "max_depth": float})
+    lambdas = sorted(found["lambda"].unique(), reverse=True)
+    head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # Five names per line of the legend.
+    figure = Figure(figsize=(8.0, head + 0.15 + 2.0 * len(lambdas)))
+    markers, line_styles = panels.markers(found["algorithm"]), panels.dashes(found["algorithm"])
+    columns = {"leaves": "leaves", "max_depth": "depth limit", "decisions": "decisions of a row"}
+    means = found.groupby(["lambda", "algorithm", "max_depth"])[["leaves", "decisions", "accuracy_test"]].mean()
+    for axes, value in zip(figure.subplots(len(lambdas), 3, squeeze=False, sharey="row"), lambdas, strict=True):
+        here = means.loc[value].reset_index()
+        for ax, (column, text) in zip(axes, columns.items(), strict=True):
+            for name, line in here.groupby("algorithm"):
+                style = {"color": markers[name][0], "marker": markers[name][1], "ls": line_styles[name]}
+                ax.plot(line[column], line["accuracy_test"], **style, alpha=0.8, ms=3.5)
+            ax.set_xlabel(text)
+        axes[1].set_xticks(sorted(here["max_depth"].unique()))
+        axes[0].set_ylabel(f"test accuracy\nlambda {value:g}")
+    height, handles = figure.get_figheight(), panels.algorithm_handles(markers, line_styles)
+    figure.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
+    figure.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
+    return figure
 
 
 PAPER = Paper(
@@ -248,5 +230,5 @@ PAPER = Paper(
         "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most, from its limits"),
     },
     tables={"methods": methods, "answers": answers},
-    figures={name: figure(name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
+    figures={name: partial(_accuracy, name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
 )

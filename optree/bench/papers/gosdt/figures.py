@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
@@ -12,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from optree.bench.figures import panels
+from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import FULL
 from optree.datasets.builtin import points_of_bucketization
 from optree.drawing import views
@@ -44,9 +43,9 @@ def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 @rc_context(panels.STYLE)
-def roc(folder: Path, runs: pd.DataFrame) -> Figure:
+def roc(results: Results) -> Figure:
     """Draw Figure 2: ROC curves of the training rows, with the points of the trees' predictions."""
-    found = four_class(runs)
+    found = four_class(results.runs)
     if not found:
         return panels.empty("no runs on four-class data")
     figure, axes = _page(2, 3.6, 3.4, 2)
@@ -70,9 +69,9 @@ def roc(folder: Path, runs: pd.DataFrame) -> Figure:
 
 
 @rc_context(panels.STYLE)
-def trees(folder: Path, runs: pd.DataFrame) -> Figure:
+def trees(results: Results) -> Figure:
     """Draw Figure 3: the trees of the objectives."""
-    found = four_class(runs)
+    found = four_class(results.runs)
     if not found:
         return panels.empty("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
@@ -104,19 +103,19 @@ def _in_inches(ax: Axes, width: float, height: float) -> None:
 
 
 @rc_context(panels.STYLE)
-def bucketization(folder: Path, runs: pd.DataFrame) -> Figure:
+def bucketization(results: Results) -> Figure:
     """Draw Figure 1: the points of Theorem 3.1, and the optimal trees over all thresholds and over bucketized ones."""
     figure, axes = _page(2, 3.4, 3.4, 2)
     points, label, buckets = points_of_bucketization()
     for ax, name in zip(axes, ("bucketization", "bucketization-bucketized"), strict=True):
-        same = runs["dataset"].eq(name) & runs["status"].eq("optimal")
+        same = results.runs["dataset"].eq(name) & results.runs["status"].eq("optimal")
         for kind, marker in ((0, "o"), (1, "^")):
             ax.plot(*points[label == kind].T, marker, color=PALETTE[kind], ms=4, label=f"class {kind}")
         ax.set(xlabel="x", ylabel="y", xlim=(-1, 77), ylim=(-1, 77))
         if not same.any():
             ax.set_title(f"{name}: not run")
             continue
-        run = runs[same].iloc[0]
+        run = results.runs[same].iloc[0]
         values = points if name == "bucketization" else buckets
         _cells(ax, Tree.from_dict(run["tree"]), points, values)
         right = int(run["rows_train"] - run["errors_train"])
@@ -170,74 +169,63 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
 
 
 @rc_context(panels.STYLE)
-def train_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
+def train_accuracy(results: Results) -> Figure:
     """Draw Figure 4: training accuracy against leaves."""
-    return _against_leaves(runs, "accuracy_train", "training accuracy")
+    return _against_leaves(results.runs, "accuracy_train", "training accuracy")
 
 
 @rc_context(panels.STYLE)
-def test_accuracy(folder: Path, runs: pd.DataFrame) -> Figure:
+def test_accuracy(results: Results) -> Figure:
     """Draw Figure 5: test accuracy against leaves."""
-    return _against_leaves(runs, "accuracy_test", "test accuracy")
+    return _against_leaves(results.runs, "accuracy_test", "test accuracy")
 
 
-def _lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, markers: dict) -> None:
-    """Draw a line per algorithm, with open markers where a limit ended the search."""
-    for algorithm, mine in rows.groupby("algorithm"):
-        mine, marker = mine.sort_values(x), markers[algorithm]
-        ax.plot(mine[x], mine[y], color=marker[0], lw=1, label=algorithm)
-        panels.mark(ax, mine[x].to_numpy(float), mine[y].to_numpy(float), marker, mine["ended"].to_numpy(bool))
+def _lines(rows: pd.DataFrame, by: str, x: tuple[str, str], y: tuple[str, str], *size: float) -> Figure:
+    """Draw a panel per value of a column, a line per algorithm, and open markers where a limit ended the search.
 
-
-def _legend(figure: Figure, markers: dict) -> None:
-    """Draw the legend above the panels, with as many entries per row as fit."""
+    ``x`` and ``y`` are a column and its label.
+    """
+    names, markers = sorted(rows[by].unique()), panels.markers(rows["algorithm"])
+    figure, axes = _page(len(names), *size)
+    for ax, name in zip(axes, names, strict=True):
+        here = rows[rows[by].eq(name)]
+        for algorithm, line in here.groupby("algorithm"):
+            line, marker = line.sort_values(x[0]), markers[algorithm]
+            ax.plot(line[x[0]], line[y[0]], color=marker[0], lw=1, label=algorithm)
+            ends = [line[column].to_numpy(float) for column in (x[0], y[0])]
+            panels.mark(ax, *ends, marker, line["ended"].to_numpy(bool))
+        for axis, column in ((ax.xaxis, x[0]), (ax.yaxis, y[0])):
+            panels.log_axis(axis, here.loc[here[column] > 0, column].tolist() or [1.0])
+        ax.set(xlabel=x[1], ylabel=y[1])
+        ax.set_title(name, loc="left")
     columns = max(1, min(4, int(figure.get_figwidth() / 1.4)))
     figure.legend(handles=panels.legend(markers), loc="outside upper left", ncols=columns)
-
-
-def _logarithmic(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
-    """Make both axes logarithmic."""
-    for axis, values in ((ax.xaxis, rows[x]), (ax.yaxis, rows[y])):
-        panels.log_axis(axis, values[values > 0].tolist() or [1.0])
+    return figure
 
 
 @rc_context(panels.STYLE)
-def slowdown(folder: Path, runs: pd.DataFrame) -> Figure:
+def slowdown(results: Results) -> Figure:
     """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
+    runs = results.runs
     same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
     rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
     minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
     rows = rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
-    names, markers = sorted(rows["dataset"].unique()), panels.markers(rows["algorithm"])
-    if not names:
+    if rows.empty:
         return panels.empty("no runs on encodings with several numbers of thresholds")
-    figure, axes = _page(len(names), 3.2, 2.8)
-    for ax, name in zip(axes, names, strict=True):
-        _lines(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times", markers)
-        _logarithmic(ax, rows[rows["dataset"].eq(name)], "encoded_features", "times")
-        ax.set(xlabel="binary columns", ylabel="seconds / minimum seconds")
-        ax.set_title(name, loc="left")
-    _legend(figure, markers)
-    return figure
+    x, y = ("encoded_features", "binary columns"), ("times", "seconds / minimum seconds")
+    return _lines(rows, "dataset", x, y, 3.2, 2.8)
 
 
 @rc_context(panels.STYLE)
-def times(folder: Path, runs: pd.DataFrame) -> Figure:
+def times(results: Results) -> Figure:
     """Draw seconds to the proof against lambda (Appendix I)."""
+    runs = results.runs
     same = runs["algorithm"].isin(("gosdt", "gosdt-cpp", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
     rows = runs[same & runs["search_seconds"].notna() & ~runs["dataset"].str.startswith("bucketization")]
-    rows = rows.assign(
-        ended=rows["status"].eq("optimal"), panel=rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]
-    )
+    panel = rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]
+    rows = rows.assign(ended=rows["status"].eq("optimal"), panel=panel)
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
-    names, markers = sorted(rows["panel"].unique()), panels.markers(rows["algorithm"])
-    if not names:
+    if rows.empty:
         return panels.empty("no runs at several lambdas")
-    figure, axes = _page(len(names))
-    for ax, name in zip(axes, names, strict=True):
-        _lines(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds", markers)
-        _logarithmic(ax, rows[rows["panel"].eq(name)], "lambda", "search_seconds")
-        ax.set(xlabel="lambda", ylabel="seconds")
-        ax.set_title(name, loc="left")
-    _legend(figure, markers)
-    return figure
+    return _lines(rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))

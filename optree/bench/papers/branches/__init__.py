@@ -1,0 +1,1 @@
+"""The BRANCHES paper, and the upper bounds of its Table 1."""

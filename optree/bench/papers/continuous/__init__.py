@@ -1,0 +1,1 @@
+"""The papers on trees over all thresholds: Quant-BnB, ConTree and DPDT."""

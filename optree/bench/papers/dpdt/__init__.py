@@ -1,0 +1,1 @@
+"""The DPDT paper, "Breiman meets Bellman", and its figures."""

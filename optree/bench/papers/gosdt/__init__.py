@@ -1,0 +1,1 @@
+"""The GOSDT paper and its figures."""

@@ -1,0 +1,1 @@
+"""Multiway SPLIT, research in progress that was shown on slides."""

@@ -1,0 +1,1 @@
+"""The MurTree paper: ratios of seconds, and tuning on folds."""
