@@ -243,7 +243,7 @@ def test_forests_are_trained_on_the_folds_of_the_trees(grown):
     for trial in record["trials"]:
         model = RandomForestClassifier(**trial["parameters"], random_state=0)
         model.fit(problem.codes[~test], problem.y[~test])
-        assert trial["test"] == model.score(problem.codes[held_out], problem.y[held_out])
+        assert trial["test"] == model.score(problem.codes[test], problem.y[test])
         assert trial["train"] == model.score(problem.codes[~test], problem.y[~test])
 
 

@@ -126,7 +126,7 @@ def statistics(runs: pd.DataFrame) -> Table:
             "median MiB": data["peak_mib_median"].map(number(0)),
             "most MiB": data["peak_mib_most"].map(number(0)),
         }
-    )
+    ).astype(str)
     notes = (
         "Each row covers the problems that its algorithm was run on. A problem is a dataset, encoding, lambda, "
         "penalty, constraints, measure and fold (split). The table duels and the figures compare algorithms on the "
