@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from optree.bench.fits import models, trials
+from optree.bench.peers.declaration import add_peer_options
 from optree.bench.runs.folds import held_out, random_seed
 from optree.bench.runs.record import read_record
 from optree.bench.runs.score import REPEAT_SECONDS
@@ -265,8 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("record", help="the record to write (.json)")
     parser.add_argument("--fit", required=True, help="the fit, as JSON; see optree.bench.fits.fit.Fit")
     parser.add_argument("--dataset", required=True, help="the dataset's row, as JSON")
-    parser.add_argument("--peers", default="workflow/peers", help="the folder of all peers")
-    parser.add_argument("--markers", default=".peers", help="the folder of the peers' environments and markers")
+    add_peer_options(parser)
     parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     options = parser.parse_args(arguments)
     with reporting(options.log):

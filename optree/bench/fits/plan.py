@@ -16,12 +16,10 @@ def plan_fits(config: Mapping, datasets, peers: Mapping | None = None) -> list[F
 
     Parameters
     ----------
-    config : mapping
-        A configuration that its schema has accepted.
+    config, peers
+        As for :func:`optree.bench.runs.plan.plan_runs`.
     datasets : mapping of str to Dataset
         The datasets table.
-    peers : mapping of str to Peer, optional
-        All peers, by name.
 
     Raises
     ------

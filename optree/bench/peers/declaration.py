@@ -6,6 +6,7 @@ does not contain optree. ``run.py`` calls the peer there. :mod:`optree.bench.pee
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +81,12 @@ def read_peer(folder: str | Path) -> Peer:
     return Peer(
         name=folder.name, folder=folder, deepest=declared.get("deepest"), parameters=parameters, **fields, **plain
     )
+
+
+def add_peer_options(parser: ArgumentParser) -> None:
+    """Add the options ``--peers`` and ``--markers`` to a command line."""
+    parser.add_argument("--peers", type=Path, default="workflow/peers", help="the folder of all peers")
+    parser.add_argument("--markers", type=Path, default=".peers", help="the folder of their environments and markers")
 
 
 def read_peers(folder: str | Path) -> dict[str, Peer]:

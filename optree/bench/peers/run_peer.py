@@ -132,16 +132,11 @@ def run_peer(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, 
 
     Parameters
     ----------
-    problem : Problem
-        All rows of the dataset, encoded.
-    notes : dict
-        From the encoded problem's file: ``data`` (provenance), ``seconds`` and ``encoder``.
-    run : Run
+    problem, notes, run, reference
+        As for :func:`optree.bench.runs.solve.solve`.
     peer : Peer
     marker : dict
         From :mod:`optree.bench.peers.install`: the interpreter, or the reason why there is none.
-    reference : dict, optional
-        The record of ``run.depth_of``: the depth of its tree is the depth limit.
     """
     train, _ = train_and_test(problem, run)
     objective = run.objective(depth_limit(run, peer, reference))

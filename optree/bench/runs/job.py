@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from optree import solvers
-from optree.bench.peers.declaration import Peer, read_peer
+from optree.bench.peers.declaration import Peer, add_peer_options, read_peer
 from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.plan import comparison_key
@@ -144,8 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.job", description=__doc__.splitlines()[0])
     parser.add_argument("problem", help="an encoded problem (.npz)")
-    parser.add_argument("--peers", default="workflow/peers", help="the folder of all peers")
-    parser.add_argument("--markers", default=".peers", help="the folder of the peers' environments and markers")
+    add_peer_options(parser)
     parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
     options = parser.parse_args(arguments)
@@ -155,7 +154,7 @@ def main(arguments: list[str] | None = None) -> None:
     with reporting(options.log):
         try:
             problem, notes = Problem.load(options.problem)
-            job = read_runs(sys.stdin.read(), Path(options.peers), Path(options.markers))
+            job = read_runs(sys.stdin.read(), options.peers, options.markers)
             preload(planned.solver for planned in job)
             execute_job(job, problem, notes)
         except OSError as error:

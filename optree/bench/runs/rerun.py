@@ -11,6 +11,7 @@ import json
 import os
 from pathlib import Path
 
+from optree.bench.peers.declaration import add_peer_options
 from optree.bench.runs import record
 from optree.bench.runs.job import execute, preload, read_runs
 from optree.bench.system.cli import reporting
@@ -72,10 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.rerun", description=__doc__.splitlines()[0])
     parser.add_argument("record", type=Path, help="a run's record, results/NAME/runs/...json")
-    parser.add_argument("--peers", type=Path, default=Path("workflow/peers"), help="the folder of all peers")
-    parser.add_argument(
-        "--markers", type=Path, default=Path(".peers"), help="the folder of the peers' environments and markers"
-    )
+    add_peer_options(parser)
     options = parser.parse_args(arguments)
     with reporting(os.devnull):
         before, now = rerun(options.record, options.peers, options.markers)

@@ -122,11 +122,8 @@ def make_record(
 
     Parameters
     ----------
-    problem : Problem
-        All rows of the dataset, encoded.
-    notes : dict
-        From the encoded problem's file: ``data`` (provenance), ``seconds`` and ``encoder``.
-    run : Run
+    problem, notes, run
+        As for :func:`optree.bench.runs.solve.solve`.
     solver : Declaration
     objective : Objective
         With the depth limit of the search.

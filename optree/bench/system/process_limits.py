@@ -57,7 +57,8 @@ class ProcessEnd:
 def _descendants(pid: int) -> list[int]:
     """Return the living descendants of a process.
 
-    psutil finds them in a list of all processes of the machine, which takes too long for every poll.
+    ``psutil.Process.children`` lists all processes of the machine: 6.4 ms among 425 of them, here 0.1 ms. Polls come
+    every 10 ms, beside a measured search.
     """
     children = []
     try:
