@@ -30,8 +30,8 @@ def _make_environment(peer: Peer, target: Path) -> str:
     python = str(target / "bin" / "python")
     lock = str(peer.folder / "requirements.lock")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    # Only wheels, apart from the packages that the peer declares as compiled: a peer without a wheel for this machine
-    # is skipped, in place of half an hour of compilation. The lock does not pin the tools that compile a package.
+    # Only wheels, apart from the packages that the peer declares as compiled. A peer without a wheel for this machine
+    # is skipped, because compilation may take half an hour. The lock does not pin the tools that compile a package.
     formats = ["--only-binary", ":all:", *(f"--no-binary={name}" for name in peer.compiled)]
     steps = [
         [sys.executable, "-m", "venv", "--clear", str(target)],

@@ -1,7 +1,7 @@
 """Folds, that is train/test partitions of the rows, the same on every machine.
 
-A configuration and a record call a fold ``split``. There are three kinds: ``full`` trains on every row, a seed such as
-``3`` holds out a random share of each class, and ``1of5`` is the first of five cross-validation folds.
+A configuration and a record call a fold ``split``. The fold ``full`` trains on every row. A seed such as ``3`` holds
+out a random share of each class. ``1of5`` is the first of five cross-validation folds.
 """
 
 from __future__ import annotations
