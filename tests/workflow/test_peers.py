@@ -142,7 +142,7 @@ def test_a_false_optimum_is_refuted_by_the_tree_of_another(tmp_path):
     assert frame([claimed])["status"].tolist() == ["optimal"]  # nobody knows better
     table = frame([claimed, better]).set_index("algorithm")
     assert table["status"].to_dict() == {"optree": "optimal", "stub": "wrong_certificate"}
-    assert "that of optree has 0.824444" in table.loc["stub", "reason"]
+    assert "the tree of optree has 0.824444" in table.loc["stub", "reason"]
     # On other rows, with another penalty or another lambda it is another problem.
     for other in ({"split": "0"}, {"penalty": "leaf"}):
         elsewhere = ours("monks-1", "onehot-drop-first", "0.01", algorithm="optree", **other)
