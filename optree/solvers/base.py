@@ -1,4 +1,4 @@
-"""What a solver declares about itself, and the checks made of that before any work."""
+"""The contract of a solver: its declaration, its task, and the checks before any search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optree.tree import Tree
 
 @dataclass(frozen=True)
 class Task:
-    """What a solver's ``run`` is given.
+    """The arguments of one search.
 
     Attributes
     ----------
@@ -28,17 +28,17 @@ class Task:
         With the costs of an additive measure.
     objective : Objective
     scale : Scale
-        The objective's units for this problem.
+        The integer units of cost for this problem.
     clock : Clock
-        Running; to be asked for limits.
+        Running; it tells when a limit is reached.
     trace : Trace
-        Where moves of incumbent and bound are noted; the last one is noted by :meth:`Solver.solve`.
+        Takes each change of incumbent and lower bound; :meth:`Solver.solve` adds the last one.
     incumbent : Tree or None
-        A tree to start from; what is returned must not cost more. For solvers that declare ``warm_start``.
+        A tree to start from; the returned tree must not cost more. Only for solvers with ``warm_start``.
     upper_bound : int or None
-        A cost that the optimum is thought not to exceed; it may be wrong.
+        A guess: a cost that the optimum is not expected to exceed.
     route : Route or None
-        The search that is to do the work; see :mod:`optree.solvers.routing`.
+        The chosen search; see :mod:`optree.solvers.routing`.
     """
 
     problem: Problem
@@ -51,25 +51,27 @@ class Task:
     route: Route | None = None
 
     def loss(self, tree: Tree) -> int:
+        """Return the loss of a tree, in the units of the measure."""
         measure = self.objective.measure
         return tree.loss(self.problem) if measure.additive else measure.loss(tree, self.problem)
 
     def cost(self, tree: Tree) -> int:
+        """Return the cost of a tree: loss plus penalty."""
         return self.objective.cost(tree, self.scale, self.loss(tree))
 
     def prune(self, tree: Tree) -> Tree:
-        """The best pruned tree for the objective: minimal cost-complexity pruning at its lambda."""
+        """Return the pruned tree of least cost: minimal cost-complexity pruning at the objective's lambda."""
 
         def gain(errors: int, splits: int, leaves: int, node_errors: int) -> int:
-            paid = splits if self.objective.penalty == "split" else leaves - 1
-            return (node_errors - errors) * self.scale.error - paid * self.scale.penalty
+            penalised = splits if self.objective.penalty == "split" else leaves - 1
+            return (node_errors - errors) * self.scale.error - penalised * self.scale.penalty
 
         return tree.prune(gain)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A solver's own parameter: the type its values have, its default, and what it does."""
+    """A parameter of a solver: the type of its values, its default, and its meaning."""
 
     type: type
     default: Any
@@ -78,34 +80,36 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What a solver can do, so that what it cannot do is refused before any work.
+    """The abilities of a solver. Everything else is refused before any work.
 
     Attributes
     ----------
     name : str
     title : str
-        One line for tables of solvers.
+        The method in one line, for tables of solvers.
     paper : str
         Authors, title, venue, year.
     features : tuple of str
-        The features it splits: "binary" (two parts), "multiway" (more); of peers also "numeric" (any threshold).
+        The splits that it makes: "binary", "multiway" (features of several categories); of peers also "numeric"
+        (thresholds of numeric columns).
     penalties : tuple of str
         "split", "leaf"; none for a solver that minimises the loss alone.
     constraints : tuple of str
-        What it obeys: "max_depth", "max_splits", "min_samples_leaf"; and "costs" if it takes problems with costs.
+        The constraints that it obeys: "max_depth", "max_splits", "min_samples_leaf". "costs" stands for problems with
+        costs.
     needs : tuple of str
-        Those of them that must be set.
+        The constraints that must be set.
     measures : tuple of str
-        Names of the measures that it minimises; if it takes costs, also the others that add up over rows.
+        Names of the measures that it minimises. A solver that takes costs minimises all additive measures.
     exact, anytime : bool
-        Whether it ends with a proof; whether a limit leaves a useful incumbent and bound.
+        Whether a search ends with a proof; whether a limit leaves a useful incumbent and lower bound.
     warm_start : bool
         Whether it takes a tree or an upper bound to start from.
     iteration : str
-        What one iteration is.
+        The unit of its counter of iterations.
     parameters : mapping of str to Parameter
     imports : tuple of str
-        Modules that its first search imports: a process that does many runs imports them before.
+        Modules that its first search imports. A process with many runs imports them once, before all searches.
     """
 
     name: str
@@ -124,7 +128,7 @@ class Declaration:
     measures: tuple[str, ...] = ("accuracy",)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters with defaults filled in; raises OptreeError naming solver and parameter otherwise."""
+        """Return the parameters, completed with defaults; raise OptreeError for an unknown name or a wrong type."""
         for name, value in parameters.items():
             if name not in self.parameters:
                 raise choice(f"solver {self.name}: parameter", name, sorted(self.parameters) or ["none"])
@@ -134,7 +138,7 @@ class Declaration:
         return {name: parameters.get(name, parameter.default) for name, parameter in self.parameters.items()}
 
     def check_objective(self, objective: Objective) -> None:
-        """Refuse a penalty, constraint or measure that the solver does not have, and the lack of one that it needs."""
+        """Raise OptreeError for a measure, penalty or constraint that is not declared, and for a missing one."""
         measures = (*self.measures, *(ADDITIVE if "costs" in self.constraints else ()))
         if objective.measure.name not in measures:
             raise choice(f"solver {self.name}: measure", str(objective.measure), dict.fromkeys(measures))
@@ -158,10 +162,12 @@ class Declaration:
                 raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
-        """Refuse features with more parts than the solver splits, and training rows without a part."""
+        """Raise OptreeError for multiway features or costs that are not declared, and for unknown categories."""
         most = problem.n_parts.max()
         if "multiway" not in self.features and most > 2:
-            raise OptreeError(f"solver {self.name}: features with {most} parts are not accepted; use a binary encoding")
+            raise OptreeError(
+                f"solver {self.name}: features of {most} categories are not accepted; use a binary encoding"
+            )
         if problem.costs is not None and "costs" not in self.constraints:
             raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
         if problem.codes.min() < 0:
@@ -170,7 +176,7 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Solver(Declaration):
-    """A registry entry: a declaration, and the search itself.
+    """A declaration together with its search.
 
     Attributes
     ----------
@@ -184,7 +190,7 @@ class Solver(Declaration):
     route: Callable[[Task, Mapping[str, Any]], Route] | None = None
 
     def _start(self, task: Task, incumbent: Tree | None, upper_bound) -> Task:
-        """The task with the tree refitted to its problem, and the bound in its units."""
+        """Return the task with the incumbent refitted to the problem, and the upper bound in units of cost."""
         if incumbent is None and upper_bound is None:
             return task
         if not self.warm_start:
@@ -207,20 +213,20 @@ class Solver(Declaration):
         log: Callable[[str], None] | None = None,
         **parameters,
     ) -> Result:
-        """Check everything, then search.
+        """Check all arguments, then search.
 
         Parameters
         ----------
         problem : Problem
         objective : Objective
         budget : Budget, optional
-            No limits by default.
+            No limit by default.
         seed : int
-            For solvers that draw random numbers.
+            For searches that draw random numbers.
         incumbent : Tree, optional
-            A tree to start from, over the same features; its counts are taken anew.
+            A tree over the same features to start from; it is refitted to the problem.
         upper_bound : Fraction, optional
-            In rows: a cost that the optimum is thought not to exceed. One that is too low costs time, nothing else.
+            In rows: a cost that the optimum is not expected to exceed. A wrong one makes the search longer.
         log : callable, optional
             Called with lines of text: the search and the reason for it, its progress once a second, and its end.
         **parameters
@@ -233,7 +239,7 @@ class Solver(Declaration):
         Raises
         ------
         OptreeError
-            For what the solver does not do, before any work.
+            For arguments that the solver does not accept, before any work.
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)

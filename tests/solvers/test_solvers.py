@@ -31,7 +31,10 @@ from optree.objective import Objective
         (lambda: solve("branches", "leaf"), "solver branches: penalty: 'leaf' is not known; accepted: split"),
         (lambda: solve("murtree"), "solver murtree: max_depth = None is not accepted; give a whole number >= 0"),
         (lambda: solve("dl85"), "solver dl85: regularization = 1/10 is not accepted; give 0"),
-        (lambda: solve("cart", parts=3), "solver cart: features with 3 parts are not accepted; use a binary encoding"),
+        (
+            lambda: solve("cart", parts=3),
+            "solver cart: features of 3 categories are not accepted; use a binary encoding",
+        ),
     ],
 )
 def test_what_a_solver_cannot_do_is_refused_before_any_work(call, message):

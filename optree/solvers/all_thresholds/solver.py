@@ -103,8 +103,8 @@ def search(
 
 SOLVER = Solver(
     name="allthresholds",
-    title="trees of limited depth over all thresholds of numeric columns",
-    paper="Brita, van der Linden, Demirovic: Optimal Classification Trees for Continuous Feature Data, AAAI 2025",
+    title="trees of limited depth over all thresholds of numeric columns, by bounds on intervals of thresholds",
+    paper="after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022",
     features=("binary",),
     penalties=("split", "leaf"),
     constraints=("max_depth", "min_samples_leaf"),

@@ -41,7 +41,7 @@ def run(task: Task, seed: int, criterion: str) -> Outcome:
 
 SOLVER = Solver(
     name="cart",
-    title="scikit-learn's greedy tree, pruned for the objective: the baseline",
+    title="scikit-learn's greedy tree, pruned for the same objective: the baseline",
     paper="Breiman, Friedman, Olshen, Stone: Classification and Regression Trees, 1984",
     features=("binary",),
     penalties=("split", "leaf"),

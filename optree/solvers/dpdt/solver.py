@@ -78,7 +78,7 @@ def _tree(task: Task, path: Path, number: int) -> Tree:
 
 SOLVER = Solver(
     name="dpdt",
-    title="dynamic programming over the splits that CART offers",
+    title="dynamic programming over the splits that CART proposes; never worse than CART to the same depth",
     paper="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
     features=("binary",),
     penalties=("split", "leaf"),

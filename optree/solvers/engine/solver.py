@@ -61,8 +61,8 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
 
 SOLVER = Solver(
     name="optree",
-    title="exact search over sets of rows with pair bounds",
-    paper="optree's own engine; see the module's text for its sources",
+    title="the project's engine: search over supports, with bounds from pairs of features",
+    paper="this project; sources and proofs in `optree/solvers/engine/`",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),

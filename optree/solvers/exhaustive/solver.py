@@ -173,8 +173,8 @@ def run(task: Task, seed: int) -> Outcome:
 
 SOLVER = Solver(
     name="exhaustive",
-    title="dynamic programming over all supports: the oracle, for small problems",
-    paper="none: brute force",
+    title="dynamic programming over all supports, without bounds: the oracle of the tests, for small problems",
+    paper="none",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),

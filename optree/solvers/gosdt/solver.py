@@ -190,7 +190,7 @@ def _search(
 
 SOLVER = Solver(
     name="gosdt",
-    title="best first over a dependency graph of sets of rows",
+    title="best-first search over a dependency graph of supports",
     paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
     features=("binary",),
     penalties=("split", "leaf"),

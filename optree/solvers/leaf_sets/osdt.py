@@ -11,7 +11,7 @@ from optree.solvers.leaf_sets.search import run
 
 SOLVER = Solver(
     name="osdt",
-    title="branch and bound over sets of leaves: the ancestor of GOSDT",
+    title="branch and bound over sets of leaves, for small problems: the ancestor of GOSDT",
     paper="Hu, Rudin, Seltzer: Optimal Sparse Decision Trees, NeurIPS 2019",
     features=("binary",),
     penalties=("split", "leaf"),

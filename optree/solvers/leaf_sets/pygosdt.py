@@ -12,7 +12,7 @@ from optree.solvers.leaf_sets.search import run
 
 SOLVER = Solver(
     name="pygosdt",
-    title="branch and bound over sets of leaves, for measures that do not add up: a slow reference",
+    title="branch and bound over sets of leaves, for small problems: the reference of `roc`",
     paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
     features=("binary",),
     penalties=("split", "leaf"),

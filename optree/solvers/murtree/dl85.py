@@ -48,7 +48,7 @@ def run(task: Task, seed: int) -> Outcome:
 
 SOLVER = Solver(
     name="dl85",
-    title="branch and bound over itemsets with a cache: MurTree's comparison",
+    title="depth-limited branch and bound over itemsets with a cache; no penalty",
     paper="Aglin, Nijssen, Schaus: Learning Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020",
     features=("binary",),
     penalties=(),

@@ -168,7 +168,7 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool
 
 SOLVER = Solver(
     name="murtree",
-    title="the best tree of a given depth and size",
+    title="the best tree of a given depth and number of splits, by the project's fast search or the paper's",
     paper="Demirovic et al.: MurTree, JMLR 23, 2022",
     features=("binary",),
     penalties=("split", "leaf"),

@@ -50,8 +50,8 @@ def run(task: Task, seed: int) -> Outcome:
 
 SOLVER = Solver(
     name="roc",
-    title="envelopes of what trees can do inside and outside of sets of rows",
-    paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
+    title="the project's search for measures that are no sum over rows, by envelopes of ROC curves",
+    paper="this project; proofs in `optree/solvers/roc/`",
     features=("binary",),
     penalties=("split", "leaf"),
     constraints=(),

@@ -143,8 +143,8 @@ def run(task: Task, seed: int, **options) -> Outcome:
 
 SOLVER = Solver(
     name="shapecart",
-    title="greedy trees whose splits are learned shapes of one feature",
-    paper="Upadhya, Cohen: Empowering Decision Trees via Shape Function Branching, NeurIPS 2025",
+    title="greedy trees whose children are unions of intervals of a feature, two or more",
+    paper="Upadhya, Cohen: Empowering Decision Trees via Shape Function Branching, NeurIPS 2025, arXiv 2510.19040",
     features=("binary", "multiway"),
     penalties=("split", "leaf"),
     constraints=("max_depth", "min_samples_leaf"),

@@ -7,4 +7,6 @@ from __future__ import annotations
 
 from optree.solvers.split.family import solver
 
-SOLVER = solver("licketymultisplit", "LicketySPLIT with splits into intervals", recursive=True, multiway=True)
+SOLVER = solver(
+    "licketymultisplit", "LicketySPLIT with splits of a number into several intervals", recursive=True, multiway=True
+)

@@ -9,5 +9,5 @@ from __future__ import annotations
 from optree.solvers.split.family import solver
 
 SOLVER = solver(
-    "licketysplit", "SPLIT with a level of lookahead, again for each subtree", recursive=True, multiway=False
+    "licketysplit", "SPLIT with one level of lookahead, repeated in each subtree", recursive=True, multiway=False
 )

@@ -9,4 +9,4 @@ from __future__ import annotations
 
 from optree.solvers.split.family import solver
 
-SOLVER = solver("multisplit", "SPLIT with splits into intervals", recursive=False, multiway=True)
+SOLVER = solver("multisplit", "SPLIT with splits of a number into several intervals", recursive=False, multiway=True)

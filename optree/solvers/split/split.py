@@ -12,4 +12,6 @@ from __future__ import annotations
 
 from optree.solvers.split.family import solver
 
-SOLVER = solver("split", "exact search of the first levels, greedy trees below", recursive=False, multiway=False)
+SOLVER = solver(
+    "split", "exact search of the first levels (`lookahead`), greedy trees below", recursive=False, multiway=False
+)
