@@ -101,20 +101,25 @@ class Problem:
         if self.codes.max() >= self.n_parts.min() or self.codes.min() < -1:
             self._check_codes()
         if self.y.min() < 0 or self.y.max() >= len(self.classes):
-            raise OptreeError(f"problem: classes outside 0..{len(self.classes) - 1}")
+            found = f"{self.y.min()} to {self.y.max()}"
+            raise OptreeError(f"problem: y has classes {found}; 0 to {len(self.classes) - 1} are accepted")
         if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
-            raise OptreeError("problem: weights must be whole numbers >= 0, not all zero, with a sum below 2^53")
+            found = f"from {self.weights.min()}, with sum {self.weights.sum()}"
+            raise OptreeError(f"problem: weights {found}; whole numbers >= 0 with a sum of 1 to 2^53 - 1 are accepted")
         if self.costs is not None and (self.costs.shape != (len(self.classes),) * 2 or self.costs.min() < 0):
             raise OptreeError(
-                f"problem: costs of shape {self.costs.shape}, least {self.costs.min()}; a table of "
-                f"{len(self.classes)} x {len(self.classes)} costs >= 0 is needed"
+                f"problem: costs of shape {self.costs.shape}, minimum {self.costs.min()}; a table of "
+                f"{len(self.classes)} x {len(self.classes)} costs >= 0 is accepted"
             )
 
     def _check_codes(self):
         over = np.flatnonzero((self.codes.max(axis=0) >= self.n_parts) | (self.codes.min(axis=0) < -1))
         if len(over):
             j = over[0]
-            raise OptreeError(f"problem: feature {self.features[j].name!r} has codes outside 0..{self.n_parts[j] - 1}")
+            found = f"{self.codes[:, j].min()} to {self.codes[:, j].max()}"
+            raise OptreeError(
+                f"problem: feature {self.features[j].name!r} has codes {found}; -1 to {self.n_parts[j] - 1} are accepted"
+            )
 
     @cached_property
     def n_parts(self) -> np.ndarray:

@@ -109,7 +109,9 @@ class Tree:
             If the problem has another number of features.
         """
         if len(problem.features) != len(self.features):
-            raise OptreeError(f"tree: over {len(self.features)} features; the problem has {len(problem.features)}")
+            raise OptreeError(
+                f"tree: the problem has {len(problem.features)} features; {len(self.features)}, as the tree, are accepted"
+            )
 
         def choose(rows, node):
             return int(self.feature[node]), list(self.children(node)), self.child_of_each_category(node)

@@ -1,10 +1,10 @@
 """The one place that decides which search does the work of a call.
 
-A call names a solver. Another exact search of this package is faster for some problems, and has the same optimum:
+A call names a solver. For some problems another exact search is faster:
 
-- ``optree`` with a small depth limit and binary features: the depth-limited search of ``murtree``;
-- ``optree`` with many different rows: row generation, a search over some of the rows (``engine/row_generation.py``);
-- ``OptimalTreeClassifier`` with a small depth limit and numeric columns of many values: ``allthresholds``.
+- for ``optree`` with a small depth limit and binary features, the depth-limited search of ``murtree``;
+- for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
+- for ``OptimalTreeClassifier`` with a small depth limit and numeric columns of many values, ``allthresholds``.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """
@@ -25,8 +25,8 @@ _MAX_DEPTH = 5  # of the depth-limited search
 _TABLE_BYTES = 2**28  # of its tables of feature pairs, at most
 _MIN_GROUPS = 4096  # groups of equal rows: with fewer, counting them does not dominate the time
 _MAX_DEPTH_OF_THRESHOLDS = 4
-# The search over all thresholds is faster for tables with many thresholds, as measured at depth 3: this mean number of
-# thresholds per column, or this number of thresholds squared times classes (the work of counting pairs of columns).
+# The search over all thresholds is faster for tables with many thresholds, as measured at depth 3. The limits are the
+# mean number of thresholds per column, and the work of counting pairs of columns (thresholds squared times classes).
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
 
 

@@ -118,9 +118,9 @@ def test_groups_are_those_of_sorting_whole_rows():
     ("arguments", "message"),
     [
         (dict(codes=np.zeros((0, 1)), y=[]), "0 rows and 1 features"),
-        (dict(codes=[[2]], y=[0]), "feature 'x0' has codes outside 0..1"),
-        (dict(codes=[[0]], y=[2]), "classes outside 0..1"),
-        (dict(codes=[[0]], y=[0], weights=[0]), "not all zero"),
+        (dict(codes=[[2]], y=[0]), "feature 'x0' has codes 2 to 2; -1 to 1 are accepted"),
+        (dict(codes=[[0]], y=[2]), "y has classes 2 to 2; 0 to 1 are accepted"),
+        (dict(codes=[[0]], y=[0], weights=[0]), "weights from 0, with sum 0"),
         (dict(codes=[[0], [1]], y=[0]), "codes are 2 x 1"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Datasets: what is generated is UCI's, what is read is verified, and what is wrong is named in one line."""
+"""Datasets: generated tables equal UCI's, files are verified, and errors have one line."""
 
 from __future__ import annotations
 

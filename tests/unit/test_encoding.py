@@ -1,4 +1,4 @@
-"""Encodings: codes that say what the labels say, and one-line refusals."""
+"""Encodings: codes agree with the labels of features, and errors have one line."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def names(spec: EncodingSpec) -> list[str]:
     return [feature.name for feature in Encoder(spec).fit(X, Y).features_]
 
 
-# What the features are
+# Features
 
 
-def test_ordinal_and_values_have_one_part_per_value():
+def test_ordinal_and_values_have_one_category_per_value():
     encoder = Encoder(EncodingSpec("ordinal", numeric="values")).fit(X, Y)
     assert [feature.name for feature in encoder.features_] == ["color", "doors", "length", "open"]
     assert encoder.features_[0].labels == ("color = blue", "color = green", "color = red")
@@ -146,7 +146,7 @@ def test_a_problem_has_the_classes_of_all_rows():
     assert Encoder().fit(X, [10, 9, 9, 10, 2, 2]).classes_ == ("2", "9", "10")
 
 
-# What is not seen when fitting
+# Unseen values
 
 
 def test_unseen_categories_are_refused():

@@ -1,4 +1,4 @@
-"""What is said of a dataset: counted again in the plainest way, and on one page."""
+"""Facts about a dataset: recounted by naive code, and shown on one page."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_booleans_and_ordered_categories_and_identifiers_stay_as_they_are():
 
 
 def test_the_server_of_the_tests_says_what_the_table_says(table):
-    """ARFF as the loopback server gives it is read as what it was made of."""
+    """The ARFF file of the loopback server is read as the table that it was made of."""
     rows = fetch(table["monks-1"])
     pytest.importorskip("arff")
     dataset = Dataset(name="m", source="mirror", file="m.arff", rows=432, features=6, classes=2)

@@ -1,4 +1,4 @@
-"""MDLP: published cut points, cuts by hand, a slow twin, and the encodings that are made of it."""
+"""MDLP: published thresholds, thresholds by hand, a slow twin, and the encodings that use them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_papers_binarisation_has_as_many_features(table, mirror_dir):
 
 
 def test_a_feature_for_every_interval():
-    """Columns that the classes are not worth cutting are left out; categories are what they were."""
+    """Columns without a threshold are left out; categories are unchanged."""
     encoder = Encoder(INTERVALS).fit(X, Y)
     assert encoder.constant_ == ["noise"]
     assert [feature.labels for feature in encoder.features_] == [

@@ -1,4 +1,4 @@
-"""Measures: what they are by definition, at their edges, and in records."""
+"""Measures: by definition, at their edges, and in records."""
 
 from __future__ import annotations
 

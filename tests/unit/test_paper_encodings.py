@@ -1,4 +1,4 @@
-"""The codes are those of the files that the authors of BRANCHES encoded."""
+"""Codes equal the encoded files of the authors of BRANCHES."""
 
 from __future__ import annotations
 
