@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.lickety_naive import Again, Naive
+from support.lickety_naive import Naive, OneByOne
 from support.lookahead_problems import intervals, lickety_problem, search_for, solve
 from support.modes import COMPILED, seeds
 from support.problems import make
 
 from optree.objective import Objective
-from optree.solvers.kernels.ordered_thresholds import logs_of, unavoidable
+from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.split import family as lookahead
 from optree.solvers.split.memory import new_memo
 from optree.solvers.split.plans import grow_tree
-from optree.solvers.split.subtree_values import AGAIN, READ
+from optree.solvers.split.subtree_values import LICKETY, READ
+from optree.solvers.split.threshold_columns import unavoidable
 
 
 def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
-    """As proven in `lookahead_trees.py`; where no splits are equal, what is searched is the same."""
+    """Proven in `build_tree.py`; where no splits are equal, both follow the same splits."""
     better = 0
     for seed in seeds(400, 6):
         problem, depth = lickety_problem(seed), 1 + seed % 6
@@ -74,7 +75,7 @@ def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
         search, _ = search_for("split", problem, objective, recursive=False, **greedy)
         if search is None:
             continue
-        search.find_trees(depth, look, AGAIN)
+        search.find_trees(depth, look, LICKETY)
         other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
         other.find_trees(depth, look, READ)
         values = dict(memo_of(other))
@@ -85,7 +86,7 @@ def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
             assert least <= upper
             known += key in values
             if key in values and lower == upper == least == most:
-                assert split == same or (look > 1 and key[2] % 256)  # with more lookahead there are ties
+                assert split == same or (look > 1 and key[1] % 256)  # with more lookahead there are ties
                 closed += 1
     assert closed > known // 4 > 0
 
@@ -94,8 +95,8 @@ def memo_of(search):
     """Return the key, the bounds and the split of each node in the memo."""
     memo = search.memo
     for entry, split in zip(memo.entry[: memo.used[0]], memo.split.tolist(), strict=False):
-        key, bounds = entry[["hash0", "hash1", "key"]], entry[["lower", "upper"]]
-        yield key.item(), (*bounds.item(), split[: max(1, entry["ways"]) - 1])
+        key, bounds = entry[["hash", "key"]], entry[["lower", "upper"]]
+        yield key.item(), (*bounds.item(), split[: max(1, entry["children"]) - 1])
 
 
 @pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])
@@ -136,11 +137,10 @@ def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters)
         search, cut = search_for(name, problem, objective, **parameters)
         if search is None:
             continue
-        search.find_trees(depth, look, AGAIN)
-        twin = Again(*search_for(name, problem, objective, **parameters))
-        rows, used = search.data.rows[0], np.zeros(len(problem.features), np.uint8)
-        assert search.plans(cut) == [twin.plan(rows, used, depth, look)]
-        again += twin.best(rows, used, depth, look)[2]
+        search.find_trees(depth, look, LICKETY)
+        twin = OneByOne(*search_for(name, problem, objective, **parameters))
+        assert search.plans(cut) == [twin.plan(twin.root, depth, look)]
+        again += twin.best(twin.root, depth, look)[2]
     assert again > len(seeds(count, 12)) // 10
 
 
@@ -153,10 +153,11 @@ def test_slices_of_any_size_find_the_same_tree():
             search, cut = search_for("licketysplit", problem, objective)
             if search is None:
                 continue
-            search.find_trees(depth, look, AGAIN)
+            search.find_trees(depth, look, LICKETY)
             sliced, _ = search_for("licketysplit", problem, objective)
-            sliced.pace.next, sliced.memo = lambda done: 1, new_memo(2, 8)
-            sliced.find_trees(depth, look, AGAIN)
+            sliced.memo, step = new_memo(sliced.data, sliced.rules, 8), sliced.step
+            sliced.step = lambda _, step=step: step(1)
+            sliced.find_trees(depth, look, LICKETY)
             assert sliced.plans(cut) == search.plans(cut)
             assert sliced.iterations == search.iterations
 
@@ -169,15 +170,16 @@ def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
         search, cut = search_for("split", problem, objective, recursive=False)
         if search is None:
             continue
-        search.find_trees(depth, look, AGAIN, own=True)
+        search.find_trees(depth, look, LICKETY, own=True)
         for entries in (0, *range(40, 100)):
             sliced, _ = search_for("split", problem, objective, recursive=False)
-            sliced.memo = new_memo(2, 128 if entries else 8)
+            sliced.memo = new_memo(sliced.data, sliced.rules, 128 if entries else 8)
             if entries:
                 sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
-                monkeypatch.setattr(sliced.clock, "limit", lambda _, more: "memory_limit" if more else None)
-            monkeypatch.setattr(sliced.pace, "next", lambda done, size=100 if entries else 1: size)
-            sliced.find_trees(depth, look, AGAIN, own=True)
+                monkeypatch.setattr(sliced.clock, "limit", lambda _, more=0: "memory_limit" if more else None)
+            size, step = 100 if entries else 1, sliced.step
+            sliced.step = lambda _, size=size, step=step: step(size)
+            sliced.find_trees(depth, look, LICKETY, own=True)
             if not entries:
                 assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
             assert sliced.memo.used[0] <= len(sliced.memo.entry)

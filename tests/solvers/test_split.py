@@ -18,12 +18,13 @@ from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers.base import Task
+from optree.solvers.kernels.interval_partitions import CRITERIA
 from optree.solvers.kernels.jit.direct_call import direct
 from optree.solvers.split import build_tree as kernel
-from optree.solvers.split import candidate_thresholds as cut_offers
+from optree.solvers.split import candidate_thresholds
 from optree.solvers.split import family as lookahead
 from optree.solvers.split.family import Search
-from optree.solvers.split.options import CRITERIA, options_of, rules_of
+from optree.solvers.split.options import options_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.tree import LEAF
 
@@ -151,11 +152,11 @@ def test_the_program_over_bins_finds_the_least_impurity(criterion):
         options = options_of(
             "multisplit", False, defaults | {"criterion": criterion, "max_ways": 4, "two_levels": "never"}
         )
-        layout = cut_offers.lay_out(problem)
+        layout = candidate_thresholds.lay_out(problem)
         if layout.data is None:
             continue
         search = Search(layout.data, rules_of(task, options, 2), task.clock)
-        search.ask(layout.data.rows[0], np.zeros(1, np.uint8), 2, 1)
+        search.search(0, len(layout.data.rows) - 1, 2, 1)
         work, present = search.work, np.unique(codes)
         least = {
             w: min(
@@ -171,9 +172,9 @@ def test_the_program_over_bins_finds_the_least_impurity(criterion):
             for w in range(2, min(4, len(present)) + 1)
         }
         found = {}
-        for offer in work.offer[0][work.offer[0]["number"] > 0]:
-            w = int(offer["number"])
-            found[w] = min(found.get(w, np.inf), offer["score"])
+        for ways, score in zip(work.candidate[0]["children"].tolist(), work.score[0], strict=True):
+            if ways:
+                found[ways] = min(found.get(ways, np.inf), score)
         for w, score in found.items():
             assert score == pytest.approx(least[w], abs=1e-4)
         tested += bool(found)

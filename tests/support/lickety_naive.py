@@ -1,21 +1,22 @@
-"""LicketySPLIT, plain and slow: as its paper has it, and as ours goes on from one search to the next."""
+"""LicketySPLIT, plain and slow: as in its paper, and as a sequence of our searches of single nodes."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.split import state as tables
-from optree.solvers.split.interval_splits import INFINITE
 from optree.solvers.split.plans import Plan
 
 
 class Naive:
-    """For binary features.
+    """LicketySPLIT of the paper, for binary features.
 
-    Costs are in the units of a scale: so much for an error, so much for a leaf.
-
-    Entropies are those of `kernels.ordered_thresholds.logs_of`, so rounding does not decide which splits are equal; of
-    equal splits the first is taken.
+    Costs are in the units of a scale. Entropies are those of `logs_of`, so that rounding does not decide which splits
+    are equal. Among equal splits the first one is taken.
     """
 
     def __init__(self, problem, scale, logs):
@@ -27,104 +28,128 @@ class Naive:
         return self.scale.error * int(counts.sum() - counts.max()) + self.scale.penalty
 
     def splits(self, rows):
-        """The two parts of each split."""
+        """Yield the two children of each split."""
         for f in range(self.codes.shape[1]):
             above = self.codes[rows, f] > 0
             if above.any() and not above.all():
                 yield rows[above], rows[~above]
 
-    def entropy(self, parts):
-        counts = [self.member[part].sum(axis=0) for part in parts]
+    def entropy(self, children):
+        counts = [self.member[child].sum(axis=0) for child in children]
         return sum(int(self.logs[c.sum()] - self.logs[c].sum()) for c in counts)
 
     def greedy(self, rows, depth):
-        """The cost of the greedy tree: by entropy, but by cost in its last level; a leaf where that costs no more."""
+        """Return the cost of the greedy tree: splits by entropy, by cost in the last level; a leaf in case of a tie."""
         leaf, splits = self.leaf(rows), list(self.splits(rows)) if depth else []
         if leaf <= 2 * self.scale.penalty or not splits:
             return leaf
         if depth == 1:
             return min(leaf, *(self.leaf(a) + self.leaf(b) for a, b in splits))
-        return min(leaf, sum(self.greedy(part, depth - 1) for part in min(splits, key=self.entropy)))
+        return min(leaf, sum(self.greedy(child, depth - 1) for child in min(splits, key=self.entropy)))
 
-    def lickety(self, rows, depth, look=1):
-        """The cost of the tree: each time the split of least value, its parts valued with less lookahead."""
+    def lickety(self, rows, depth, lookahead=1):
+        """Return the cost of the tree: always the split of least value, its children valued with less lookahead."""
         leaf, splits = self.leaf(rows), list(self.splits(rows)) if depth else []
         if leaf <= 2 * self.scale.penalty or not splits:
             return leaf
-        values = [sum(self.value(part, depth - 1, look - 1) for part in split) for split in splits]
-        return min(leaf, sum(self.lickety(part, depth - 1, look) for part in splits[int(np.argmin(values))]))
+        values = [sum(self.value(child, depth - 1, lookahead - 1) for child in split) for split in splits]
+        return min(leaf, sum(self.lickety(child, depth - 1, lookahead) for child in splits[int(np.argmin(values))]))
 
-    def value(self, rows, depth, look):
-        """What the choice of a split takes a part to cost."""
-        return self.lickety(rows, depth, look) if look else self.greedy(rows, depth)
+    def value(self, rows, depth, lookahead):
+        """Return the cost of a child in the choice of a split."""
+        return self.lickety(rows, depth, lookahead) if lookahead else self.greedy(rows, depth)
 
 
-class Again:
-    """Our tree from searches of single nodes, a call of the kernel for each: no stack, and no memo but a dict."""
+class Node(NamedTuple):
+    """Rows and closed features of a node, and its key in the memo."""
 
-    def __init__(self, search, cut):
-        self.search, self.cut, self.known = search, cut, {}
+    rows: np.ndarray
+    closed: np.ndarray
+    parent: int  # entry of the memo with the parent's rows
+    low: int  # columns between which the rows lie
+    high: int
 
-    def ask(self, rows, used, depth, look, split=False):
-        """Search a node: cost and columns of its best tree; with ``split`` of its best split."""
+    @property
+    def key(self):
+        return self.rows.tobytes(), self.closed.tobytes()
+
+
+class OneByOne:
+    """Our tree from searches of single nodes, a call of the kernel for each: no stack, and no memo but dicts."""
+
+    def __init__(self, search, threshold):
+        self.search, self.threshold, self.known, self.entry = search, threshold, {}, {}
+
+    @property
+    def root(self):
+        data = self.search.data
+        return Node(data.rows[0], np.zeros(len(data.first) - 1, np.uint8), -1, 0, len(data.rows) - 1)
+
+    def ask(self, node, depth, lookahead, must_split=False):
+        """Search a node; return cost and columns of its best tree, or of its best split."""
         search, frame = self.search, self.search.work.frame[0]
-        search.work.rows[0], search.work.used[0] = rows, used
-        search.work.state[[tables.LEVEL, tables.ASKED]] = -1, 1
-        frame["depth"], frame["look"], frame["budget"], frame["split"] = depth, min(look, depth), INFINITE, split
-        frame["plain"] = True
+        search.work.rows[0], search.work.closed[0] = node.rows, node.closed
+        for name in ("parent", "low", "high"):
+            search.work.node[0][name] = getattr(node, name)
+        search.work.state[[tables.LEVEL, tables.SEARCHING]] = -1, 1
+        frame["levels_left"], frame["lookahead"], frame["budget"] = depth, min(lookahead, depth), INFINITE
+        frame["must_split"], frame["lickety"] = must_split, True
         search._finish()
-        found = int(search.work.state[tables.FOUND])
+        self.entry[node.key] = found = int(search.work.state[tables.FOUND])
         entry = search.memo.entry[found]
-        return int(entry["upper"]), tuple(search.memo.split[found, : max(1, entry["ways"]) - 1].tolist())
+        return int(entry["upper"]), tuple(search.memo.split[found, : max(1, entry["children"]) - 1].tolist())
 
-    def ties(self, least, split):
-        """Splits of the node that was searched last that are as good as the one found, the first of them."""
+    def ties(self, cost, split):
+        """Return the first splits of the node searched last that are as good as the one found."""
         work = self.search.work
-        offers = work.offer[0, : work.frame[0]["candidates"]]
-        tied = [c for c in range(len(offers)) if offers[c]["bound"] == least] if split else []
-        splits = [tuple(work.candidate[0, c, : offers[c]["number"] - 1].tolist()) for c in tied]
+        candidates = work.candidate[0, : work.frame[0]["candidates"]]
+        tied = [c for c in range(len(candidates)) if candidates[c]["bound"] == cost] if split else []
+        splits = [tuple(work.columns[0, c, : candidates[c]["children"] - 1].tolist()) for c in tied]
         return (splits or [split])[: tables.TIES] if split else []
 
-    def best(self, rows, used, depth, look):
-        """Cost and split of the best tree, and whether its parts are searched again."""
-        key = rows.tobytes(), used.tobytes(), depth
+    def best(self, node, depth, lookahead):
+        """Return cost and split of the best tree, and whether its children are searched again."""
+        key = *node.key, depth
         if key not in self.known:
-            self.known[key] = self._best(rows, used, depth, look)
+            self.known[key] = self._best(node, depth, lookahead)
         return self.known[key]
 
-    def _best(self, rows, used, depth, look):
-        if look >= depth - 1:
-            return *self.ask(rows, used, depth, look), False
-        cost, split = self.ask(rows, used, depth, look, True)
+    def _best(self, node, depth, lookahead):
+        if lookahead >= depth - 1:
+            return *self.ask(node, depth, lookahead), False
+        cost, split = self.ask(node, depth, lookahead, True)
         best = int(self.search.work.frame[0]["leaf"]), (), False
         for tie in self.ties(cost, split):
-            total = sum(self.best(*part, depth - 1, look)[0] for part in self.parts(rows, used, tie))
+            total = sum(self.best(child, depth - 1, lookahead)[0] for child in self.children(node, tie))
             if total < best[0]:
                 best = total, tie, True
         return min(best, (cost, split, False), key=lambda kept: kept[0])
 
-    def parts(self, rows, used, split):
-        """Rows and features used of each part of a split."""
-        data, used = self.search.data, used.copy()
-        used[data.feature[split[0]]] |= not self.search.rules.repeat
-        above = [rows & data.rows[column] for column in split]
-        return [(one & ~other, used) for one, other in zip([rows, *above], [*above, np.uint64(0)], strict=True)]
+    def children(self, node, split):
+        """Return the children of a split of a node that has been searched."""
+        data, closed, parent = self.search.data, node.closed.copy(), self.entry[node.key]
+        closed[data.feature[split[0]]] |= not self.search.rules.repeat
+        ends = [0, *split, len(data.rows) - 1]
+        return [
+            Node(node.rows & data.rows[low] & ~data.rows[high], closed, parent, low, high)
+            for low, high in pairwise(ends)
+        ]
 
-    def plan(self, rows, used, depth, look):
-        """The tree of some rows."""
-        _, split, again = self.best(rows, used, depth, look)
+    def plan(self, node, depth, lookahead):
+        """Return the tree of a node."""
+        _, split, again = self.best(node, depth, lookahead)
         make = self.plan if again else self.read
-        return self.join(rows, used, depth, look if again else min(look, depth) - 1, split, make)
+        return self.join(node, depth, lookahead if again else min(lookahead, depth) - 1, split, make)
 
-    def read(self, rows, used, depth, look):
-        """The tree that a search valued some rows by."""
-        split = self.ask(rows, used, depth, look)[1] if depth else ()
-        return self.join(rows, used, depth, max(0, look - 1), split, self.read)
+    def read(self, node, depth, lookahead):
+        """Return the tree by which a search valued a node."""
+        split = self.ask(node, depth, lookahead)[1] if depth else ()
+        return self.join(node, depth, max(0, lookahead - 1), split, self.read)
 
-    def join(self, rows, used, depth, look, split, make):
-        """The tree of a split."""
+    def join(self, node, depth, lookahead, split, make):
+        """Return the tree of a split."""
         if not split:
             return Plan()
-        starts = tuple(int(self.cut[column - 1]) + 1 for column in split)
-        parts = tuple(make(*part, depth - 1, look) for part in self.parts(rows, used, split))
-        return Plan(int(self.search.data.feature[split[0]]), starts, parts)
+        starts = tuple(int(self.threshold[column - 1]) + 1 for column in split)
+        children = tuple(make(child, depth - 1, lookahead) for child in self.children(node, split))
+        return Plan(int(self.search.data.feature[split[0]]), starts, children)

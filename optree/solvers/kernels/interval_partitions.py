@@ -1,18 +1,21 @@
-"""Candidate splits of a set of rows: cuts, and partitions of a feature into intervals by weighted impurity.
+"""Weighted impurity of intervals of a feature: CART's bins, and the dynamic program over partitions of bins.
 
-A feature's *bins* are the intervals between those of its cuts that separate rows. Weighted impurity of a partition is
-the sum of f(counts) over its intervals, where f, n * gini or n * entropy, is concave and homogeneous: f(a c) = a f(c).
+========  ==================================================================================
+symbol    meaning
+========  ==================================================================================
+f         n * gini or n * entropy of the class counts of an interval of n rows
+bins      neighbouring intervals of a feature
+ways      the maximum number of intervals of a partition into whole bins
+best      best[w, j]: the lowest impurity of a partition of the first j bins into w intervals
+========  ==================================================================================
 
-- *Equal ratios*: neighbouring bins whose classes have equal ratios are one bin. Exact: while a boundary moves through
-  a run of such bins the sum is a concave function of the rows that passed, so an end of the run is as good.
-- *Dynamic program*: best[w][j] = min over i < j of best[w - 1][i] + f(bins i to j), the least impurity of w intervals.
-  All w share the costs f(i, j): O(bins^2 * (classes + ways)). No divide and conquer: f does not satisfy the Monge
-  condition on numbers, where ratios of bins rise and fall.
-- *Beam*: the last boundary in its ``beam[w]`` best places, those before it as the program says.
+The weighted impurity of a partition is the sum of f over its intervals.
 
-Source: the multiway form of H. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT
-Second", ICML 2025, as its authors' group presented it; gini by intervals: W. Fisher, "On Grouping for Maximum
-Homogeneity", JASA 1958.
+*Dynamic program*: best[w, j] = min over i < j of best[w - 1, i] + f(bins i to j). All w share the costs f(bins i to j),
+so the time is O(bins^2 * (classes + ways)). Divide and conquer does not apply: f violates the Monge condition where
+class ratios rise and fall.
+
+Source: W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958.
 """
 
 from __future__ import annotations
@@ -21,17 +24,32 @@ import math
 
 import numpy as np
 
+from optree.problem import Problem
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 
 GINI, ENTROPY = range(2)
-ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quantiles of the bins, or over CART's leaves
+CRITERIA = {"gini": GINI, "entropy": ENTROPY}
+_MOST_LOGS = 1 << 22  # the maximum length of a table of logarithms
+
+
+def unit_of(problem: Problem) -> float:
+    """Return the number of units of impurity in a row: a power of two that keeps sums below 2^62."""
+    return float(1 << max(0, 20 - max(0, problem.total_weight.bit_length() - 36)))
+
+
+def logs_of(problem: Problem) -> np.ndarray:
+    """Return m * log2(m) / 2 in units of impurity for m up to the total weight, or [0] if that is too long."""
+    total = problem.total_weight
+    numbers = np.arange(1, total + 1 if total < _MOST_LOGS else 1, dtype=float)
+    return np.append(0, np.rint(numbers * np.log2(numbers) / 2 * unit_of(problem))).astype(np.int64)
 
 
 @inner_function
 def impurity(data, rules, above, beyond):
-    """The weighted impurity of the rows counted in ``above`` (int64[K]) without those in ``beyond``, in rows * fine.
+    """Return the weighted impurity of the rows counted in ``above`` (int64[K]) but not in ``beyond``, in units.
 
-    Rounded to whole units, so that sums, and what is least, are the same on every machine.
+    Whole numbers make sums and comparisons the same on every machine. `rules.unit` is the number of units in a row.
     """
     n = np.int64(0)
     for k in range(len(above)):
@@ -40,7 +58,7 @@ def impurity(data, rules, above, beyond):
         squares = np.float64(n) * n
         for k in range(len(above)):
             squares -= np.float64(above[k] - beyond[k]) * (above[k] - beyond[k])
-        return np.int64(np.rint(squares / n * rules.fine)) if n else np.int64(0)
+        return np.int64(np.rint(squares / n * rules.unit)) if n else np.int64(0)
     total = np.int64(0)
     if n < len(data.logs):
         total = data.logs[n]
@@ -50,61 +68,13 @@ def impurity(data, rules, above, beyond):
     for k in range(len(above)):
         c = above[k] - beyond[k]
         if c:
-            total += np.int64(np.rint(c * math.log2(n / c) / 2 * rules.fine))
+            total += np.int64(np.rint(c * math.log2(n / c) / 2 * rules.unit))
     return total
 
 
 @inner_function
-def find_bins(data, counts, f, cols):
-    """The bins of a feature, given what is above its cuts: bin i lies above the column ``cols[i]``; how many."""
-    cols[0], bins, empty = 0, 1, counts[len(counts) - 1]
-    for c in range(data.first[f], data.first[f + 1]):
-        inside = rest = np.int64(0)
-        for k in range(data.classes):
-            inside += counts[cols[bins - 1], k] - counts[c, k]
-            rest += counts[c, k] - empty[k]
-        if inside > 0 and rest > 0:
-            cols[bins] = c
-            bins += 1
-    cols[bins] = len(counts) - 1
-    return bins
-
-
-@inner_function
-def merge_ratios(counts, cols, bins):
-    """Merge neighbouring bins whose classes have equal ratios; how many are left."""
-    kept = 1
-    for i in range(1, bins):
-        left, here, right = counts[cols[kept - 1]], counts[cols[i]], counts[cols[i + 1]]
-        n = m = np.int64(0)
-        for k in range(len(here)):
-            n += left[k] - here[k]
-            m += here[k] - right[k]
-        equal = True
-        for k in range(len(here)):
-            a, b = np.float64(left[k] - here[k]), np.float64(here[k] - right[k])
-            equal = equal and a * m == b * n
-        if not equal:
-            cols[kept] = cols[i]
-            kept += 1
-    cols[kept] = cols[bins]
-    return kept
-
-
-@inner_function
-def coarsen(cols, bins, most):
-    """Keep boundaries at equal steps, so that no more than ``most`` bins are left; how many are."""
-    if bins <= most:
-        return bins
-    for i in range(1, most):
-        cols[i] = cols[i * bins // most]
-    cols[most] = cols[bins]
-    return most
-
-
-@inner_function
-def _best_cut(data, rules, counts, cols, low, high):
-    """The boundary between two others that leaves the least impurity, -1 if none lessens it with enough rows beside."""
+def _best_boundary(data, rules, counts, cols, low, high):
+    """Return the boundary between two others that lowers the impurity most, -1 if none does with heavy enough bins."""
     first, last = counts[cols[low]], counts[cols[high]]
     best, chosen = impurity(data, rules, first, last), -1
     for i in range(low + 1, high):
@@ -113,7 +83,7 @@ def _best_cut(data, rules, counts, cols, low, high):
         for k in range(len(here)):
             n += first[k] - here[k]
             m += here[k] - last[k]
-        if min(n, m) >= rules.least:
+        if min(n, m) >= rules.min_bin_weight:
             value = impurity(data, rules, first, here) + impurity(data, rules, here, last)
             if value < best:
                 best, chosen = value, i
@@ -121,30 +91,30 @@ def _best_cut(data, rules, counts, cols, low, high):
 
 
 @inner_function
-def _open_leaf(data, rules, counts, cols, leaf, low, high, depth):
-    """A leaf between two boundaries, its best cut and what that lessens the impurity by."""
-    cut, gain = -1, np.int64(0)
-    if depth:
-        cut = _best_cut(data, rules, counts, cols, low, high)
-    if cut > 0:
-        first, here, last = counts[cols[low]], counts[cols[cut]], counts[cols[high]]
+def _open_leaf(data, rules, counts, cols, leaf, low, high, levels_left):
+    """Write a leaf of the inner CART: its boundaries, its best split and the decrease of impurity."""
+    split, gain = -1, np.int64(0)
+    if levels_left:
+        split = _best_boundary(data, rules, counts, cols, low, high)
+    if split > 0:
+        first, here, last = counts[cols[low]], counts[cols[split]], counts[cols[high]]
         gain = impurity(data, rules, first, last)
         gain -= impurity(data, rules, first, here) + impurity(data, rules, here, last)
-    leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, depth, cut, gain
+    leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, levels_left, split, gain
 
 
 @inner_function
-def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
-    """Keep the boundaries of a CART on this feature alone; bins left.
+def cart_bins(data, rules, counts, cols, bins, max_leaves, max_depth, leaves, marked):
+    """Merge bins into the leaves of a CART on this feature alone; return the number of bins left.
 
-    Grown best first, the leftmost of equals, until no split lessens the impurity, or to ``most`` leaves or a depth.
+    The tree grows best first, the leftmost leaf first among equals, until no split lowers the impurity.
 
-    leaves : int64[>= bins, 5], scratch: low, high, levels left, cut, gain
+    leaves : int64[>= bins, 5], scratch: low, high, levels left, split, gain. marked : uint8[>= bins + 1], scratch.
     """
     marked[: bins + 1] = 0
-    _open_leaf(data, rules, counts, cols, leaves[0], 0, bins, depth)
+    _open_leaf(data, rules, counts, cols, leaves[0], 0, bins, max_depth)
     made = 1
-    while made < most:
+    while made < max_leaves:
         best = -1
         for at in range(made):
             if leaves[at, 3] > 0 and (
@@ -155,10 +125,10 @@ def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
                 best = at
         if best < 0:
             break
-        low, high, left, cut = leaves[best, 0], leaves[best, 1], leaves[best, 2], leaves[best, 3]
-        marked[cut] = 1
-        _open_leaf(data, rules, counts, cols, leaves[best], low, cut, left - 1)
-        _open_leaf(data, rules, counts, cols, leaves[made], cut, high, left - 1)
+        low, high, levels_left, split = leaves[best, 0], leaves[best, 1], leaves[best, 2], leaves[best, 3]
+        marked[split] = 1
+        _open_leaf(data, rules, counts, cols, leaves[best], low, split, levels_left - 1)
+        _open_leaf(data, rules, counts, cols, leaves[made], split, high, levels_left - 1)
         made += 1
     kept = 1
     for i in range(1, bins):
@@ -170,17 +140,20 @@ def cart_bins(data, rules, counts, cols, bins, most, depth, leaves, marked):
 
 
 @inner_function
-def fill_program(data, rules, counts, cols, bins, ways, held, support, best, source, last):
-    """The program: ``best[w, j]`` and ``source[w, j]`` for the first j bins, ``last[i]`` = f(bins i to the end).
+def least_impurities(data, rules, counts, cols, bins, ways, held, support, best, source, last):
+    """Fill the dynamic program: ``best[w, j]`` and ``source[w, j]`` for the first j bins.
 
-    With ``held[j]`` rows in the first j bins no interval has fewer than ``support``; where there is none, 2^62 or more.
+    ``source[w, j]`` is the bin at which the last interval begins. Without a partition ``best[w, j]`` is at least
+    INFINITE. ``last[i]`` is f(bins i to the end).
+
+    held : int64[bins + 1], rows before each boundary. support : the minimum number of rows of an interval.
     """
     apart()
     for j in range(1, bins + 1):
         few = held[j] - held[0] < support
-        best[1, j] = np.int64(2**62) if few else impurity(data, rules, counts[0], counts[cols[j]])
+        best[1, j] = INFINITE if few else impurity(data, rules, counts[0], counts[cols[j]])
         for w in range(2, min(ways, j) + 1):
-            best[w, j] = np.int64(2**62)
+            best[w, j] = INFINITE
         for i in range(1, j):
             cost = impurity(data, rules, counts[cols[i]], counts[cols[j]])
             if j == bins:
@@ -190,26 +163,3 @@ def fill_program(data, rules, counts, cols, bins, ways, held, support, best, sou
             for w in range(2, min(ways, i + 1) + 1):
                 if best[w - 1, i] + cost < best[w, j]:
                     best[w, j], source[w, j] = best[w - 1, i] + cost, i
-
-
-@inner_function
-def trace_program(cols, source, w, i, out):
-    """Write to ``out`` the columns of the partition into w intervals whose last begins at bin i."""
-    while w > 1:
-        out[w - 2] = cols[i]
-        w -= 1
-        i = source[w, i]
-
-
-@inner_function
-def next_choice(choice, chosen, bins):
-    """The next set of ``chosen`` boundaries among 1 .. bins - 1 in lexicographic order; False after the last."""
-    at = chosen - 1
-    while at >= 0 and choice[at] == bins - chosen + at:
-        at -= 1
-    if at < 0:
-        return False
-    choice[at] += 1
-    for later in range(at + 1, chosen):
-        choice[later] = choice[later - 1] + 1
-    return True

@@ -64,14 +64,15 @@ def fill_slots(slots, entry, used):
         slots[place] = (hashed & ~LOW) | number
 
 
-def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep) -> Room:
+def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep, *beside: np.ndarray) -> Room:
     """Return room for ``more`` entries beside the ``used`` ones.
 
-    ``entry`` grows in place by a half, with room for ``more``; ``slots`` are replaced, at least doubled, where they
-    would be more than half full: ``keep(slots)`` receives the new ones.
+    ``entry`` grows in place by a half, with room for ``more``, and so do the arrays ``beside`` it, a row to an entry.
+    ``slots`` are replaced, at least doubled, where they would be more than half full: ``keep(slots)`` receives the new
+    ones.
     """
     size = len(entry)
-    entries = enlarge([entry] if used + more > size else [], max(size // 2, more))
+    entries = enlarge([entry, *beside] if used + more > size else [], max(size // 2, more))
     full = 2 * (used + more) > len(slots)
     count = max(2 * len(slots), len(new_slots(1)) << (used + more - 1).bit_length()) if full else 0
 

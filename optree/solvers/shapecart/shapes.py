@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.interval_partitions import cart_bins, fill_program, impurity
+from optree.solvers.kernels.interval_partitions import cart_bins, impurity, least_impurities
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 
 NONE = np.int64(2**62)  # no assignment has as much impurity
@@ -53,8 +53,8 @@ class Rules(NamedTuple):
     """Which shapes are looked at."""
 
     criterion: int
-    fine: float  # units of impurity in a row
-    least: int  # weight of a bin
+    unit: float  # units of impurity in a row
+    min_bin_weight: int
     bins: int  # the most of a feature
     inner_depth: int  # levels of the inner CART
     ways: int  # the most groups
@@ -158,7 +158,7 @@ def _assign_in_order(data, work, rules, bins, k):
     """The best assignments to groups of neighbours in an order, where they are better than those in hand."""
     _sort(data, work, bins, k)
     ways = min(rules.ways, bins)
-    fill_program(
+    least_impurities(
         data,
         rules,
         work.sorted,

@@ -20,9 +20,8 @@ from optree.errors import OptreeError, choice
 from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
-from optree.solvers.kernels.ordered_thresholds import logs_of, unit_of
+from optree.solvers.kernels.interval_partitions import CRITERIA, logs_of, unit_of
 from optree.solvers.shapecart import shapes as kernel
-from optree.solvers.split.options import CRITERIA
 from optree.tree import LEAF, Tree
 
 PARAMETERS = {
@@ -53,8 +52,8 @@ class Grower:
         self.clock, self.status, self.iterations = task.clock, None, 0
         self.rules = kernel.Rules(
             criterion=CRITERIA[options["criterion"]],
-            fine=unit_of(problem),
-            least=options["inner_least"],
+            unit=unit_of(problem),
+            min_bin_weight=options["inner_least"],
             bins=options["inner_leaves"],
             inner_depth=options["inner_depth"],
             ways=ways,

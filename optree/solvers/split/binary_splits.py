@@ -1,7 +1,7 @@
-"""Features of one cut each: the best split of a node, for all of them side by side.
+"""The best split of a node with binary features, found for all columns side by side.
 
-With binary features a node needs no bins and no programs over them: each column has one split, and what is asked of it
-follows from how many rows of each class are above. Classes are lines of numbers, eight columns to a vector.
+A binary feature needs no bins: its column has one split, whose cost and entropy follow from the class counts of the
+rows above. Counts are laid out by class (`count_classes`), so LANES columns are one vector.
 """
 
 from __future__ import annotations
@@ -10,151 +10,155 @@ import math
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.ordered_thresholds import count_lines, rest_of, take_part
 from optree.solvers.kernels.simd import LANES, least, least_lane, load, most, splat, store, where_more
-from optree.solvers.split.interval_splits import INFINITE
+from optree.solvers.split.threshold_columns import count_classes, subtract_from, write_interval
 
 
 @inner_function
-def best_single(data, rules, lines, kept, used):
-    """The weight that the leaves of the best stump classify correctly, -1 if no cut parts the rows; and that of all.
+def best_single(data, rules, class_counts, correct, closed):
+    """Return the weight that the best stump classifies correctly, and the total weight.
 
-    Left in ``kept[c]`` for each column: what its two leaves do, -1 if one is empty or its feature is used.
+    The weight that the stump of column c classifies correctly is left in ``correct[c]``. It is -1 if a leaf would be
+    empty or the feature is closed.
 
-    lines : int64[K * stride], as of `count_lines`; the first column holds all rows.
-    kept : int64[stride]
+    class_counts : int64[K * stride], as of `count_classes`; the first column holds all rows. correct : int64[stride].
     """
     apart()
-    stride, none, all_rows, fewest = len(kept), splat(np.int64(-1)), np.int64(0), splat(np.int64(1))
+    stride, none, total, fewest = len(correct), splat(np.int64(-1)), np.int64(0), splat(np.int64(1))
     for k in range(data.classes):
-        all_rows += lines[k * stride]
+        total += class_counts[k * stride]
     for block in range(0, stride, LANES):
         rows = above = below = splat(np.int64(0))
         for k in range(data.classes):
-            held = load(lines, k * stride + block)
-            rows, above, below = rows + held, most(above, held), most(below, splat(lines[k * stride]) - held)
+            weight = load(class_counts, k * stride + block)
+            rows, above, below = (
+                rows + weight,
+                most(above, weight),
+                most(below, splat(class_counts[k * stride]) - weight),
+            )
         some = where_more(rows, splat(np.int64(0)), above + below, none)
-        some = where_more(splat(all_rows), rows, some, none)
+        some = where_more(splat(total), rows, some, none)
         fewest = least(fewest, splat(np.int64(0)) - some)
-        store(kept, block, some)
+        store(correct, block, some)
     if rules.repeat:
-        return -least_lane(fewest), all_rows
+        return -least_lane(fewest), total
     best = np.int64(-1)
     for c in range(1, len(data.rows) - 1):
-        if used[data.feature[c]]:
-            kept[c] = -1
-        best = max(best, kept[c])
-    return best, all_rows
+        if closed[data.feature[c]]:
+            correct[c] = -1
+        best = max(best, correct[c])
+    return best, total
 
 
 @inner_function
-def column_of(kept, best):
-    """The first column whose stump is the best."""
+def column_of(correct, best):
+    """Return the first column whose stump is the best."""
     c = 1
-    while kept[c] != best:
+    while correct[c] != best:
         c += 1
     return c
 
 
 @inner_function
-def entropy_of(data, lines, stride, total, c):
-    """The weighted entropy of the two parts of a split, half of it, in units of impurity."""
+def _entropy_of(data, class_counts, stride, total, c):
+    """Return half the weighted entropy of the two children of a column's split, in units of impurity."""
     rows = entropy = np.int64(0)
     for k in range(data.classes):
-        held = lines[k * stride + c]
-        rows += held
-        entropy -= log_of(data, held) + log_of(data, lines[k * stride] - held)
-    return entropy + log_of(data, rows) + log_of(data, total - rows)
+        weight = class_counts[k * stride + c]
+        rows += weight
+        entropy -= _log_of(data, weight) + _log_of(data, class_counts[k * stride] - weight)
+    return entropy + _log_of(data, rows) + _log_of(data, total - rows)
 
 
 @inner_function
-def log_of(data, number):
-    """An entry of `data.logs`; unsigned, so that no time goes into the question whether it is counted from the end."""
+def _log_of(data, number):
+    """Return an entry of `data.logs`. The index is unsigned, which skips numba's check for negative indices."""
     return data.logs[np.uint64(number)]
 
 
 @inner_function
-def right_enough(data, rules, total, least):
-    """What the leaves of a split must classify correctly, at the least, for its entropy to be as small as ``least``.
+def _least_correct(data, rules, total, entropy):
+    """Return a lower bound on the weight that the leaves of a split classify correctly, if its entropy is ``entropy``.
 
-    Each of the numbers in `data.logs` is rounded, by half a unit at most, which is allowed for.
+    Each entry of `data.logs` is rounded by half a unit at most, for which the bound allows.
     """
-    return max(0, np.int64(math.ceil(total - (least + 2 * data.classes + 4) / rules.fine)))
+    return max(0, np.int64(math.ceil(total - (entropy + 2 * data.classes + 4) / rules.unit)))
 
 
 @inner_function
-def least_entropy(data, rules, lines, kept, total, best):
-    """The column of the split of least weighted entropy, the first of equals; 0 if there is none.
+def least_entropy(data, rules, class_counts, correct, total, best):
+    """Return the column of the split of least weighted entropy, the first of equals; 0 if no column splits the node.
 
-    Half the entropy of some rows is at least the share of those that a leaf misclassifies (M. Hellman, J. Raviv,
-    "Probability of Error, Equivocation, and the Chernoff Bound", IEEE Transactions on Information Theory 1970). So a
-    split is passed over whose leaves misclassify more than half the least entropy so far, first that of the best
-    stump.
+    **Statement**: half the weighted entropy of a leaf is at least the weight that it misclassifies. **Proof**: M.
+    Hellman, J. Raviv, "Probability of Error, Equivocation, and the Chernoff Bound", IEEE Transactions on Information
+    Theory 1970. **Used in** this function: a split whose leaves misclassify more than half the least entropy so far is
+    skipped. The best stump comes first. **Worth**: not measured.
 
-    lines, kept, total, best : as of `best_single`; ``data.logs`` reaches as far as the weight of all rows.
+    class_counts, correct, total, best : as of `best_single`. `data.logs` reaches the total weight.
     """
     apart()
     if best < 0:
         return 0
-    stride, column = len(kept), column_of(kept, best)
-    least = entropy_of(data, lines, stride, total, column)
-    enough = right_enough(data, rules, total, least)
+    stride, column = len(correct), column_of(correct, best)
+    lowest = _entropy_of(data, class_counts, stride, total, column)
+    enough = _least_correct(data, rules, total, lowest)
     for c in range(1, len(data.rows) - 1):
-        if kept[c] < enough:
+        if correct[c] < enough:
             continue
-        entropy = entropy_of(data, lines, stride, total, c)
-        if entropy < least or (entropy == least and c < column):
-            least, column = entropy, c
-            enough = right_enough(data, rules, total, least)
+        entropy = _entropy_of(data, class_counts, stride, total, c)
+        if entropy < lowest or (entropy == lowest and c < column):
+            lowest, column = entropy, c
+            enough = _least_correct(data, rules, total, lowest)
     return column
 
 
 @inner_function
-def best_below(data, rules, lines, kept, used):
-    """The cost of a leaf, or of the best stump, whichever is less."""
-    best, rows = best_single(data, rules, lines, kept, used)
-    right = np.int64(0)
+def _best_below(data, rules, class_counts, correct, closed):
+    """Return the cost of a leaf or of the best stump, whichever is less."""
+    best, rows = best_single(data, rules, class_counts, correct, closed)
+    majority = np.int64(0)
     for k in range(data.classes):
-        right = max(right, lines[k * len(kept)])
-    leaf = rules.error * (rows - right) + rules.penalty
+        majority = max(majority, class_counts[k * len(correct)])
+    leaf = rules.error * (rows - majority) + rules.penalty
     return leaf if best < 0 else min(leaf, rules.error * (rows - best) + 2 * rules.penalty)
 
 
 @inner_function
 def best_single_pair(data, work, rules, v, limit):
-    """The best tree of two levels with a split at its root: its cost and the root's column, or ``limit`` and 0."""
+    """Return the cost and the root's column of the best tree of two levels with a split, or ``limit`` and 0."""
     apart()
-    lines, kept, used = work.lines[v + 1], work.kept, work.used[v]
+    class_counts, correct, closed = work.class_counts[v + 1], work.correct, work.closed[v]
     column = 0
     for c in range(1, len(data.rows) - 1):
-        above, below = least_parts(data, rules, work.lines[v], len(kept), c)
+        above, below = _child_bounds(data, rules, work.class_counts[v], len(correct), c)
         if above + below >= limit:
             continue
-        take_part(data, work.rows[v], c, len(data.rows) - 1, work.rows[v + 1])
-        count_lines(data, work.rows[v + 1], lines)
-        cost = best_below(data, rules, lines, kept, used)
+        write_interval(data, work.rows[v], c, len(data.rows) - 1, work.rows[v + 1])
+        count_classes(data, work.rows[v + 1], class_counts)
+        cost = _best_below(data, rules, class_counts, correct, closed)
         if cost + below >= limit:
             continue
-        rest_of(work.lines[v], lines)
-        cost += best_below(data, rules, lines, kept, used)
+        subtract_from(work.class_counts[v], class_counts)
+        cost += _best_below(data, rules, class_counts, correct, closed)
         if cost < limit:
             limit, column = cost, c
     return limit, column
 
 
 @inner_function
-def least_parts(data, rules, lines, stride, c):
-    """What no trees of the two parts of a split cost less than: leaves, or two leaves without an error.
+def _child_bounds(data, rules, class_counts, stride, c):
+    """Return lower bounds on the costs of both children of a split: a leaf, or two leaves without an error.
 
-    Without a row in one of them it is no split.
+    The first is INFINITE if a child has no rows.
     """
-    rows = right = all_rows = other = np.int64(0)
+    rows = majority = total = other = np.int64(0)
     for k in range(data.classes):
-        held, total = lines[k * stride + c], lines[k * stride]
-        rows, right = rows + held, max(right, held)
-        all_rows, other = all_rows + total, max(other, total - held)
-    if rows == 0 or rows == all_rows:
+        weight, both = class_counts[k * stride + c], class_counts[k * stride]
+        rows, majority = rows + weight, max(majority, weight)
+        total, other = total + both, max(other, both - weight)
+    if rows == 0 or rows == total:
         return INFINITE, np.int64(0)
-    above, below = rules.error * (rows - right), rules.error * (all_rows - rows - other)
+    above, below = rules.error * (rows - majority), rules.error * (total - rows - other)
     return min(above, rules.penalty) + rules.penalty, min(below, rules.penalty) + rules.penalty

@@ -1,189 +1,199 @@
-"""The trees of SPLIT and LicketySPLIT, put together from searches.
+"""The construction of SPLIT's and LicketySPLIT's trees from searches.
 
-*SPLIT* searches the root with some lookahead, which fixes so many levels; the subtrees below are the greedy ones that
-the search valued them by, or with ``polish`` the best of their depth.
+*SPLIT* searches the root with some lookahead, which fixes as many levels. The subtrees below are the greedy ones by
+which the search valued them, or with ``polish`` the best of their depth.
 
-*LicketySPLIT* searches for the root's best split with some lookahead, takes the split alone, and searches both parts
-again in the same way, which makes a leaf of them where no split pays; in the end a leaf is taken wherever it costs no
-more. Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025,
-Algorithm 2. Three things matter: parts are searched for their best split even if, with greedy trees below it, a leaf
-costs less; the greedy trees that value a split are greedy to the last level but one, since a better estimate of some
-splits can lead away from the better tree; and of splits of equal value the first two are gone on with, not just one.
+*LicketySPLIT* searches for the root's best split with some lookahead, takes the split alone, and treats both children
+in the same way. Where no split pays, a child becomes a leaf: in the end a leaf is taken wherever it costs no more.
+Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025,
+Algorithm 2. Three details matter. A node is searched for its best split even if a leaf costs less than the split with
+greedy trees below. The greedy trees that value a split are greedy down to the last level but one: a better estimate of
+some splits can lead away from the better tree. And the first two splits of equal value are followed, not just one.
 
-With more lookahead than a level the choice of a split values its parts by LicketySPLIT's trees, of the first of equal
-splits and with one level less, where features have one cut each; its authors' package does so, too. (SPLIT values them
-by the best prefix with greedy trees below, which never cost less than those. So they do where features have more cuts.)
+With more lookahead than one level, the choice of a split values the children by LicketySPLIT's trees with one level
+less, of the first of equal splits, if features have one threshold each; the package of the paper's authors does so,
+too. (SPLIT values them by the best prefix with greedy trees below, which never costs less. So does LicketySPLIT here if
+features have more thresholds.)
 
-So the tree costs no more than LicketySPLIT's, with the same greedy trees and the first of equal splits. Proof, by
-induction on the depth: the split that it takes is one of those gone on with, the trees of its parts cost no more than
-its own by induction, and it takes the least of the same leaf and a split's. Nor does the tree cost more than the least
-value v of a split, so no more than the greedy tree, whose split is one of the candidates. For the trees of the parts
-cost no more than the greedy ones, by induction, which add up to v where lookahead is one level. Where only leaves and
-stumps are below the lookahead, the search is exact.
+**Statement** (LicketySPLIT): the tree costs no more than the paper's, which has the same greedy trees and follows the
+first of equal splits, and no more than the greedy tree. **Proof**: by induction on the depth. The paper's split is one
+of those followed, its children's trees cost no more by induction, and the node takes the cheapest of the same leaf and
+the followed splits. The tree also costs no more than v, the least value of a split: with one level of lookahead, v is
+the sum of the children's greedy trees, and theirs cost no more than these by induction. The greedy split is a
+candidate, so v is at most the cost of the greedy tree. **Used in** `value_step`. **Worth**: of 234 trees 10 are better
+with two ties than with one (`benchmarks/README.md`).
 
-`split` looks for LicketySPLIT's tree with as much lookahead, and then for its own, below the cost of the first. Greedy
-nodes have the same splits in both; they only are worth less in SPLIT's own tree where the best stump costs less than
-the split. So there are bounds of what each node is worth in SPLIT's own tree, which are kept while LicketySPLIT's is
-searched for, and little is left to do for the second.
+If only leaves and stumps are below the lookahead, the search is exact.
 
-A stack of *turns*, each with its rows, stands for both recursions. A turn asks for the value of its node in various
-ways, one after the other, and then takes the parts of a split in turn. What LicketySPLIT has valued is in the memo,
-beside what searches are.
+`split` constructs LicketySPLIT's tree with the same lookahead first, and then its own, below the cost of the first.
+Greedy nodes have the same splits in both trees. In SPLIT's own tree they are only cheaper where the best stump costs
+less than the split. So the first search bounds the value of each node in SPLIT's own tree, too (``own_lower`` and
+``own_upper``), and leaves little to do for the second.
+
+Both recursions are one explicit stack of subtrees under construction. A subtree is searched in one or more ways, one
+after the other. Then the children of its split are pushed one by one. The values of LicketySPLIT are in the memo,
+beside those of searches.
 """
 
 from __future__ import annotations
 
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
-from optree.solvers.kernels.ordered_thresholds import digest
-from optree.solvers.split.interval_splits import INFINITE
-from optree.solvers.split.search import COMPLETE, NO_ROOM, ask
+from optree.solvers.kernels.row_set_table import has_room
+from optree.solvers.split.search import search_node
 from optree.solvers.split.state import (
-    ASKED,
     BEST,
     FOUND,
     ITERATIONS,
-    LAST,
     LOWER,
-    NODES,
     OTHER,
+    PAUSE_AT,
+    PLANNED,
+    SEARCHING,
+    SUBTREE,
     TIES,
-    TURN,
-    find,
-    key_of,
 )
 from optree.solvers.split.subtree_values import (
-    AGAIN,
     BEGUN,
+    CHILDREN,
     DEEPEN,
-    PARTS,
+    LICKETY,
     READ,
     TRIED,
     VALUE,
-    VALUED,
-    ask_for,
     copy,
-    copy_split,
-    found,
+    find_valued,
     push,
-    value,
+    start_search,
+    take_entry,
+    take_found,
+    value_step,
 )
 
-CLOSE = -1  # in place of so many iterations
+CLOSE = -1  # in place of a number of iterations
 
 
 @inner_function
-def emit(work, trees, v):
-    """Add the best split of a turn to the tree; its parts come next."""
-    turn, split = trees.turn[v], trees.split[v, BEST]
-    copy(split, trees.plan[work.state[NODES]])
-    work.state[NODES] += 1
-    turn["phase"], turn["part"] = PARTS, 0
+def _emit(work, trees, v):
+    """Add the best split of a subtree to the plan; its children come next."""
+    subtree, split = trees.subtree[v], trees.split[v, BEST]
+    copy(split, trees.plan[work.state[PLANNED]])
+    work.state[PLANNED] += 1
+    subtree["phase"], subtree["child"] = CHILDREN, 0
 
 
 @inner_function
-def join(data, work, rules, trees, v):
-    """Let the next part of a turn's split have its turn."""
-    turn = trees.turn[v]
-    if turn["part"] == trees.split[v, BEST, 0] or trees.split[v, BEST, 0] == 1:
-        work.state[TURN] = v - 1
+def _push_next(data, work, rules, trees, v):
+    """Push the next child of a subtree's split, or pop the subtree after the last one."""
+    subtree = trees.subtree[v]
+    if subtree["child"] == trees.split[v, BEST, 0] or trees.split[v, BEST, 0] == 1:
+        work.state[SUBTREE] = v - 1
         return
-    turn["part"] += 1
-    if turn["mode"] == AGAIN and turn["again"]:
-        push(data, work, rules, trees, v, BEST, turn["part"] - 1, AGAIN, turn["look"])
+    subtree["child"] += 1
+    if subtree["mode"] == LICKETY and subtree["recursive"]:
+        push(data, work, rules, trees, v, BEST, subtree["child"] - 1, LICKETY, subtree["lookahead"])
     else:
-        push(data, work, rules, trees, v, BEST, turn["part"] - 1, READ, max(0, turn["chosen"] - 1))
+        push(data, work, rules, trees, v, BEST, subtree["child"] - 1, READ, max(0, subtree["chosen"] - 1))
 
 
 @inner_function
-def read_again(data, work, memo, rules, trees, v):
-    """A step of the reading of LicketySPLIT's tree: the best split as it was valued."""
-    turn = trees.turn[v]
-    digest(data, rules, trees.rows[v], trees.used[v], turn)
-    key = key_of(rules, turn["depth"], turn["look"], turn["plain"], VALUED)
-    at = find(memo, turn["hash0"], turn["hash1"], key)
+def _read_lickety(data, work, memo, rules, trees, v):
+    """Read LicketySPLIT's best split of a subtree from the memo, or have it valued first."""
+    subtree = trees.subtree[v]
+    at = find_valued(data, rules, memo, trees, v)
     if at < 0:
-        push(data, work, rules, trees, v, -1, 0, VALUE, turn["look"])
+        push(data, work, rules, trees, v, -1, 0, VALUE, subtree["lookahead"])
         return
-    turn["cost"] = copy_split(memo, trees, v, BEST, at)
-    turn["again"], turn["chosen"] = memo.entry[at]["again"], min(turn["look"], turn["depth"])
-    emit(work, trees, v)
+    subtree["cost"], subtree["recursive"] = take_entry(memo, trees, v, BEST, at), memo.entry[at]["recursive"]
+    subtree["chosen"] = min(subtree["lookahead"], subtree["levels_left"])
+    _emit(work, trees, v)
 
 
 @inner_function
-def read(data, work, memo, rules, trees, v, closing):
-    """A step of the reading of a tree, each node as its search valued it."""
-    apart()
-    turn, state = trees.turn[v], work.state
-    if turn["phase"] == BEGUN and turn["mode"] == AGAIN:
-        read_again(data, work, memo, rules, trees, v)
-    elif turn["phase"] == BEGUN:
-        turn["cost"], turn["chosen"], turn["again"], trees.split[v, BEST, 0] = INFINITE, -1, 0, 1
-        turn["phase"] = TRIED
-        if turn["depth"] == 0:
-            emit(work, trees, v)
-        else:
-            look = 0 if turn["mode"] == DEEPEN else turn["look"]
-            ask_for(work, trees, v, look, min(turn["most"] + 1, INFINITE), False)
-    elif turn["phase"] == TRIED:
-        cost, asked = found(work, memo, trees, v, OTHER), turn["asked"]
-        if cost < turn["cost"] or (cost == turn["cost"] and asked > turn["chosen"]):
-            turn["cost"], turn["chosen"] = cost, asked
-            copy(trees.split[v, OTHER], trees.split[v, BEST])
-        if v == 0 and not turn["again"]:
-            state[LOWER] = min(turn["cost"], 0 if state[FOUND] < 0 else memo.entry[state[FOUND]]["lower"])
-        if turn["mode"] == DEEPEN and asked < turn["look"] and not turn["again"]:
-            ask_for(work, trees, v, asked + 1, min(turn["cost"] + 1, turn["most"] + 1, INFINITE), False)
-        elif turn["mode"] == READ and rules.polish and turn["look"] == 0 and asked == 0 and not turn["again"]:
-            ask_for(work, trees, v, turn["depth"], INFINITE, False)
-        elif closing and not turn["again"]:  # what the greedy tree of these rows is may be known all the same
-            turn["again"] = 1
-            ask_for(work, trees, v, 0, INFINITE, False)
-        elif closing or turn["cost"] <= turn["most"]:
-            emit(work, trees, v)
-        else:
-            state[TURN] = v - 1
+def _begin_reading(work, trees, v):
+    """Start the first search of a subtree whose tree is read."""
+    subtree = trees.subtree[v]
+    subtree["cost"], subtree["chosen"], subtree["recursive"], trees.split[v, BEST, 0] = INFINITE, -1, 0, 1
+    subtree["phase"] = TRIED
+    if subtree["levels_left"] == 0:
+        _emit(work, trees, v)
     else:
-        join(data, work, rules, trees, v)
+        lookahead = 0 if subtree["mode"] == DEEPEN else subtree["lookahead"]
+        start_search(work, trees, v, lookahead, min(subtree["max_cost"] + 1, INFINITE), False)
 
 
 @inner_function
-def begin_next(work, rules, trees):
-    """Begin with SPLIT's own tree of all rows, if it is to be looked for: one that costs less than the one found."""
-    turn = trees.turn[0]
-    if not turn["then"]:
+def read_step(data, work, memo, rules, trees, v, closing):
+    """Do one step of reading a tree, each node as its search valued it."""
+    apart()
+    subtree, state = trees.subtree[v], work.state
+    if subtree["phase"] == BEGUN and subtree["mode"] == LICKETY:
+        _read_lickety(data, work, memo, rules, trees, v)
+    elif subtree["phase"] == BEGUN:
+        _begin_reading(work, trees, v)
+    elif subtree["phase"] == TRIED:
+        cost, tried = take_found(work, memo, trees, v, OTHER), subtree["tried"]
+        if cost < subtree["cost"] or (cost == subtree["cost"] and tried > subtree["chosen"]):
+            subtree["cost"], subtree["chosen"] = cost, tried
+            copy(trees.split[v, OTHER], trees.split[v, BEST])
+        last, mode = subtree["recursive"], subtree["mode"]  # here `recursive` says that no search follows
+        if v == 0 and not last:
+            state[LOWER] = min(subtree["cost"], 0 if state[FOUND] < 0 else memo.entry[state[FOUND]]["lower"])
+        if mode == DEEPEN and tried < subtree["lookahead"] and not last:
+            budget = min(subtree["cost"] + 1, subtree["max_cost"] + 1, INFINITE)
+            start_search(work, trees, v, tried + 1, budget, False)
+        elif mode == READ and rules.polish and subtree["lookahead"] == 0 and tried == 0 and not last:
+            start_search(work, trees, v, subtree["levels_left"], INFINITE, False)
+        elif closing and not last:  # the greedy tree of these rows may be known all the same
+            subtree["recursive"] = 1
+            start_search(work, trees, v, 0, INFINITE, False)
+        elif closing or subtree["cost"] <= subtree["max_cost"]:
+            _emit(work, trees, v)
+        else:
+            state[SUBTREE] = v - 1
+    else:
+        _push_next(data, work, rules, trees, v)
+
+
+@inner_function
+def _begin_own(work, rules, trees):
+    """Begin to construct SPLIT's own tree after LicketySPLIT's, if it is wanted; return whether it is."""
+    subtree = trees.subtree[0]
+    if not subtree["own_next"]:
         return False
-    turn["mode"], turn["then"], turn["phase"], turn["plain"] = READ, 0, BEGUN, 0
-    turn["most"] = turn["cost"] - 1 if rules.bounded else INFINITE
-    work.state[TURN] = 0
+    subtree["mode"], subtree["own_next"], subtree["phase"], subtree["lickety"] = READ, 0, BEGUN, 0
+    subtree["max_cost"] = subtree["cost"] - 1 if rules.bounded else INFINITE
+    work.state[SUBTREE] = 0
     return True
 
 
 @kernel
-def search(data, work, program, pairs, memo, rules, trees, iterations):
-    """Search on for so many iterations, nodes counted; COMPLETE, or what stopped it.
+def search(data, work, scratch, pairs, memo, rules, trees, iterations):
+    """Search for at most ``iterations`` more nodes, or close the search; return a code.
 
-    Either for the node in ``work.frame[0]``, ``work.rows[0]`` and ``work.used[0]``, with ``state[LEVEL]`` -1 and
-    ``state[ASKED]`` 1, which comes to the entry ``state[FOUND]``; or for a tree, from the turn ``state[TURN]``, 0 to
-    begin with, which is then in ``trees.plan``, before the tree that was to be looked for next, if it costs less.
-    With CLOSE it is ended early, with the best in hand.
+    With ``state[SEARCHING]`` 1, ``state[LEVEL]`` -1 and ``state[SUBTREE]`` -1 it searches the node of level 0 alone,
+    whose entry is then ``state[FOUND]``. With ``state[SUBTREE]`` 0 it constructs the tree of the subtree of level 0 in
+    ``trees.plan``, and then SPLIT's own tree, if that is wanted and costs less.
+
+    iterations : or CLOSE, which ends the search with the incumbents.
     """
-    data, work, program, pairs = borrow(data), borrow(work), borrow(program), borrow(pairs)
+    data, work, scratch, pairs = borrow(data), borrow(work), borrow(scratch), borrow(pairs)
     memo, rules, trees = borrow(memo), borrow(rules), borrow(trees)
     state, closing = work.state, iterations == CLOSE
-    state[LAST] = state[ITERATIONS] + iterations
+    state[PAUSE_AT] = state[ITERATIONS] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
-    while state[ASKED] or state[TURN] >= 0 or begin_next(work, rules, trees):
-        if not closing and memo.used[0] + room >= len(memo.entry):
+    while state[SEARCHING] or state[SUBTREE] >= 0 or _begin_own(work, rules, trees):
+        if not closing and not has_room(memo.slots, memo.entry, memo.used[0], room):
             return NO_ROOM
-        if state[ASKED]:
-            code = ask(data, work, program, pairs, memo, rules, closing)
+        if state[SEARCHING]:
+            code = search_node(data, work, scratch, pairs, memo, rules, closing)
             if code != COMPLETE:
                 return code
-            state[ASKED] = 0
+            state[SEARCHING] = 0
             continue
-        v = state[TURN]
-        if trees.turn[v]["mode"] == VALUE:
-            value(data, work, memo, rules, trees, v, closing)
+        v = state[SUBTREE]
+        if trees.subtree[v]["mode"] == VALUE:
+            value_step(data, work, memo, rules, trees, v, closing)
         else:
-            read(data, work, memo, rules, trees, v, closing)
+            read_step(data, work, memo, rules, trees, v, closing)
     return COMPLETE

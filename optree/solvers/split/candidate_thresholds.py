@@ -1,11 +1,13 @@
-"""Which cuts a search of the SPLIT family may use: all that the encoding has, or fewer.
+"""The thresholds that a search of the SPLIT family may use: all of the encoding, or fewer.
 
-- *boosting*: those that a boosted ensemble of 40 trees of depth two splits at. Source: H. McTavish et al., "Fast Sparse
-  Decision Tree Optimization via Reference Ensembles", AAAI 2022, without its elimination of the least important.
-- *near_optimal*: those of the sparse trees that cost little more than the best: of all trees with two levels of two-way
-  splits, each the best for the cut at its root, the ones within NEAR of the least cost.
+*boosting*: the thresholds at which a boosted ensemble of 40 trees of depth two splits. Source: H. McTavish et al.,
+"Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022, without the elimination of the least
+important.
 
-The ensemble is also a *reference*: no tree is said to lose less on some rows than it does, which is a guess.
+*near_optimal*: the thresholds of sparse trees that cost little more than the best. Each column gives the best tree of
+two levels of two-way splits with its threshold at the root; trees within a factor NEAR of the least cost count.
+
+The ensemble is also a *reference*: no tree is assumed to misclassify less weight on any rows than the ensemble does.
 """
 
 from __future__ import annotations
@@ -18,44 +20,46 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import pack
-from optree.solvers.kernels.ordered_thresholds import Cuts, cuts_of
 from optree.solvers.reference_ensemble import ensemble
+from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of
 
-OFFERS = ("all", "boosting", "near_optimal")
+ACCEPTED = ("all", "boosting", "near_optimal")
 NEAR = 1.02
-_PARTS = 1 << 16
+_MOST_PARTS = 1 << 16
 
 
 class Layout(NamedTuple):
-    """Rows above cuts, and what each column but the first and the last is: the feature, and its part below the cut."""
+    """The columns of a problem, and the thresholds of all but the first and the last column."""
 
-    data: Cuts | None
-    feature: np.ndarray
-    cut: np.ndarray
+    data: ThresholdColumns | None
+    feature: np.ndarray  # int64[thresholds]
+    threshold: np.ndarray  # int64[thresholds], code below the threshold
 
 
 def lay_out(problem: Problem) -> Layout:
-    """All cuts of a problem."""
+    """Return all thresholds of a problem."""
     parts = problem.n_parts
-    if parts.max() > _PARTS:
+    if parts.max() > _MOST_PARTS:
         name = problem.features[int(parts.argmax())].name
-        raise OptreeError(f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_PARTS}, as bins")
+        raise OptreeError(
+            f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_MOST_PARTS}, as bins"
+        )
     feature = np.repeat(np.arange(len(parts)), parts - 1)
-    cut = np.arange(len(feature)) - np.repeat((parts - 1).cumsum() - (parts - 1), parts - 1)
-    return Layout(cuts_of(problem, feature, cut), feature, cut)
+    threshold = np.arange(len(feature)) - np.repeat((parts - 1).cumsum() - (parts - 1), parts - 1)
+    return Layout(columns_of(problem, feature, threshold), feature, threshold)
 
 
 def restrict(layout: Layout, problem: Problem, columns: np.ndarray) -> Layout:
-    """Some of the cuts, by their columns."""
+    """Return some of the thresholds, given by their columns."""
     kept = np.unique(columns) - 1
-    feature, cut = layout.feature[kept], layout.cut[kept]
-    return Layout(cuts_of(problem, feature, cut), feature, cut)
+    feature, threshold = layout.feature[kept], layout.threshold[kept]
+    return Layout(columns_of(problem, feature, threshold), feature, threshold)
 
 
 class Reference:
-    """A boosted ensemble fitted to rows as they are laid out."""
+    """A boosted ensemble fitted to the rows of a layout."""
 
-    def __init__(self, data: Cuts, seed: int):
+    def __init__(self, data: ThresholdColumns, seed: int):
         self.data = data
         held = np.unpackbits(data.rows[0].view(np.uint8), bitorder="little").astype(bool)
         codes = data.bins
@@ -68,7 +72,7 @@ class Reference:
         self.model = ensemble(seed).fit(self.codes, self.label, sample_weight=weight)
 
     def columns(self) -> np.ndarray:
-        """The columns of the cuts that the ensemble splits at."""
+        """Return the columns of the thresholds at which the ensemble splits."""
         found = []
         for tree in (one.tree_ for one in self.model.estimators_.ravel()):
             split = tree.feature >= 0
@@ -76,17 +80,20 @@ class Reference:
         return np.unique(np.concatenate(found))
 
     def wrong(self) -> np.ndarray:
-        """The rows that it misclassifies, uint64[words]."""
-        missed = np.zeros((1, len(self.held)), bool)
-        missed[0, self.held] = self.model.predict(self.codes) != self.label
-        return pack(missed)[0]
+        """Return the rows that the ensemble misclassifies, uint64[words]."""
+        wrong = np.zeros((1, len(self.held)), bool)
+        wrong[0, self.held] = self.model.predict(self.codes) != self.label
+        return pack(wrong)[0]
 
 
-def near_optimal(data: Cuts, stump: Callable[[np.ndarray], tuple[int, list[int]]]) -> np.ndarray:
-    """The columns of the cuts of near-optimal trees; ``stump`` gives cost and columns of the best one of some rows."""
+def near_optimal(columns: int, stump: Callable[[int, int], tuple[int, tuple[int, ...]]]) -> np.ndarray:
+    """Return the columns of the thresholds of near-optimal trees.
+
+    columns : the number of columns. stump : returns cost and columns of the best stump of the rows between two columns.
+    """
     trees = []
-    for column in range(1, len(data.rows) - 1):
-        sides = [stump(data.rows[column]), stump(data.rows[0] & ~data.rows[column])]
-        trees.append((sides[0][0] + sides[1][0], [column, *sides[0][1], *sides[1][1]]))
-    least = min(cost for cost, _ in trees)
-    return np.unique([column for cost, found in trees if cost <= NEAR * least for column in found])
+    for column in range(1, columns - 1):
+        above, below = stump(column, columns - 1), stump(0, column)
+        trees.append((above[0] + below[0], [column, *above[1], *below[1]]))
+    lowest = min(cost for cost, _ in trees)
+    return np.unique([column for cost, found in trees if cost <= NEAR * lowest for column in found])

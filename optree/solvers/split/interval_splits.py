@@ -1,40 +1,48 @@
-"""The exact best split of rows into intervals, and the exact best tree of two levels of such splits.
+"""The exact best split of a node into intervals, and the exact best tree of two levels of such splits.
 
-*Stump*: neighbouring intervals with the same label would be one, which saves a leaf; so the best split of a feature is
-the best sequence of labels of its bins, mistakes plus the penalty for each run of equal labels. Viterbi's program over
-bins, runs and labels finds it: O(bins * ways * classes). *Two levels*: for features f above and g below, the joint
-counts of their bins give the stump over g of every interval of f, with all starts of intervals side by side; then an
-interval program over f chooses the best partition. Exact for the bins given: every tree with f above is a partition of
-f's bins, and each part is a leaf or has one best stump, which its counts determine.
+*One level*: neighbouring intervals with the same label would be one interval, which saves a leaf. So the best split of
+a feature is the best sequence of labels of its bins: errors plus a penalty for each run of equal labels. Viterbi's
+dynamic program over bins, runs and labels finds it in O(bins * ways * classes).
+
+*Two levels*: take features f above and g below. Their joint class counts, by bin, give the best stump over g of each
+interval of f, with all starts of intervals side by side. A second dynamic program over f then chooses the best
+partition.
+
+**Statement**: the tree of :func:`best_pair` is optimal among trees of two levels over the given bins. **Proof**: a tree
+with f above is a partition of f's bins. Each interval is a leaf or has a best stump, whose cost its joint counts
+determine, and the cost of the tree is the sum over the intervals. **Used in** :func:`best_pair`. **Worth**: not
+measured.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.kernels.bitset import lowest_bit
-from optree.solvers.kernels.interval_partitions import coarsen, find_bins
+from optree.solvers.kernels.bitset import list_rows
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import LANES, least, load, splat, store
-
-INFINITE = np.int64(2**62)
+from optree.solvers.split.bins import coarsen, find_bins
 
 
 @inner_function
 def leaf_of(rules, above, beyond):
-    """What a leaf costs with the rows counted in ``above`` without those in ``beyond``."""
-    n = most = np.int64(0)
+    """Return the cost of a leaf with the rows counted in ``above`` but not in ``beyond`` (int64[K])."""
+    n = majority = np.int64(0)
     for k in range(len(above)):
         n += above[k] - beyond[k]
-        most = max(most, above[k] - beyond[k])
-    return rules.error * (n - most) + rules.penalty
+        majority = max(majority, above[k] - beyond[k])
+    return rules.error * (n - majority) + rules.penalty
 
 
 @inner_function
 def best_stump(rules, counts, cols, bins, ways, run, back, out):
-    """The best split of a feature into 2 .. ways intervals: (cost, intervals); its columns in ``out``.
+    """Find the best split of a feature into 2 .. ways intervals; return (cost, intervals).
 
-    run : int64[ways + 1, K], back : int64[bins, ways + 1, K], scratch.
+    ``run[w, k]`` is the lowest cost of w intervals of the bins so far, the last of label k; ``back[j, w, k]`` is the
+    label before it where bin j begins it, else -1.
+
+    run : int64[ways + 1, K], back : int64[bins, ways + 1, K], scratch. out : int32[ways - 1], columns of the split.
     """
     if bins == 2:
         out[0] = cols[1]
@@ -61,52 +69,39 @@ def best_stump(rules, counts, cols, bins, ways, run, back, out):
                     run[w, k], back[j, w, k] = before + rules.penalty, label
                 if run[w, k] < INFINITE:
                     run[w, k] += rules.error * (n - above[k] + beyond[k])
-    best, used, label = INFINITE, 1, 0
+    best, number, label = INFINITE, 1, 0
     for w in range(2, ways + 1):
         for k in range(classes):
             if run[w, k] < best:
-                best, used, label = run[w, k], w, k
-    w = used
+                best, number, label = run[w, k], w, k
+    w = number
     for j in range(bins - 1, 0, -1):
         if w > 1 and back[j, w, label] >= 0:
             out[w - 2] = cols[j]
             label = back[j, w, label]
             w -= 1
-    return best, used
-
-
-@inner_function
-def list_rows(data, rows, items):
-    """Write the positions of the rows of a set to ``items``; how many."""
-    n = 0
-    for w in range(len(rows)):
-        word = rows[w]
-        while word != 0:
-            items[n] = 64 * w + lowest_bit(word)
-            word &= word - np.uint64(1)
-            n += 1
-    return n
+    return best, number
 
 
 @inner_function
 def place_rows(data, pairs, n):
-    """Write to ``pairs.place[f, i]`` the bin of row ``pairs.items[i]``, by the bins of this node."""
+    """Write the bin of row ``pairs.items[i]`` in this node to ``pairs.place[f, i]``, for all features f."""
     apart()
     for f in range(data.bins.shape[1]):
-        bins, cols, at, parts = pairs.bins[f], pairs.cols[f], 0, data.first[f + 1] - data.first[f] + 1
-        for part in range(parts):
-            while at + 1 < bins and cols[at + 1] < data.first[f] + part:
+        bins, cols, at = pairs.bins[f], pairs.cols[f], 0
+        for value in range(data.first[f + 1] - data.first[f] + 1):
+            while at + 1 < bins and cols[at + 1] < data.first[f] + value:
                 at += 1
-            pairs.of_part[part] = at
+            pairs.bin_of[value] = at
         for i in range(n):
-            pairs.place[f, i] = pairs.of_part[data.bins[pairs.items[i], f]]
+            pairs.place[f, i] = pairs.bin_of[data.bins[pairs.items[i], f]]
 
 
 @inner_function
 def joint_counts(data, pairs, rules, f, g, n):
-    """Joint counts of bins, times the cost of an error: class k in bin x of g and a bin of f below a.
+    """Count class k in bin x of g and in the bins of f below a, times the cost of an error.
 
-    At ``(x * classes + k) * stride + a`` of ``pairs.table``.
+    The number stands at ``(x * classes + k) * stride + a`` of ``pairs.table``.
     """
     table, top, stride, classes = pairs.table, pairs.bins[f], pairs.stride, data.classes
     for at in range(pairs.bins[g] * classes * stride):
@@ -124,7 +119,7 @@ def joint_counts(data, pairs, rules, f, g, n):
 
 @inner_function
 def lower_values(rules, pairs, f, g, ways, classes):
-    """Lower ``value[b * stride + a]`` to the best stump over g of the rows in bins a to b - 1 of f, for all a < b."""
+    """Lower ``value[b * stride + a]`` to the cost of the best stump over g of bins a to b - 1 of f, for all a < b."""
     apart()
     table, run, value, stride = pairs.table, pairs.run, pairs.value, pairs.stride
     penalty, never = splat(rules.penalty), splat(INFINITE)
@@ -154,7 +149,10 @@ def lower_values(rules, pairs, f, g, ways, classes):
 
 @inner_function
 def join_values(pairs, f, ways, out):
-    """The best partition of f into 2 .. ways intervals by their values: (cost, intervals); its columns in ``out``."""
+    """Find the best partition of f into 2 .. ways intervals by their values; return (cost, intervals).
+
+    out : int32[ways - 1], columns of the partition.
+    """
     best, source, bins = pairs.best, pairs.source, pairs.bins[f]
     for j in range(1, bins + 1):
         best[1, j] = pairs.value[j * pairs.stride]
@@ -176,17 +174,18 @@ def join_values(pairs, f, ways, out):
 
 
 @inner_function
-def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
-    """The best tree of two levels with a split at its root: (cost, intervals of the root), or ``limit`` and 1.
+def best_pair(data, pairs, rules, rows, counts, closed, ways, ways_below, out, limit):
+    """Find the best tree of two levels with a split at its root; return (cost, intervals of the root), or (limit, 1).
 
-    ways, below : the most intervals of the root, and of the splits below. used : features that may not be split.
+    rows : uint64[words]. counts : int64[columns, K]. closed : uint8[features]. ways, ways_below : the maximum number of
+    intervals of the root and of the splits below. out : int32[ways - 1], columns of the root.
     """
     apart()
     features = len(data.first) - 1
     for f in range(features):
         bins = find_bins(data, counts, f, pairs.cols[f])
-        pairs.bins[f] = 1 if used[f] else coarsen(pairs.cols[f], bins, rules.pair_bins)
-    n = list_rows(data, rows, pairs.items)
+        pairs.bins[f] = 1 if closed[f] else coarsen(pairs.cols[f], bins, rules.pair_bins)
+    n = list_rows(rows, pairs.items)
     place_rows(data, pairs, n)
     cost, intervals = limit, 1
     for f in range(features):
@@ -200,7 +199,7 @@ def best_pair(data, pairs, rules, rows, counts, used, ways, below, out, limit):
             if pairs.bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
                 continue
             joint_counts(data, pairs, rules, f, g, n)
-            lower_values(rules, pairs, f, g, min(below, pairs.bins[g]), data.classes)
+            lower_values(rules, pairs, f, g, min(ways_below, pairs.bins[g]), data.classes)
         found, number = join_values(pairs, f, ways, pairs.found)
         if found < cost:
             cost, intervals = found, number

@@ -1,4 +1,4 @@
-"""The parameters of SPLIT and LicketySPLIT, and the rules of a search that they come to."""
+"""The parameters of SPLIT and LicketySPLIT, and the rules of a search with given parameters."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ import numpy as np
 
 from optree.errors import OptreeError, choice
 from optree.solvers.base import Parameter, Task
-from optree.solvers.kernels.interval_partitions import ALL, CART, ENTROPY, GINI, MIDPOINTS
-from optree.solvers.kernels.ordered_thresholds import unit_of
-from optree.solvers.split import candidate_thresholds as cut_offers
-from optree.solvers.split.state import MOST_WAYS, Rules
+from optree.solvers.kernels.interval_partitions import CRITERIA, unit_of
+from optree.solvers.split import candidate_thresholds
+from optree.solvers.split.state import ALL, CART, MIDPOINTS, MOST_WAYS, Rules
 
-CRITERIA = {"gini": GINI, "entropy": ENTROPY}
 GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
 TWO_LEVELS = ("never", "lookahead", "frontier")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a search looks at, as users say it: see PARAMETERS and MULTIWAY."""
+    """The values of a solver's parameters; see PARAMETERS and MULTIWAY."""
 
     lookahead: int
     recursive: bool  # LicketySPLIT
@@ -44,30 +42,30 @@ class Options:
 
     @property
     def exact(self) -> bool:
-        """Whether with as much lookahead as levels the tree is the optimum."""
+        """Return whether the tree is the optimum if lookahead covers all levels."""
         return self.given and not self.most_candidates and self.generator == "all"
 
     @property
     def given(self) -> bool:
-        """Whether the cuts are those of the problem, and nothing has to be fitted to find them."""
+        """Return whether the thresholds are those of the problem, so that nothing has to be fitted to find them."""
         return self.cuts == "all" and not self.reference
 
     def check(self, solver: str) -> None:
-        """Refuse values that are not accepted."""
+        """Raise if a value is not accepted."""
         for name, accepted in (
             ("criterion", CRITERIA),
             ("two_levels", TWO_LEVELS),
             ("generator", GENERATORS),
-            ("cuts", cut_offers.OFFERS),
+            ("cuts", candidate_thresholds.ACCEPTED),
         ):
             if getattr(self, name) not in accepted:
                 raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
-        least = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
-        for name, value in {**least, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
+        lowest = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
+        for name, value in {**lowest, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
             if getattr(self, name) < value:
                 shown = "max_ways" if name == "ways" else name
                 raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
-        if not all(isinstance(places, int) and not isinstance(places, bool) and places >= 1 for places in self.beam):
+        if not all(isinstance(width, int) and not isinstance(width, bool) and width >= 1 for width in self.beam):
             raise OptreeError(f"solver {solver}: beam = {list(self.beam)!r} is not accepted; give whole numbers >= 1")
 
 
@@ -101,7 +99,7 @@ LEVELS = Parameter(int, 1, "levels for which a split is chosen by all splits of 
 
 
 def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
-    """The options of a solver's parameters."""
+    """Return the options of a solver's parameters."""
     values = dict(parameters)
     if "max_ways" in values:
         values["ways"] = values.pop("max_ways")
@@ -112,27 +110,27 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
 
 
 def rules_of(task: Task, options: Options, depth: int) -> Rules:
-    """The rules of a search."""
+    """Return the rules of a search."""
     ways = min(options.ways, MOST_WAYS)
     beam = (*options.beam, *[1] * ways)[: ways - 1]
     return Rules(
         error=task.scale.error,
         penalty=task.scale.penalty,
-        depth=depth,
+        max_depth=depth,
         ways=ways,
         two_way_from=options.two_way_from,
         generator=GENERATORS[options.generator],
         criterion=CRITERIA[options.criterion],
-        most_bins=options.bins,
-        least=options.cart_leaf,
-        solved=2 if options.two_levels == "frontier" else 1,
-        pairs=options.two_levels != "never",
+        max_bins=options.bins,
+        min_bin_weight=options.cart_leaf,
+        exact_depth=2 if options.two_levels == "frontier" else 1,
+        exact_pairs=options.two_levels != "never",
         pair_bins=options.pair_bins or int(task.problem.n_parts.max()),
-        most=options.most_candidates,
+        max_candidates=options.most_candidates,
         repeat=options.repeat,
         polish=options.polish,
-        twice=options.lickety,
+        both=options.lickety,
         bounded=not (options.polish or options.collapse),
-        fine=unit_of(task.problem),
+        unit=unit_of(task.problem),
         beam=np.array([0, 0, *beam], np.int64),
     )

@@ -1,323 +1,242 @@
-"""The search of SPLIT: all candidate splits while there is lookahead left, and the greedy one below.
+"""SPLIT's search: all candidate splits as long as there is lookahead, and the greedy split below.
 
-A node is a set of rows with some levels of splits left, ``depth``, and some of lookahead, ``look``. Its value is the
-least cost (errors and a penalty for each leaf) over a leaf and its candidates, where a candidate's cost is the sum of
-the values of its parts with one level less of both. With ``look`` 0 there are at most two candidates: the split of
-least score, and the two-way one of least score. (So, by induction, more ways never give a greater value: the candidates
-of any node include those of the same node with two ways.) One level is solved exactly (`stumps`), two are where the
-rules say so. With all partitions as candidates and ``look`` = ``depth`` the value is the optimum.
+=========  ===================================================================================
+symbol     meaning
+=========  ===================================================================================
+S          the rows of a node
+levels     levels of splits left, ``levels_left``
+lookahead  levels left that are searched exactly
+leaf(S)    cost of a leaf
+stump(S)   cost of the best stump
+wrong(S)   cost of the errors of every tree on equal rows of several classes; 0 in a short search
+penalty    cost of a leaf without errors
+=========  ===================================================================================
 
-A node's value is at most that of its best stump, too; but with ``plain``, which LicketySPLIT has, not that of a greedy
-node of two levels or more, for which ``low`` and ``high`` are bounds of what its split is worth without ``plain``. With
-``split`` the value of the first node is that of its best split, though a leaf may cost less, and all splits as good as
-the best are valued: `work.offer` has their values then.
+The *value* of a node is the least cost over a leaf and its candidate splits. The cost of a candidate is the sum of the
+values of its children, which have one level less of both kinds. Without lookahead there are at most two candidates: the
+split of least score, and the two-way split of least score. One level is solved exactly, and so are two where the rules
+say so. If all partitions are candidates and lookahead covers all levels, the value is the optimum.
 
-Other plain nodes, with lookahead but not for all their levels, are worth what LicketySPLIT's tree with that lookahead
-is, if features have one cut each: the split of least value is found in the same way, and then it alone is valued, or a
-leaf, its parts with as much lookahead as the node. That is at most what the split was chosen for.
+The value of a node is also at most stump(S). With ``lickety`` this does not hold for a greedy node of two levels or
+more. There ``own_lower`` and ``own_upper`` bound the value of its split without ``lickety``. With ``must_split`` the
+value is that of the best split, even if a leaf is cheaper, and all splits as good as the best are valued: their values
+are the bounds of the candidates.
 
-Bounds, which change no value: a tree is a leaf, or has two leaves or more, so the value of rows S is at least
-min(leaf(S), lost(S) + 2 * penalty), lost(S) being what all trees lose on rows that no cut parts, and taken for 0 in a
-short search; it is a leaf or a stump, or has three or more leaves, so it is at least min(leaf(S), stump(S), lost(S) +
-3 * penalty); what is known of the parts of a candidate adds up; a part gets the budget that the best tree of its node
-leaves beside the others; values and bounds are kept by rows, depth, lookahead and kind. A score is the weighted
-impurity and the penalty of the leaves, in rows; it orders candidates, too.
+A ``lickety`` node with lookahead, but with less than its levels but one, has the cost of LicketySPLIT's tree as its
+value if features have one threshold each. It chooses the split of least value first (CHOOSING). Then it values this
+split alone, or a leaf, with as much lookahead for the children as it has itself (FOLLOWING). That is at most the value
+for which the split was chosen.
 
-Where features have one cut each, the second part of a split is counted by what the first leaves of the node, and a part
-with one level left is valued where it stands: its value is that of its best stump, which takes less time than the memo.
+**Statement** (ways): a greater maximum number of ways never raises a value, if the number of candidates is not limited.
+**Proof**: by induction on the levels. The candidates of a node include those of the same node with fewer ways.
+**Used in** no function; a property of the trees. **Worth**: not measured.
 
-Kept values are found by two hashes of 63 bits: with M sets of rows some two are taken for one with a chance below
-M^2 / 2^127: for a million, 1e-26.
+**Statement** (bounds): the value of S is at least min(leaf(S), wrong(S) + 2 * penalty) and at least min(leaf(S),
+stump(S), wrong(S) + 3 * penalty). **Proof**: a tree errs at least wrong(S). It is a leaf, or it has two leaves or more;
+and it is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S) takes 14 %
+off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`); otherwise not measured.
+
+**Statement** (budgets): a child can be pruned once its lower bound reaches the cost of the node's incumbent, less the
+lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children. **Used in**
+:func:`advance`, `next_candidate`. **Worth**: not measured.
+
+Values and bounds are kept in the memo, by rows, levels, lookahead and kind. If features have one threshold each, the
+second child of a split is counted as the difference of the node and the first child.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.ordered_thresholds import digest
-from optree.solvers.split.candidates import part_ends
-from optree.solvers.split.interval_splits import INFINITE, leaf_of
-from optree.solvers.split.nodes import follow, keep, open_node, solves_two, take_rows, target_of, value_stump
-from optree.solvers.split.state import CHOOSING, FOLLOWING, FOUND, ITERATIONS, LAST, LEVEL, enter, find, key_of
+from optree.solvers.kernels.row_set_table import has_room
+from optree.solvers.split.children import (
+    bound_own,
+    choose_child,
+    enter_child,
+    has_own_value,
+    look_up,
+    next_candidate,
+    value_stump,
+)
+from optree.solvers.split.memo import find, hash_node, insert, key_of
+from optree.solvers.split.nodes import cost_limit, follow, open_node, solves_two, take_if_better
+from optree.solvers.split.state import (
+    CHOOSING,
+    FOLLOWING,
+    FOUND,
+    ITERATIONS,
+    LEVEL,
+    LOOKED_UP,
+    NEW,
+    PAUSE_AT,
+    SEARCHED,
+)
 
-COMPLETE, PAUSED, NO_ROOM = range(3)  # what a search returns
-NOTHING, BELOW, LATER = range(3)  # what there is to go on with: nothing, the level below, nothing in this slice
-
-
-@inner_function
-def pick(data, work, rules, v):
-    """Make the next candidate of level ``v`` that can win the current one; False if none can."""
-    frame, counts = work.frame[v], work.counts[v]
-    if frame["upper"] + frame["split"] <= frame["lower"]:  # of splits all that are as good as the best are valued
-        return False
-    while frame["at"] < frame["candidates"]:
-        c = work.offer[v, frame["at"]]["order"]
-        offer = work.offer[v, c]
-        frame["at"] += 1
-        if offer["bound"] >= target_of(frame):
-            frame["floor"] = min(frame["floor"], offer["bound"])
-            if frame["stage"] == CHOOSING:
-                frame["low"] = min(frame["low"], offer["bound"])
-            continue
-        frame["current"], frame["counted"], frame["taken"] = c, -1, -1
-        for part in range(offer["number"]):
-            low, high = part_ends(data, work.candidate[v, c], offer["number"], part)
-            leaf, bounds = leaf_of(rules, counts[low], counts[high]), work.bounds[v, part]
-            bounds["upper"], bounds["known"] = leaf, 0
-            bounds["lower"] = min(leaf, 2 * rules.penalty) if frame["depth"] > 1 else leaf
-            bounds["low"], bounds["high"] = bounds["lower"], leaf
-        return True
-    return False
-
-
-@inner_function
-def valued_twice(data, rules, frame):
-    """Whether a node is valued for both of `split`'s trees: for LicketySPLIT's, but what it is in its own is kept, too.
-
-    Greedy nodes have the same split in both, and then the same parts; nodes with lookahead have the same candidates. So
-    there is little to do for the other, for which all splits are bounded by what is known of their parts.
-    """
-    if not rules.twice or not frame["plain"] or frame["depth"] == 1:
-        return False
-    return not frame["look"] or (not len(data.bins) and frame["look"] < frame["depth"] - 1)
-
-
-@inner_function
-def bound_other(work, v):
-    """Note of level ``v`` what its current candidate, one of two parts, is worth in SPLIT's own tree."""
-    frame, first, second = work.frame[v], work.bounds[v, 0], work.bounds[v, 1]
-    low, high = first["low"] + second["low"], first["high"] + second["high"]
-    if frame["stage"] == CHOOSING:
-        low = min(low, frame["low"])
-    frame["low"] = low
-    if high < frame["high"]:
-        frame["high"], frame["other"] = high, work.candidate[v, frame["current"], 0]
-
-
-@inner_function
-def prepare(data, work, rules, v, part):
-    """Make a part of the current candidate the node of level ``v + 1``."""
-    apart()
-    frame, below, bounds = work.frame[v], work.frame[v + 1], work.bounds[v, part]
-    take_rows(data, work, v, part)
-    if not bounds["known"]:
-        digest(data, rules, work.rows[v + 1], work.used[v + 1], bounds)
-    below["hash0"], below["hash1"] = bounds["hash0"], bounds["hash1"]
-    below["depth"], below["look"], below["split"] = frame["depth"] - 1, max(0, frame["look"] - 1), 0
-    if frame["stage"] == FOLLOWING:
-        below["look"] = frame["look"]
-    if frame["plain"] and not len(data.bins) and below["look"] >= below["depth"] - 1:
-        below["look"] = below["depth"]  # stumps are exact anyway
-    below["fresh"], below["plain"] = 1, frame["plain"]
-
-
-@inner_function
-def look_up(data, work, memo, rules, v, part):
-    """Take what the memo knows of a part of the current candidate, which is the node of level ``v + 1``."""
-    below, bounds = work.frame[v + 1], work.bounds[v, part]
-    bounds["known"] = 1
-    key = key_of(rules, below["depth"], below["look"], below["plain"], 0)
-    at = find(memo, below["hash0"], below["hash1"], key)
-    if at < 0:
-        return
-    bounds["lower"] = max(bounds["lower"], memo.entry[at]["lower"])
-    bounds["upper"] = min(bounds["upper"], memo.entry[at]["upper"])
-    if valued_twice(data, rules, below):
-        find_other(work, memo, rules, v, part)
-
-
-@inner_function
-def choose_part(work, v, number):
-    """The bounds of the current candidate, and the part to search next: one not asked for, the dearest first; or -1."""
-    lower = upper = np.int64(0)
-    chosen = -1
-    for part in range(number):
-        bounds, best = work.bounds[v, part], work.bounds[v, chosen]
-        lower += bounds["lower"]
-        upper += bounds["upper"]
-        if bounds["lower"] < bounds["upper"] and (
-            chosen < 0
-            or bounds["known"] < best["known"]
-            or (bounds["known"] == best["known"] and bounds["upper"] > best["upper"])
-        ):
-            chosen = part
-    return lower, upper, chosen
+DONE, BELOW, LATER = range(3)  # what is next: nothing, the next level, nothing in this slice
 
 
 @inner_function
 def advance(data, work, memo, rules, v):
-    """Go on with level ``v`` until a part of a candidate has to be searched, which is then level ``v + 1``."""
-    frame, stumps = work.frame[v], work.frame[v]["depth"] == 2 and not len(data.bins)
+    """Evaluate candidates of level ``v`` until a child has to be searched, which is then level ``v + 1``."""
+    frame, stumps = work.frame[v], work.frame[v]["levels_left"] == 2 and not len(data.bins)
     while True:
         if frame["current"] < 0:
-            if not pick(data, work, rules, v):
+            if not next_candidate(data, work, rules, v):
                 if frame["stage"] != CHOOSING:
-                    return NOTHING
+                    return DONE
                 follow(work, v)
                 continue
-            for f in range(0 if rules.repeat else work.used.shape[1]):
-                work.used[v + 1, f] = work.used[v, f]
+            for f in range(0 if rules.repeat else work.closed.shape[1]):
+                work.closed[v + 1, f] = work.closed[v, f]
             if not rules.repeat:
-                work.used[v + 1, data.feature[work.candidate[v, frame["current"], 0]]] = 1
+                work.closed[v + 1, data.feature[work.columns[v, frame["current"], 0]]] = 1
         c = frame["current"]
-        number, target = work.offer[v, c]["number"], target_of(frame)
-        lower, upper, chosen = choose_part(work, v, number)
-        keep(work, v, upper, work.candidate[v, c], number)
-        if chosen < 0 or lower >= target:
-            if frame["stage"] != FOLLOWING and valued_twice(data, rules, frame):
-                bound_other(work, v)
-            frame["floor"], work.offer[v, c]["bound"] = min(frame["floor"], lower), lower
+        children, limit = work.candidate[v, c]["children"], cost_limit(frame)
+        lower, upper, number = choose_child(work, v, children)
+        take_if_better(work, v, upper, work.columns[v, c], children)
+        if number < 0 or lower >= limit:
+            if frame["stage"] != FOLLOWING and has_own_value(data, rules, frame):
+                bound_own(work, v)
+            frame["split_bound"], work.candidate[v, c]["bound"] = min(frame["split_bound"], lower), lower
             frame["current"] = -1
             continue
-        bounds = work.bounds[v, chosen]
+        child = work.child[v, number]
         if stumps:
-            if work.state[ITERATIONS] >= work.state[LAST]:
+            if work.state[ITERATIONS] >= work.state[PAUSE_AT]:
                 return LATER
-            value_stump(data, work, rules, v, chosen)
+            value_stump(data, work, rules, v, number)
             continue
-        prepare(data, work, rules, v, chosen)
-        if not bounds["known"]:
-            look_up(data, work, memo, rules, v, chosen)
+        enter_child(data, work, rules, v, number)
+        if child["known"] == NEW:
+            look_up(data, work, memo, rules, v, number)
             continue
-        budget = target - (lower - bounds["lower"])
-        if bounds["known"] == 1 and len(data.bins) and solves_two(rules, frame["depth"] - 1, frame["look"] - 1):
-            budget = min(budget, bounds["lower"] + 1)  # for a start, the bound from one level
-        bounds["known"] = 2
+        budget = limit - (lower - child["lower"])
+        pair = len(data.bins) and solves_two(rules, frame["levels_left"] - 1, frame["lookahead"] - 1)
+        if pair and child["known"] == LOOKED_UP:
+            budget = min(budget, child["lower"] + 1)  # first only the bound from one level
+        child["known"] = SEARCHED
         work.frame[v + 1]["budget"] = budget
-        frame["part"] = chosen
+        frame["child"] = number
         return BELOW
 
 
 @inner_function
-def write(work, memo, rules, v, lower):
-    """Write to the memo what is known of level ``v``; the entry."""
-    frame = work.frame[v]
-    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
-    at, fresh = enter(memo, frame["hash0"], frame["hash1"], key)
-    entry = memo.entry[at]
-    if fresh:
-        entry["lower"], entry["upper"] = lower, INFINITE
+def _record(work, memo, v, at, lower):
+    """Record the lower bound and the incumbent of level ``v`` in an entry of the memo."""
+    frame, entry = work.frame[v], memo.entry[at]
     if frame["upper"] < entry["upper"]:
-        entry["upper"], entry["ways"] = frame["upper"], frame["ways"]
-        for i in range(frame["ways"] - 1):
+        entry["upper"], entry["children"] = frame["upper"], frame["children"]
+        for i in range(frame["children"] - 1):
             memo.split[at, i] = work.split[v, i]
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
-    return at
 
 
 @inner_function
-def find_other(work, memo, rules, v, part):
-    """Take what the memo knows of a part of the current candidate as a node of SPLIT's own tree."""
-    below, bounds = work.frame[v + 1], work.bounds[v, part]
-    at = find(memo, below["hash0"], below["hash1"], key_of(rules, below["depth"], below["look"], 0, 0))
-    if at >= 0:
-        bounds["low"] = max(bounds["low"], memo.entry[at]["lower"])
-        bounds["high"] = min(bounds["high"], memo.entry[at]["upper"])
-
-
-@inner_function
-def leave_other(work, memo, rules, v):
-    """Write to the memo what a plain node is worth if it, and each greedy one below, may be its best stump, too.
-
-    ``low`` and ``high`` are the bounds of its splits so; features have one cut each.
-    """
+def _record_own(data, work, memo, rules, v):
+    """Record the bounds of level ``v`` in SPLIT's own tree, where a node may also be its best stump."""
     frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
-    lower = max(frame["lower"], min(best, frame["low"]))
-    if frame["high"] < best:
-        frame["upper"], frame["ways"], work.split[v, 0] = frame["high"], 2, frame["other"]
+    lower = max(frame["lower"], min(best, frame["own_lower"]))
+    if frame["own_upper"] < best:
+        frame["upper"], frame["children"], work.split[v, 0] = frame["own_upper"], 2, frame["own_column"]
     elif frame["stump"] < frame["leaf"]:
-        frame["upper"], frame["ways"], work.split[v, 0] = best, 2, frame["column"]
+        frame["upper"], frame["children"], work.split[v, 0] = best, 2, frame["stump_column"]
     else:
-        frame["upper"], frame["ways"] = best, 1
-    frame["plain"] = 0
-    at = write(work, memo, rules, v, lower)
-    frame["plain"] = 1
-    bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
-    bounds["low"], bounds["high"] = memo.entry[at]["lower"], memo.entry[at]["upper"]
+        frame["upper"], frame["children"] = best, 1
+    key = key_of(rules, frame["levels_left"], frame["lookahead"], 0, frame["must_split"])
+    at = find(data, rules, memo, work.node[v], work.rows[v], work.closed[v], key)
+    if at < 0:
+        at = insert(memo, work.node[v], key)
+    _record(work, memo, v, at, lower)
+    child = work.child[v - 1, work.frame[v - 1]["child"]]
+    child["own_lower"], child["own_upper"] = memo.entry[at]["lower"], memo.entry[at]["upper"]
 
 
 @inner_function
-def leave(data, work, memo, rules, v):
-    """Write to the memo what level ``v`` found, and tell the level above."""
+def _end_node(data, work, memo, rules, v):
+    """Record the bounds of level ``v`` in the memo and in the candidate above."""
     apart()
     frame = work.frame[v]
-    lower = max(frame["lower"], min(frame["upper"], frame["floor"]))
-    at = write(work, memo, rules, v, lower)
-    entry = memo.entry[at]
-    if v > 0:
-        bounds = work.bounds[v - 1, work.frame[v - 1]["part"]]
-        bounds["lower"], bounds["upper"] = entry["lower"], entry["upper"]
-    else:
+    at = frame["entry"]
+    _record(work, memo, v, at, max(frame["lower"], min(frame["upper"], frame["split_bound"])))
+    if v == 0:
         work.state[FOUND] = at
-    if v > 0 and valued_twice(data, rules, frame):
-        leave_other(work, memo, rules, v)
+        return
+    child, entry = work.child[v - 1, work.frame[v - 1]["child"]], memo.entry[at]
+    child["lower"], child["upper"], child["entry"] = entry["lower"], entry["upper"], at
+    if has_own_value(data, rules, frame):
+        _record_own(data, work, memo, rules, v)
 
 
 @inner_function
-def close(work, v):
-    """End level ``v`` early: its bound counts what was not tried."""
+def _cut_short(work, v):
+    """End level ``v`` early: its lower bound covers the candidates that were not evaluated."""
     frame = work.frame[v]
-    if frame["stage"] == CHOOSING:  # what a split is worth that is not followed says nothing of what it comes to
+    if frame["stage"] == CHOOSING:  # the value of a split that is not followed is no bound
         follow(work, v)
-        frame["floor"], frame["low"] = frame["lower"], 0
+        frame["split_bound"], frame["own_lower"] = frame["lower"], 0
     if frame["current"] >= 0:
         lower = np.int64(0)
-        for part in range(work.offer[v, frame["current"]]["number"]):
-            lower += work.bounds[v, part]["lower"]
-        frame["floor"] = min(frame["floor"], lower)
-    for i in range(frame["at"], frame["candidates"]):
-        frame["floor"] = min(frame["floor"], work.offer[v, work.offer[v, i]["order"]]["bound"])
+        for number in range(work.candidate[v, frame["current"]]["children"]):
+            lower += work.child[v, number]["lower"]
+        frame["split_bound"] = min(frame["split_bound"], lower)
+    for i in range(frame["next"], frame["candidates"]):
+        frame["split_bound"] = min(frame["split_bound"], work.candidate[v, work.order[v, i]]["bound"])
 
 
 @inner_function
-def begin(data, work, memo, rules):
-    """Begin to search the node in ``work.frame[0]``; False if its value is known, which ``state[FOUND]`` tells."""
+def _begin(data, work, memo, rules):
+    """Begin to search the node of level 0; return False if the memo has its value. Its entry, if any, is FOUND."""
     frame, state = work.frame[0], work.state
-    digest(data, rules, work.rows[0], work.used[0], frame)
-    key = key_of(rules, frame["depth"], frame["look"], frame["plain"], frame["split"])
-    state[FOUND] = find(memo, frame["hash0"], frame["hash1"], key)
-    if state[FOUND] >= 0 and memo.entry[state[FOUND]]["lower"] == memo.entry[state[FOUND]]["upper"]:
+    hash_node(data, rules, work.rows[0], work.closed[0], work.node[0])
+    key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
+    state[FOUND] = at = find(data, rules, memo, work.node[0], work.rows[0], work.closed[0], key)
+    if at >= 0 and memo.entry[at]["lower"] == memo.entry[at]["upper"]:
         return False
-    frame["fresh"], state[LEVEL] = 1, 0
+    frame["opened"], frame["entry"], state[LEVEL] = 0, at, 0
     return True
 
 
 @inner_function
-def ask(data, work, program, pairs, memo, rules, closing):
-    """Search on, up to ``state[LAST]`` iterations, nodes counted; COMPLETE, or what stopped it.
+def search_node(data, work, scratch, pairs, memo, rules, closing):
+    """Search the node of level 0, up to ``state[PAUSE_AT]`` iterations, one for each node counted; return a code.
 
-    A search begins with the node in ``work.frame[0]``, ``work.rows[0]`` and ``work.used[0]``, and ``state[LEVEL]`` -1.
-    What it came to is the entry ``state[FOUND]``. With ``closing`` it is ended early: the entry has the best tree in
-    hand.
+    A search begins with ``state[LEVEL]`` -1 and ends with its entry of the memo as ``state[FOUND]``.
+
+    closing : whether to end early, with the incumbents of all levels.
     """
     apart()
     state = work.state
-    if state[LEVEL] < 0 and not begin(data, work, memo, rules):
+    if state[LEVEL] < 0 and not _begin(data, work, memo, rules):
         return COMPLETE
     while state[LEVEL] >= 0:
         v = state[LEVEL]
-        fresh = work.frame[v]["fresh"]
+        frame = work.frame[v]
         if closing:
-            if not fresh:
-                close(work, v)
-        elif memo.used[0] + 3 * len(work.frame) >= len(memo.entry):  # nodes on the stack, twice, and turns above
+            if frame["opened"]:
+                _cut_short(work, v)
+                _end_node(data, work, memo, rules, v)
+            state[LEVEL] = v - 1
+            continue
+        # Room for two entries of each level, and for those that the subtree stack adds without a search.
+        if not has_room(memo.slots, memo.entry, memo.used[0], 3 * len(work.frame)):
             return NO_ROOM
-        elif fresh:
-            if state[ITERATIONS] >= state[LAST]:
+        if not frame["opened"]:
+            if state[ITERATIONS] >= state[PAUSE_AT]:
                 return PAUSED
             state[ITERATIONS] += 1
-            open_node(data, work, program, pairs, rules, v)
-            work.frame[v]["fresh"] = 0
+            if frame["entry"] < 0:
+                key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
+                frame["entry"] = insert(memo, work.node[v], key)
+            open_node(data, work, scratch, pairs, rules, v)
             continue
-        else:
-            next_is = advance(data, work, memo, rules, v)
-            if next_is == LATER:
-                return PAUSED
-            if next_is == BELOW:
-                state[LEVEL] = v + 1
-                continue
-        if not fresh:
-            leave(data, work, memo, rules, v)
+        following = advance(data, work, memo, rules, v)
+        if following == LATER:
+            return PAUSED
+        if following == BELOW:
+            state[LEVEL] = v + 1
+            continue
+        _end_node(data, work, memo, rules, v)
         state[LEVEL] = v - 1
     return COMPLETE

@@ -1,4 +1,4 @@
-"""What the search of SPLIT works on: its rules, its stack, its scratch, and what it keeps."""
+"""The arrays of SPLIT's search: rules, node stack, subtree stack, memo and scratch."""
 
 from __future__ import annotations
 
@@ -6,172 +6,190 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.jit import inner_function, kernel
-
-LEVEL, ITERATIONS, FOUND, LAST, ASKED, TURN, NODES, LOWER = range(8)  # places of ``state``
-TIES = 2  # splits of equal value that are gone on with: there may be hundreds, and each costs as much as the first
-CHOOSING, FOLLOWING = 1, 2  # stages of a node whose split is chosen by one value and that has the value of another
+# Places of ``Work.state``. LEVEL: the level of the node stack that is searched, -1 for none. FOUND: the memo entry of
+# the search's root, negative for none. PAUSE_AT: the iterations at which the slice ends. SEARCHING: whether a search is
+# under way. SUBTREE: the top of the subtree stack, -1 for none. PLANNED: the nodes in ``Trees.plan``. LOWER: a lower
+# bound of the root's value.
+LEVEL, ITERATIONS, FOUND, PAUSE_AT, SEARCHING, SUBTREE, PLANNED, LOWER = range(8)
+TIES = 2  # splits of equal value that LicketySPLIT follows: there may be hundreds, each as expensive as the first
+CHOOSING, FOLLOWING = 1, 2  # stages of a node whose split is chosen by one value and that has another value
 BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
+ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quantiles of the bins, or over CART's leaves
 
 
 class Rules(NamedTuple):
-    """What is minimised, and which splits are looked at."""
+    """The objective, and the candidate splits."""
 
-    error: int
-    penalty: int
-    depth: int
-    ways: int  # the most intervals of a split ...
-    two_way_from: int  # ... and two from this level on, the root's being 0
+    error: int  # cost of a misclassified row
+    penalty: int  # cost of a leaf
+    max_depth: int
+    ways: int  # maximum number of intervals of a split ...
+    two_way_from: int  # ... and the level, the root's being 0, from which it is two
     generator: int
     criterion: int
-    most_bins: int  # of MIDPOINTS
-    least: int  # rows in a leaf of CART's
-    solved: int  # levels, 1 or 2, that are solved exactly wherever they are the last, ...
-    pairs: bool  # ... and whether two are where there is lookahead for both
-    pair_bins: int  # the most bins of a feature where two levels are solved
-    most: int  # candidates of a node, of least score; 0 for all
-    repeat: bool  # whether features may be split again on a path
+    max_bins: int  # of MIDPOINTS
+    min_bin_weight: int  # of CART
+    exact_depth: int  # 1 or 2: levels that are solved exactly wherever no more are left
+    exact_pairs: bool  # whether two levels are solved exactly where both have lookahead
+    pair_bins: int  # maximum number of bins of a feature where two levels are solved exactly
+    max_candidates: int  # of a node, those of least score; 0 for all
+    repeat: bool  # whether a feature may be split again on a path
     polish: bool  # whether greedy subtrees are replaced by the best of their depth
-    twice: bool  # whether SPLIT's tree is looked for after LicketySPLIT's ...
-    bounded: bool  # ... and only if its search values it at less
-    fine: float  # units of impurity in a row
-    beam: np.ndarray  # int64[ways + 1], places of the last boundary, by intervals
+    both: bool  # whether SPLIT's tree is searched for after LicketySPLIT's ...
+    bounded: bool  # ... and only if its value is less than the cost of that
+    unit: float  # units of impurity in a row
+    beam: np.ndarray  # int64[ways + 1], by number of intervals: candidate places of the last boundary
 
 
-FRAME = np.dtype(
+def _whole(*names: str) -> list[tuple[str, type]]:
+    return [(name, np.int64) for name in names]
+
+
+NODE = np.dtype(_whole("hash", "parent", "low", "high"))  # key of a set of rows, see `memo.py`
+FRAME = np.dtype(  # a node of the search
     [
-        (name, np.int64)
-        for name in (
-            *("depth", "look", "hash0", "hash1", "fresh", "budget", "leaf", "upper", "lower", "floor"),
-            *("ways", "candidates", "at", "current", "part", "split", "counted", "taken"),
-            *("plain", "stump", "column", "low", "high", "other", "stage", "held"),
-        )
+        ("levels_left", np.int64),
+        ("lookahead", np.int64),  # levels
+        ("lickety", np.int64),  # 1: its value is LicketySPLIT's; 0: SPLIT's
+        ("must_split", np.int64),  # 1: its value is that of its best split, though a leaf may cost less
+        ("entry", np.int64),  # of the memo, -1 for none yet
+        ("opened", np.int64),  # 1: it has been counted
+        ("budget", np.int64),  # only trees that cost less are searched for
+        ("outer_budget", np.int64),  # the budget while the stage is CHOOSING
+        ("stage", np.int64),  # CHOOSING, FOLLOWING or 0
+        ("leaf", np.int64),  # its cost as a leaf
+        ("lower", np.int64),  # lower bound of its value from its rows alone
+        ("upper", np.int64),  # cost of the incumbent
+        ("children", np.int64),  # of the incumbent's split, 1 for a leaf
+        ("split_bound", np.int64),  # lower bound of the candidates that are done with
+        ("candidates", np.int64),  # their number
+        ("next", np.int64),  # candidate in the order of scores
+        ("current", np.int64),  # candidate under evaluation, -1 for none
+        ("child", np.int64),  # of the current candidate: the node of the next level
+        ("rows_child", np.int64),  # the child whose rows are in the next level, -1 for none
+        ("counted_child", np.int64),  # the child whose counts are in the next level, -1 for none
+        ("stump", np.int64),  # cost of the best stump, and its column, ...
+        ("stump_column", np.int64),  # ... if LicketySPLIT's value excludes it
+        ("own_lower", np.int64),  # bounds of the value of its splits in SPLIT's own tree, while LicketySPLIT's ...
+        ("own_upper", np.int64),  # ... is searched for, ...
+        ("own_column", np.int64),  # ... and the split that attains the upper one
     ]
 )
-TURN_OF = np.dtype(
+CANDIDATE = np.dtype(_whole("children", "bound"))  # number of children, lower bound of the cost
+CHILD = np.dtype(  # a child of the current candidate
     [
-        (name, np.int64)
-        for name in (
-            *("mode", "phase", "depth", "look", "plain", "hash0", "hash1", "cost", "asked", "chosen"),
-            *("found", "again", "ties", "tie", "part", "sum", "most", "then"),
-        )
+        *_whole("lower", "upper", "own_lower", "own_upper"),  # bounds of its value, as in FRAME
+        ("known", np.int64),  # NEW, LOOKED_UP or SEARCHED
+        ("hash", np.int64),  # set from LOOKED_UP on
+        ("entry", np.int64),  # of the memo, -1 for none
     ]
 )
-OFFER = np.dtype([("number", np.int64), ("score", np.float64), ("bound", np.int64), ("order", np.int64)])
-PART = np.dtype([(name, np.int64) for name in ("lower", "upper", "known", "low", "high", "hash0", "hash1")])
-ENTRY = np.dtype(  # as small as may be: a look-up waits for memory
-    [(name, np.int64) for name in ("hash0", "hash1", "lower", "upper")]
-    + [("key", np.int32), ("ways", np.int16), ("again", np.int16)]
+NEW, LOOKED_UP, SEARCHED = range(3)
+SUBTREE_OF = np.dtype(  # a subtree under construction
+    [
+        ("mode", np.int64),  # see `subtree_values.py`, as the next
+        ("phase", np.int64),
+        ("levels_left", np.int64),
+        ("lookahead", np.int64),
+        ("lickety", np.int64),  # of its searches, as in FRAME
+        ("entry", np.int64),  # an entry of the memo with the same rows, the parent of its children's keys
+        ("cost", np.int64),  # of its best tree
+        ("max_cost", np.int64),  # a tree that costs more is not wanted
+        ("tried", np.int64),  # lookahead of the last search
+        ("chosen", np.int64),  # lookahead of the search that found the best tree
+        ("split_cost", np.int64),  # least value of a split
+        ("recursive", np.int64),  # 1: the children of its split are LicketySPLIT's; 0: of a search
+        ("ties", np.int64),  # number of splits of that value that are followed, and ...
+        ("tie", np.int64),  # ... the one that is followed now
+        ("child", np.int64),  # the next child
+        ("sum", np.int64),  # cost of the children so far
+        ("own_next", np.int64),  # 1: SPLIT's own tree is constructed next
+    ]
 )
-MOST_WAYS = int(np.iinfo(ENTRY["ways"]).max)
+ENTRY = np.dtype(  # as small as possible, because a look-up waits for memory
+    [
+        ("hash", np.int64),
+        ("lower", np.int64),  # lower <= value <= upper, if the value is below the budget of its search
+        ("upper", np.int64),
+        ("parent", np.int32),  # -1: the rows of all
+        ("low", np.int32),  # columns: the rows of the parent between the two thresholds
+        ("high", np.int32),
+        ("key", np.int32),
+        ("children", np.int16),  # of the split that attains `upper`, 1 for a leaf
+        ("recursive", np.int16),  # as in SUBTREE_OF
+    ]
+)
+MOST_WAYS = int(np.iinfo(ENTRY["children"]).max)
 
 
 class Memo(NamedTuple):
-    """What is known of nodes, and where it is by hash."""
+    """The table of nodes, see ``kernels/row_set_table.py``."""
 
     entry: np.ndarray  # ENTRY[...]
-    split: np.ndarray  # int32[..., most ways - 1], the columns of the split that attains ``upper``
-    slot: np.ndarray  # int32[a power of two], linear probing, -1 for none
-    used: np.ndarray  # int64[1]
+    split: np.ndarray  # int32[..., ways - 1], columns of the split that attains ``upper``
+    slots: np.ndarray  # int64[a power of two]
+    used: np.ndarray  # int64[1], number of entries
+    chain: np.ndarray  # uint64[words], scratch: the rows of an entry
+    closed: np.ndarray  # uint8[features], scratch: the features that its path closes
+
+
+class Bins(NamedTuple):
+    """Scratch of the dynamic programs over the bins of a feature; "values" are the most of a feature."""
+
+    cols: np.ndarray  # int64[values + 1], columns between which the bins lie
+    best: np.ndarray  # int64[ways + 1, values + 1], `least_impurities`, as the next two
+    source: np.ndarray  # int64[ways + 1, values + 1]
+    last: np.ndarray  # int64[values + 1]
+    leaves: np.ndarray  # int64[values + 1, 5], `cart_bins`, as the next
+    marked: np.ndarray  # uint8[values + 1]
+    choice: np.ndarray  # int64[ways], boundaries of a partition
+    run: np.ndarray  # int64[ways + 1, K], `best_stump`, as the next
+    back: np.ndarray  # int64[values, ways + 1, K]
 
 
 class Pairs(NamedTuple):
-    """Scratch of `best_pair`; see there."""
+    """Scratch of `best_pair`."""
 
-    cols: np.ndarray  # int64[features, bins + 1]
-    bins: np.ndarray  # int64[features]
-    items: np.ndarray  # int64[rows]
-    place: np.ndarray  # uint16[features, rows]
-    of_part: np.ndarray  # int64[parts]
-    table: np.ndarray  # int64[bins * K * stride]
-    run: np.ndarray  # int64[(ways + 1) * K * LANES]
-    value: np.ndarray  # int64[(bins + 1) * stride]
-    best: np.ndarray  # int64[ways + 1, bins + 1]
+    cols: np.ndarray  # int64[features, bins + 1], columns between which the bins lie
+    bins: np.ndarray  # int64[features], their number
+    items: np.ndarray  # int64[rows], numbers of the node's rows
+    place: np.ndarray  # uint16[features, rows], bin of each of these
+    bin_of: np.ndarray  # int64[values], bin of each value of a feature
+    table: np.ndarray  # int64[bins * K * stride], `joint_counts`
+    run: np.ndarray  # int64[(ways + 1) * K * LANES], `lower_values`
+    value: np.ndarray  # int64[(bins + 1) * stride], best stumps of intervals
+    best: np.ndarray  # int64[ways + 1, bins + 1], `join_values`, as the next
     source: np.ndarray  # int64[ways + 1, bins + 1]
-    found: np.ndarray  # int32[ways - 1]
+    found: np.ndarray  # int32[ways - 1], columns of the best partition
     stride: int  # bins + 1 and more, so that vectors fit
 
 
-class Program(NamedTuple):
-    """Scratch of programs over the bins of a feature."""
-
-    cols: np.ndarray  # int64[parts + 1]
-    best: np.ndarray  # int64[ways + 1, parts + 1], and the next two: the program of `partitions`
-    source: np.ndarray  # int64[ways + 1, parts + 1]
-    last: np.ndarray  # int64[parts + 1]
-    leaves: np.ndarray  # int64[parts + 1, 5], of CART
-    marked: np.ndarray  # uint8[parts + 1]
-    choice: np.ndarray  # int64[ways]
-    run: np.ndarray  # int64[ways + 1, K], and the next: `best_stump`
-    back: np.ndarray  # int64[parts, ways + 1, K]
-
-
 class Work(NamedTuple):
-    """The stack, by level from the root, and scratch."""
+    """The node stack, by level from the search's root, and scratch."""
 
     frame: np.ndarray  # FRAME[levels]
+    node: np.ndarray  # NODE[levels + 1]
     rows: np.ndarray  # uint64[levels + 1, words]
-    used: np.ndarray  # uint8[levels + 1, features], features that may not be split
-    counts: np.ndarray  # int64[levels, columns, K]
-    lines: np.ndarray  # int64[levels + 1, K * stride], and the next: `single_cuts`
-    kept: np.ndarray  # int64[stride]
-    split: np.ndarray  # int32[levels, ways - 1], of the best tree in hand
-    candidate: np.ndarray  # int32[levels, candidates, ways - 1]
-    offer: np.ndarray  # OFFER[levels, candidates]: intervals, score and bound of each; the one that is next in order
-    bounds: np.ndarray  # PART[levels, ways], of the parts of the current candidate, and whether the memo was asked
-    found: np.ndarray  # int32[ways - 1], columns
-    state: np.ndarray  # int64[8]
+    closed: np.ndarray  # uint8[levels + 1, features], 1: the feature may not be split
+    counts: np.ndarray  # int64[levels, columns, K], `transpose`
+    class_counts: np.ndarray  # int64[levels, K * stride], `count_classes`
+    correct: np.ndarray  # int64[stride], `best_single`
+    split: np.ndarray  # int32[levels, ways - 1], columns of the incumbent's split
+    columns: np.ndarray  # int32[levels, candidates, ways - 1], columns of each candidate
+    candidate: np.ndarray  # CANDIDATE[levels, candidates]
+    score: np.ndarray  # float64[levels, candidates]
+    order: np.ndarray  # int64[levels, candidates], candidates by score
+    child: np.ndarray  # CHILD[levels, ways], of the current candidate
+    found: np.ndarray  # int32[ways - 1], columns of a split
+    state: np.ndarray  # int64[8], see LEVEL
 
 
 class Trees(NamedTuple):
-    """The trees that searches are put together to, by level from the root."""
+    """The subtree stack, by level from the root of the tree, and the trees that are done."""
 
-    turn: np.ndarray  # TURN_OF[levels]
+    subtree: np.ndarray  # SUBTREE_OF[levels]
+    node: np.ndarray  # NODE[levels]
     rows: np.ndarray  # uint64[levels, words]
-    used: np.ndarray  # uint8[levels, features]
-    split: np.ndarray  # int32[levels, TIES + 2, most ways]: intervals and columns of the ties, the best and another
-    plan: np.ndarray  # int32[nodes, most ways]: intervals, 1 for a leaf, and columns; the root first, then its parts
-
-
-@inner_function
-def find(memo, hash0, hash1, key):
-    """The entry of a node, or ``-1 - slot`` with the free slot."""
-    mask = len(memo.slot) - 1
-    slot = hash0 & mask
-    while memo.slot[slot] >= 0:
-        at = memo.slot[slot]
-        entry = memo.entry[at]
-        if entry["hash0"] == hash0 and entry["hash1"] == hash1 and entry["key"] == key:
-            return at
-        slot = (slot + 1) & mask
-    return -1 - slot
-
-
-@inner_function
-def enter(memo, hash0, hash1, key):
-    """The entry of a node, and whether it is new."""
-    at = find(memo, hash0, hash1, key)
-    if at >= 0:
-        return at, False
-    slot, at = -1 - at, memo.used[0]
-    memo.slot[slot], memo.used[0] = at, at + 1
-    entry = memo.entry[at]
-    entry["hash0"], entry["hash1"], entry["key"] = hash0, hash1, key
-    return at, True
-
-
-@kernel
-def rebuild(memo):
-    """Fill empty slots with all entries, after they have grown."""
-    mask = len(memo.slot) - 1
-    for number in range(memo.used[0]):
-        slot = memo.entry[number]["hash0"] & mask
-        while memo.slot[slot] >= 0:
-            slot = (slot + 1) & mask
-        memo.slot[slot] = number
-
-
-@inner_function
-def key_of(rules, depth, look, plain, split):
-    """What a value is of, as one number: where levels are solved exactly there is enough lookahead."""
-    return ((split * 2 + plain) * 256 + depth) * 256 + (depth if depth <= rules.solved else min(depth, look))
+    closed: np.ndarray  # uint8[levels, features], as in Work
+    split: np.ndarray  # int32[levels, TIES + 2, ways], children and columns of each tie, the best and another split
+    plan: np.ndarray  # int32[nodes, ways], children (1 for a leaf) and columns of each node, in preorder

@@ -1,19 +1,20 @@
-"""Turns: what the trees of SPLIT are put together with, and the values that LicketySPLIT's nodes have.
-
-See ``build_tree.py``.
-"""
+"""The stack of subtrees under construction, and the values of LicketySPLIT's nodes. See ``build_tree.py``."""
 
 from __future__ import annotations
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.ordered_thresholds import digest, take_part
-from optree.solvers.split.candidates import part_ends
-from optree.solvers.split.interval_splits import INFINITE
-from optree.solvers.split.state import ASKED, BEST, FOUND, LEVEL, OTHER, TIES, TURN, enter, find, key_of
+from optree.solvers.split.candidates import child_ends
+from optree.solvers.split.memo import VALUED, find, hash_node, insert, key_of
+from optree.solvers.split.state import BEST, FOUND, LEVEL, OTHER, SEARCHING, SUBTREE, TIES
+from optree.solvers.split.threshold_columns import write_interval
 
-READ, DEEPEN, AGAIN, VALUE = range(4)  # kinds: SPLIT's tree, or after less lookahead; LicketySPLIT's tree, or its value
-BEGUN, TRIED, SOLVED, CHOSEN, GREEDY, PARTS = range(6)  # phases
-VALUED = 2  # in keys, in place of ``split``
+# Modes of a subtree. READ: SPLIT's tree, as its search valued it. DEEPEN: the same after searches with less lookahead.
+# LICKETY: LicketySPLIT's tree. VALUE: the cost of that alone.
+READ, DEEPEN, LICKETY, VALUE = range(4)
+# Phases. BEGUN: nothing is done. TRIED: READ or DEEPEN has searched. SOLVED, CHOSEN, GREEDY: VALUE has searched for the
+# tree, for the best split, or, when closing, for the greedy tree. CHILDREN: the children of a split follow.
+BEGUN, TRIED, SOLVED, CHOSEN, GREEDY, CHILDREN = range(6)
 
 
 @inner_function
@@ -24,144 +25,160 @@ def copy(source, target):
 
 
 @inner_function
-def ask_for(work, trees, v, look, budget, split):
-    """Let the next search be for the node of a turn."""
-    frame, turn = work.frame[0], trees.turn[v]
+def start_search(work, trees, v, lookahead, budget, must_split):
+    """Let the next search be for the rows of a subtree."""
+    frame, subtree, node, key = work.frame[0], trees.subtree[v], work.node[0], trees.node[v]
     copy(trees.rows[v], work.rows[0])
-    copy(trees.used[v], work.used[0])
-    frame["depth"], frame["look"] = turn["depth"], min(look, turn["depth"])
-    frame["budget"], frame["split"], frame["plain"] = budget, split, turn["plain"]
-    work.state[LEVEL], work.state[ASKED], turn["asked"] = -1, 1, look
+    copy(trees.closed[v], work.closed[0])
+    node["parent"], node["low"], node["high"] = key["parent"], key["low"], key["high"]
+    frame["levels_left"], frame["lookahead"] = subtree["levels_left"], min(lookahead, subtree["levels_left"])
+    frame["budget"], frame["must_split"], frame["lickety"] = budget, must_split, subtree["lickety"]
+    work.state[LEVEL], work.state[SEARCHING], subtree["tried"] = -1, 1, lookahead
 
 
 @inner_function
-def found(work, memo, trees, v, place):
-    """The cost that was found for a turn; its split is written to a place."""
+def take_found(work, memo, trees, v, place):
+    """Return the cost that the last search found for a subtree; copy its split to a place."""
     at = work.state[FOUND]
     if at < 0:
         trees.split[v, place, 0] = 1
         return INFINITE
-    return copy_split(memo, trees, v, place, at)
+    return take_entry(memo, trees, v, place, at)
 
 
 @inner_function
-def copy_split(memo, trees, v, place, at):
-    """The cost of an entry; its split is written to a place of a turn: one part if no split parts the rows."""
+def take_entry(memo, trees, v, place, at):
+    """Return the cost of an entry with the rows of a subtree; copy its split to a place, one child if it is a leaf."""
     split = trees.split[v, place]
-    split[0] = max(1, memo.entry[at]["ways"])
+    split[0] = max(1, memo.entry[at]["children"])
     for i in range(split[0] - 1):
         split[1 + i] = memo.split[at, i]
+    trees.subtree[v]["entry"] = at
     return memo.entry[at]["upper"]
 
 
 @inner_function
-def push(data, work, rules, trees, v, place, part, mode, look):
-    """Let a part of a split have a turn; all rows of the turn with a place of -1."""
+def push(data, work, rules, trees, v, place, child, mode, lookahead):
+    """Push a child of a subtree's split onto the stack, or with a place of -1 the subtree's own rows."""
     apart()
-    turn, below = trees.turn[v], trees.turn[v + 1]
-    copy(trees.used[v], trees.used[v + 1])
-    below["depth"] = turn["depth"]
+    subtree, below, key, key_below = trees.subtree[v], trees.subtree[v + 1], trees.node[v], trees.node[v + 1]
+    copy(trees.closed[v], trees.closed[v + 1])
+    below["levels_left"] = subtree["levels_left"]
     if place < 0:
         copy(trees.rows[v], trees.rows[v + 1])
+        key_below["parent"], key_below["low"], key_below["high"] = key["parent"], key["low"], key["high"]
     else:
         split = trees.split[v, place]
-        low, high = part_ends(data, split[1:], split[0], part)
-        take_part(data, trees.rows[v], low, high, trees.rows[v + 1])
-        below["depth"] -= 1
+        low, high = child_ends(data, split[1:], split[0], child)
+        write_interval(data, trees.rows[v], low, high, trees.rows[v + 1])
+        key_below["parent"], key_below["low"], key_below["high"] = subtree["entry"], low, high
+        below["levels_left"] -= 1
         if not rules.repeat:
-            trees.used[v + 1, data.feature[split[1]]] = 1
-    below["mode"], below["look"], below["phase"], below["plain"] = mode, look, BEGUN, turn["plain"]
-    below["most"] = INFINITE
-    work.state[TURN] = v + 1
+            trees.closed[v + 1, data.feature[split[1]]] = 1
+    below["mode"], below["lookahead"], below["phase"], below["lickety"] = mode, lookahead, BEGUN, subtree["lickety"]
+    below["max_cost"] = INFINITE
+    work.state[SUBTREE] = v + 1
 
 
 @inner_function
-def list_ties(work, trees, v):
-    """Note the splits of the node that was searched last that are as good as the one found."""
-    turn, frame = trees.turn[v], work.frame[0]
-    turn["ties"], turn["tie"], turn["part"], turn["sum"] = 0, 0, 0, 0
+def find_valued(data, rules, memo, trees, v):
+    """Return the entry of LicketySPLIT's tree of a subtree, -1 if there is none."""
+    subtree, node, rows, closed = trees.subtree[v], trees.node[v], trees.rows[v], trees.closed[v]
+    hash_node(data, rules, rows, closed, node)
+    key = key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED)
+    return find(data, rules, memo, node, rows, closed, key)
+
+
+@inner_function
+def _list_ties(work, trees, v):
+    """List the splits that the last search found as good as the best, TIES at most."""
+    subtree, frame = trees.subtree[v], work.frame[0]
+    subtree["ties"], subtree["tie"], subtree["child"], subtree["sum"] = 0, 0, 0, 0
     if trees.split[v, OTHER, 0] == 1:
         return
     for c in range(frame["candidates"]):
-        if work.offer[0, c]["bound"] == turn["found"] and turn["ties"] < TIES:
-            split = trees.split[v, turn["ties"]]
-            split[0] = work.offer[0, c]["number"]
+        if work.candidate[0, c]["bound"] == subtree["split_cost"] and subtree["ties"] < TIES:
+            split = trees.split[v, subtree["ties"]]
+            split[0] = work.candidate[0, c]["children"]
             for i in range(split[0] - 1):
-                split[1 + i] = work.candidate[0, c, i]
-            turn["ties"] += 1
-    if turn["ties"] == 0:
+                split[1 + i] = work.columns[0, c, i]
+            subtree["ties"] += 1
+    if subtree["ties"] == 0:
         copy(trees.split[v, OTHER], trees.split[v, 0])
-        turn["ties"] = 1
+        subtree["ties"] = 1
 
 
 @inner_function
-def settle(work, memo, rules, trees, v):
-    """Keep the value of a turn, and tell the turn above."""
-    turn = trees.turn[v]
-    key = key_of(rules, turn["depth"], turn["look"], turn["plain"], VALUED)
-    at, _ = enter(memo, turn["hash0"], turn["hash1"], key)
+def _settle(work, memo, rules, trees, v):
+    """Record the tree of a subtree in the memo, and pop it."""
+    subtree = trees.subtree[v]
+    at = insert(
+        memo,
+        trees.node[v],
+        key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED),
+    )
     entry, split = memo.entry[at], trees.split[v, BEST]
-    entry["lower"], entry["upper"], entry["ways"], entry["again"] = turn["cost"], turn["cost"], split[0], turn["again"]
+    entry["lower"], entry["upper"] = subtree["cost"], subtree["cost"]
+    entry["children"], entry["recursive"] = split[0], subtree["recursive"]
     for i in range(split[0] - 1):
         memo.split[at, i] = split[1 + i]
-    end_value(work, trees, v)
+    _pop_value(work, trees, v)
 
 
 @inner_function
-def end_value(work, trees, v):
-    """Add the value of a turn to that of the split above, if it is part of one."""
-    work.state[TURN] = v - 1
-    if v > 0 and trees.turn[v - 1]["mode"] == VALUE:
-        above, cost = trees.turn[v - 1], trees.turn[v]["cost"]
+def _pop_value(work, trees, v):
+    """Pop a subtree, and add its cost to that of the split above, if that is valued."""
+    work.state[SUBTREE] = v - 1
+    if v > 0 and trees.subtree[v - 1]["mode"] == VALUE:
+        above, cost = trees.subtree[v - 1], trees.subtree[v]["cost"]
         above["sum"] = INFINITE if above["sum"] >= INFINITE - cost else above["sum"] + cost
-        above["part"] += 1
+        above["child"] += 1
 
 
 @inner_function
-def take_best(trees, v, cost, place, again):
-    """Let a split be the best of a turn, if its tree costs less."""
-    turn = trees.turn[v]
-    if cost < turn["cost"]:
-        turn["cost"], turn["again"] = cost, again
+def _take_if_better(trees, v, cost, place, recursive):
+    """Take a split as the best of a subtree if its tree costs less."""
+    subtree = trees.subtree[v]
+    if cost < subtree["cost"]:
+        subtree["cost"], subtree["recursive"] = cost, recursive
         copy(trees.split[v, place], trees.split[v, BEST])
 
 
 @inner_function
-def value(data, work, memo, rules, trees, v, closing):
-    """A step of LicketySPLIT: a leaf, or the best tree below one of the splits of least value."""
+def value_step(data, work, memo, rules, trees, v, closing):
+    """Do one step of LicketySPLIT's recursion, which ends with a leaf or the best tree below a split of least value."""
     apart()
-    turn = trees.turn[v]
-    depth, look, phase = turn["depth"], turn["look"], turn["phase"]
+    subtree = trees.subtree[v]
+    lookahead, phase = subtree["lookahead"], subtree["phase"]
     if phase == BEGUN:
-        digest(data, rules, trees.rows[v], trees.used[v], turn)
-        at = find(memo, turn["hash0"], turn["hash1"], key_of(rules, depth, look, turn["plain"], VALUED))
+        at = find_valued(data, rules, memo, trees, v)
         if at >= 0:
-            turn["cost"] = memo.entry[at]["upper"]
-            end_value(work, trees, v)
+            subtree["cost"] = memo.entry[at]["upper"]
+            _pop_value(work, trees, v)
             return
-        turn["phase"] = SOLVED if look >= depth - 1 else CHOSEN
-        ask_for(work, trees, v, look, INFINITE, turn["phase"] == CHOSEN)
-    elif phase == SOLVED:  # the best tree of all: there are but leaves and stumps below the lookahead
-        turn["cost"], turn["again"] = found(work, memo, trees, v, BEST), 0
-        settle(work, memo, rules, trees, v)
+        subtree["phase"] = SOLVED if lookahead >= subtree["levels_left"] - 1 else CHOSEN
+        start_search(work, trees, v, lookahead, INFINITE, subtree["phase"] == CHOSEN)
+    elif phase == SOLVED:  # only leaves and stumps are below the lookahead: the search was exact
+        subtree["cost"], subtree["recursive"] = take_found(work, memo, trees, v, BEST), 0
+        _settle(work, memo, rules, trees, v)
     elif phase == CHOSEN:
-        turn["found"], turn["again"] = found(work, memo, trees, v, OTHER), 0
+        subtree["split_cost"], subtree["recursive"] = take_found(work, memo, trees, v, OTHER), 0
         if closing:
-            turn["phase"] = GREEDY
-            ask_for(work, trees, v, 0, INFINITE, False)
+            subtree["phase"] = GREEDY
+            start_search(work, trees, v, 0, INFINITE, False)
             return
-        turn["cost"], trees.split[v, BEST, 0], turn["phase"] = work.frame[0]["leaf"], 1, PARTS
-        list_ties(work, trees, v)
+        subtree["cost"], trees.split[v, BEST, 0], subtree["phase"] = work.frame[0]["leaf"], 1, CHILDREN
+        _list_ties(work, trees, v)
     elif phase == GREEDY:
-        turn["cost"] = turn["found"]
+        subtree["cost"] = subtree["split_cost"]
         copy(trees.split[v, OTHER], trees.split[v, BEST])
-        take_best(trees, v, found(work, memo, trees, v, 0), 0, 0)
-        settle(work, memo, rules, trees, v)
-    elif turn["tie"] == turn["ties"]:
-        take_best(trees, v, turn["found"], OTHER, 0)  # if a limit ended the search of a part
-        settle(work, memo, rules, trees, v)
-    elif turn["part"] < trees.split[v, turn["tie"], 0]:
-        push(data, work, rules, trees, v, turn["tie"], turn["part"], VALUE, look)
+        _take_if_better(trees, v, take_found(work, memo, trees, v, 0), 0, 0)
+        _settle(work, memo, rules, trees, v)
+    elif subtree["tie"] == subtree["ties"]:
+        _take_if_better(trees, v, subtree["split_cost"], OTHER, 0)  # a limit may have ended the search of a child
+        _settle(work, memo, rules, trees, v)
+    elif subtree["child"] < trees.split[v, subtree["tie"], 0]:
+        push(data, work, rules, trees, v, subtree["tie"], subtree["child"], VALUE, lookahead)
     else:
-        take_best(trees, v, turn["sum"], turn["tie"], 1)
-        turn["tie"], turn["part"], turn["sum"] = turn["tie"] + 1, 0, 0
+        _take_if_better(trees, v, subtree["sum"], subtree["tie"], 1)
+        subtree["tie"], subtree["child"], subtree["sum"] = subtree["tie"] + 1, 0, 0

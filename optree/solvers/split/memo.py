@@ -1,0 +1,92 @@
+"""The memo of SPLIT's search: for each node an interval of its value, and the split that attains the upper end.
+
+The key of an entry is a set of rows, the features that its path closes, and :func:`key_of`. Rows are not stored. An
+entry names another one, whose rows are those of its parent node, and the two columns between which its own rows lie. A
+look-up rebuilds the rows of an entry from this chain and compares all of them, so keys are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.kernels.row_set_table import occupy, probe
+
+VALUED = 2  # in keys, in place of ``must_split``: a subtree of LicketySPLIT
+_SPREAD = 0x5851F42D4C9  # spreads keys over the bits of a hash
+
+
+@inner_function
+def key_of(rules, levels_left, lookahead, lickety, must_split):
+    """Return the rest of an entry's key as one number: lookahead counts only as far as there are levels to search."""
+    lookahead = levels_left if levels_left <= rules.exact_depth else min(levels_left, lookahead)
+    return ((must_split * 2 + lickety) * 256 + levels_left) * 256 + lookahead
+
+
+@inner_function
+def hash_node(data, rules, rows, closed, node):
+    """Set the hash of a node: of its rows, and of the closed features if features may not be split again."""
+    apart()
+    hashed = hash_words(rows, data.salt)
+    for f in range(0 if rules.repeat else len(closed)):
+        if closed[f]:
+            hashed ^= data.mark[f]
+    node["hash"] = hashed
+
+
+@inner_function
+def _same_node(data, rules, memo, node, rows, closed, at):
+    """Return whether an entry has the rows, and the closed features, of a node."""
+    apart()
+    entry = memo.entry[at]
+    if entry["parent"] == node["parent"] and entry["low"] == node["low"] and entry["high"] == node["high"]:
+        return True
+    chain = memo.chain
+    for w in range(len(rows)):
+        chain[w] = data.rows[0, w]
+    for f in range(0 if rules.repeat else len(closed)):
+        memo.closed[f] = 0
+    while True:
+        entry = memo.entry[at]
+        above, beyond, parent = data.rows[entry["low"]], data.rows[entry["high"]], entry["parent"]
+        for w in range(len(rows)):
+            chain[w] &= above[w] & ~beyond[w]
+        if parent < 0:
+            break
+        if not rules.repeat:
+            memo.closed[data.feature[entry["low"] if entry["low"] > 0 else entry["high"]]] = 1
+        at = np.int64(parent)
+    different = np.uint64(0)
+    for w in range(len(rows)):
+        different |= chain[w] ^ rows[w]
+    for f in range(0 if rules.repeat else len(closed)):
+        different |= np.uint64(memo.closed[f] != closed[f])
+    return different == 0
+
+
+@inner_function
+def find(data, rules, memo, node, rows, closed, key):
+    """Return the entry of a node, -1 if there is none."""
+    hashed = node["hash"] ^ (key * _SPREAD)
+    at, place = probe(memo.slots, hashed, hashed)
+    while at >= 0 and not (memo.entry[at]["key"] == key and _same_node(data, rules, memo, node, rows, closed, at)):
+        at, place = probe(memo.slots, hashed, place + 1)
+    return at
+
+
+@inner_function
+def insert(memo, node, key):
+    """Add an entry for a node that has none, with the widest interval; return its number."""
+    hashed, number = node["hash"] ^ (key * _SPREAD), memo.used[0]
+    at, place = probe(memo.slots, hashed, hashed)
+    while at >= 0:
+        at, place = probe(memo.slots, hashed, place + 1)
+    occupy(memo.slots, place, hashed, number)
+    memo.used[0] = number + 1
+    entry = memo.entry[number]
+    entry["hash"], entry["key"], entry["lower"], entry["upper"] = hashed, key, 0, INFINITE
+    entry["parent"], entry["low"], entry["high"] = node["parent"], node["low"], node["high"]
+    entry["children"], entry["recursive"] = 0, 0
+    return number
