@@ -81,7 +81,7 @@ def trace_partition(cols, source, w, i, out):
 
 @inner_function
 def next_choice(choice, chosen, bins):
-    """Move to the next set of ``chosen`` boundaries among 1 .. bins - 1, in lexicographic order; False if none is left."""
+    """Move to the next of the sets of ``chosen`` boundaries among 1 .. bins - 1; return False after the last one."""
     at = chosen - 1
     while at >= 0 and choice[at] == bins - chosen + at:
         at -= 1
