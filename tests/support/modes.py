@@ -1,4 +1,4 @@
-"""The mode in which the tests run (compiled, with bounds checks, not compiled), and the problems it has time for."""
+"""The mode of the tests (compiled, with bounds checks, plain, not compiled), and the problems it has time for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import pytest
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"  # several times slower: a fraction of the problems
+# Modes in which searches take several times as long: a fraction of the problems.
+CHECKED = "1" in (os.environ.get("NUMBA_BOUNDSCHECK"), os.environ.get("OPTREE_PLAIN_NJIT"))
 FULL = COMPILED and not CHECKED
 compiled_only = pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 
