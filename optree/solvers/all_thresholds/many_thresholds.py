@@ -25,7 +25,7 @@ from numba import config
 
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
-from optree.solvers.kernels.pair_counts import Code
+from optree.solvers.kernels.vector_code import VectorCode
 
 LANES = 32
 _WORD, _INT = ir.IntType(64), ir.IntType(32)
@@ -33,13 +33,12 @@ _BITS = ir.VectorType(ir.IntType(1), LANES)
 _N, _A = types.int64, types.uintp
 
 
-class _Lanes(Code):
+class _Lanes(VectorCode):
     """A builder of code with a number per lane, of the type of the weights."""
 
     def __init__(self, builder, kind, words, bits, mark):
-        super().__init__(builder, kind, mark, None)
-        self.lanes, self.vector = LANES, ir.VectorType(self.kind, LANES)
-        self.words, self.rows, self.mark = self.pointer(words, _INT), self.pointer(bits, _INT), self.bits
+        super().__init__(builder, kind, LANES)
+        self.words, self.rows, self.mark = self.pointer(words, _INT), self.pointer(bits, _INT), self.pointer(mark)
         self.lowest = ir.Constant(self.kind, -(1 << (kind.bitwidth - 1)))
 
     def entry(self, at):
@@ -74,7 +73,7 @@ class _Lanes(Code):
     def extremes(self, variables, value):
         """Update a least and a greatest value."""
         for variable, name in zip(variables, ("smin", "smax"), strict=True):
-            self.most(variable, value, name)
+            self.extreme(variable, value, name)
 
     def tally(self, label, counts, entry, heaviest):
         """Add a row to ``counts``, two vectors per class, and update the weight of the heaviest class."""
@@ -85,7 +84,7 @@ class _Lanes(Code):
             at = base, self.number(side * LANES)
             total = self.builder.add(self.load(counts, *at), self.only(lanes, value))
             self.store(total, counts, *at)
-            self.most(heaviest[side], total)
+            self.extreme(heaviest[side], total)
 
 
 class _Limit:
@@ -174,7 +173,7 @@ def _many_classes(limited):
                 place = builder.mul(builder.load(reached), code.number(width))
                 for n, variable in enumerate(found):
                     total = code.load(sums, place, code.number(n * LANES))
-                    code.most(variable, builder.add(total, builder.load(heaviest[n % 2])))
+                    code.extreme(variable, builder.add(total, builder.load(heaviest[n % 2])))
             count(entry, heaviest)
 
     @intrinsic

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.gosdt.graph import EDGES, EXPANDED, connect, new_node, signal
-from optree.solvers.kernels.bitset import add_counts, hash_words
+from optree.solvers.kernels.bitset import add_counts, count_bits, hash_words
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find, insert, load_rows
-from optree.solvers.kernels.pair_counts import count_bits
 
 # Rows of `Graph.price`: of part 1 of a split, and with REST added of part 0.
 LEAF, CERTAIN, WHOLE, REST = range(4)

@@ -25,7 +25,21 @@ def _cttz(typing_context, word):
     return types.int64(types.uint64), codegen
 
 
+@intrinsic
+def _ctpop(typing_context, word):
+    """Count the bits that are set in a word, by LLVM's instruction."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
+
+    def count_bits(word):
+        """Count the bits that are set in a uint64."""
+        return int(word).bit_count()
 
     def lowest_bit(word):
         """The index of the lowest bit set in a uint64 that is not zero."""
@@ -38,6 +52,11 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return (total ^ (total >> 32)) & (2**63 - 1)
 
 else:
+
+    @inner_function
+    def count_bits(word):
+        """Count the bits that are set in a uint64."""
+        return _ctpop(word)
 
     @kernel
     def lowest_bit(word):

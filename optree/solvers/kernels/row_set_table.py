@@ -42,7 +42,11 @@ def probe(slots, hashed, place):
 
 @inner_function
 def occupy(slots, place, hashed, number):
-    """Put an entry into a free slot."""
+    """Put an entry into the first free slot from ``place`` on, for example from its hash on."""
+    mask = len(slots) - 1
+    place &= mask
+    while slots[place] >= 0:
+        place = (place + 1) & mask
     slots[place] = (hashed & ~LOW) | number
 
 
@@ -55,13 +59,9 @@ def has_room(slots, entry, used, more):
 @kernel
 def fill_slots(slots, entry, used):
     """Enter the first ``used`` entries into free slots."""
-    mask = len(slots) - 1
     for number in range(used):
         hashed = entry[number]["hash"]
-        place = hashed & mask
-        while slots[place] >= 0:
-            place = (place + 1) & mask
-        slots[place] = (hashed & ~LOW) | number
+        occupy(slots, hashed, hashed, number)
 
 
 def grow(slots: np.ndarray, entry: np.ndarray, used: int, more: int, keep, *beside: np.ndarray) -> Room:

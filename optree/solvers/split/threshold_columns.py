@@ -15,7 +15,6 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.pair_counts import count_bits
 from optree.solvers.kernels.simd import LANES, load, popcount, splat, store
 
 

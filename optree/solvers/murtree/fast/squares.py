@@ -1,103 +1,114 @@
 """Squared errors of the depth-limited search: two levels from sums of the target over pairs of columns.
 
-The target is a whole number t for each row (``solvers/murtree/regression.py``), and the runs of ``pair_counts.py`` hold as "class"
-0 the weights and as "class" 1 the weights times the targets, so that the same counts of pairs give W, the weight, and
-S, the sum, of any two columns, exactly. A leaf costs Q - gain, with
+The target of a row is a whole number t (``regression.py``). The runs of ``pair_counts.py`` hold the weights as class 0
+and the weights times the targets as class 1, so the counts of a pair of columns are exact: its weight W and its sum S.
 
-    Q = sum over sets of equal rows of ceil(fine * s^2 / w),  gain = floor((1 - 2^-51) * fine * S^2 / W)
+Symbols, all sums over t - ``centre``: w and s are weight and sum of a group of equal rows, W and S of a leaf. ``fine``
+is the power of two that scales costs to 51 bits. The cost of a leaf is Q - gain, with
 
-where sums s and S are of t - ``centre``, and ``fine`` is the power of two that makes the most of 51 bits. Up to
-rounding that is its sum of squared errors, less what equal rows have among themselves, which no tree avoids. It is a
-whole number, the same however the leaf was reached, and not negative: S^2 / W <= sum of s^2 / w (Cauchy, Schwarz), and
-S^2 / W is computed with a relative error of less than 2^-51. So the search is exact in these costs.
+    Q = sum over groups of ceil(fine * s^2 / w),  gain = floor((1 - 2^-51) * fine * S^2 / W)
+
+**Statement.** The cost of a leaf is a whole number, the same for every path to the leaf, and not negative. Up to
+rounding it is the leaf's sum of squared errors, minus the squared errors within its groups, which no tree avoids.
+**Proof.** Q and gain depend on the leaf's rows alone. S^2 / W <= sum of s^2 / w (Cauchy, Schwarz), and float64 computes
+S^2 / W with a relative error of less than 2^-51, so gain <= Q.
+**Used in** `gain`, and in all costs of a regression. The search is exact in these costs.
+**Worth.** Not measured.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from optree.solvers.kernels.bitset import ONE, lowest_bit
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.pair_counts import pair_counts
+from optree.solvers.murtree.fast.pair_counts import pair_counts
 
-_LESS = 1 - 2.0**-51
-_ONE = np.uint64(1)
+_BELOW_ONE = 1 - 2.0**-51
+
+
+class Squares(NamedTuple):
+    """The target of a regression, and scratch memory for its costs."""
+
+    square: np.ndarray  # int64[bits], ceil(fine * s^2 / w) of each group at its first bit, else 0
+    centre: int  # subtracted from all targets
+    fine: float  # units of cost in a squared unit of the target
+    q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
+    counts: np.ndarray  # kind[2 * stride], pair counts of a support
+    gains: np.ndarray  # float64[2, width], gain of both children of a column with the best split
 
 
 def explained(total, weight, fine):
-    """What leaves explain: float64, but whole."""
-    return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _LESS))
+    """Return the gain of leaves with these sums and weights: whole numbers in float64."""
+    return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _BELOW_ONE))
 
 
 gain = inner_function(explained)
 
 
 @inner_function
-def sum_squares(work, d, data):
-    """Write to ``work.square[d]`` Q of the rows in each column of level ``d``."""
-    apart()
-    key, out = work.key[d], work.square[d]
-    for c in range(work.frame[d]["columns"]):
-        total, rows = np.int64(0), data.rows[work.column[d, c]]
-        for w in range(len(key)):
-            held, bit = key[w] & rows[w], 64 * w
-            while held:
-                if held & _ONE:
-                    total += data.square[bit]
-                held >>= _ONE
-                bit += 1
-        out[c] = total
-
-
-@inner_function
-def square_node(work, d, data, tiles):
-    """Count weights and sums of the pairs of level ``d``."""
+def square_node(data, stack, d, squares, tiled):
+    """Count weights and sums of the pairs of level ``d``, and compute Q of its columns."""
     apart()
     for k in range(2):
-        out = work.pairs[d, k * work.stride : (k + 1) * work.stride]
-        pair_counts(work.bits[d], work.frame[d]["width"], tiles, work.runs[d], data.digits, 2, k, out)
-    sum_squares(work, d, data)
+        out = stack.pairs[d, k * stack.stride : (k + 1) * stack.stride]
+        pair_counts(stack.bits[d], stack.frame[d]["width"], tiled, stack.runs[d], data.digits, 2, k, out)
+    support = stack.key[d]
+    for c in range(stack.frame[d]["columns"]):
+        total, rows = np.int64(0), data.rows[stack.column[d, c]]
+        for w in range(len(support)):
+            word = support[w] & rows[w]
+            while word:
+                total += squares.square[64 * w + lowest_bit(word)]
+                word &= word - ONE
+        squares.q[d, c] = total
 
 
 @inner_function
-def square_sides(work, d, data, bits, runs, empty, part, tiles):
-    """Fill ``work.loss`` for a part of the rows of level ``d`` (``bits``, unless ``empty``) and for the rest.
+def square_children(stack, d, squares, bits, runs, digits, q, tiled):
+    """Fill ``stack.loss`` for a support within level ``d`` (``bits``, or no rows if ``digits`` is 0) and its complement.
 
-    ``part`` : Q of the part. Of the costs of the two sides of a column only the sum is right, for it is all that trees
-    of two levels need, unless the part is empty.
+    q : Q of the support. Of the losses of a column's two children only the sum is right: trees of two levels need no
+    more. Of an empty support each loss of the complement is right.
     """
     apart()
-    width, columns, stride = work.frame[d]["width"], work.frame[d]["columns"], work.stride
-    square, twin, digits = work.square[d], work.twin, 0 if empty else data.digits
+    width, columns, stride = stack.frame[d]["width"], stack.frame[d]["columns"], stack.stride
+    of_columns, counts = squares.q[d], squares.counts
     for k in range(2):
-        pair_counts(bits, width, tiles, runs, digits, 2, k, twin[k * stride : (k + 1) * stride])
-    _losses(work.loss[0], twin, twin, np.int64(0), stride, width, columns, data, work.gains)
-    _losses(work.loss[1], work.pairs[d], twin, np.int64(1), stride, width, columns, data, work.gains)
+        pair_counts(bits, width, tiled, runs, digits, 2, k, counts[k * stride : (k + 1) * stride])
+    _losses(stack.loss[0], counts, counts, np.int64(0), stride, width, columns, squares)
+    _losses(stack.loss[1], stack.pairs[d], counts, np.int64(1), stride, width, columns, squares)
     for j in range(columns):
-        inside = square[j] if empty else square[0] - part
+        inside = of_columns[0] - q if digits else of_columns[j]
         for split in range(2):
-            work.loss[0, 1, split, j] += part
-            work.loss[1, 0, split, j] += square[0] - part - inside
-            work.loss[1, 1, split, j] += inside
+            stack.loss[0, 1, split, j] += q
+            stack.loss[1, 0, split, j] += of_columns[0] - q - inside
+            stack.loss[1, 1, split, j] += inside
 
 
 @inner_function
-def _losses(loss, pairs, part, sign, stride, width, columns, data, gains):
-    """Less what the sides of each column explain, as leaves and with the best split; of ``pairs - sign * part``."""
+def _losses(loss, pairs, support, sign, stride, width, columns, squares):
+    """Write the negative gains of both children of each column to ``loss``: as leaves, and with the best split.
+
+    The rows are counted by ``pairs - sign * support``.
+    """
     apart()
-    middle, fine = np.float64(data.centre), data.fine
-    every = np.float64(pairs[0] - sign * part[0])
-    whole = np.float64(pairs[stride] - sign * part[stride]) - middle * every
+    middle, fine, gains = np.float64(squares.centre), squares.fine, squares.gains
+    every = np.float64(pairs[0] - sign * support[0])
+    whole = np.float64(pairs[stride] - sign * support[stride]) - middle * every
     for j in range(columns):
         gains[0, j] = gains[1, j] = -1.0
     for i in range(columns):
         row = i * width
-        w_i = np.float64(pairs[i] - sign * part[i])
-        s_i = np.float64(pairs[stride + i] - sign * part[stride + i]) - middle * w_i
+        w_i = np.float64(pairs[i] - sign * support[i])
+        s_i = np.float64(pairs[stride + i] - sign * support[stride + i]) - middle * w_i
         for j in range(columns):
-            w_j = np.float64(pairs[j] - sign * part[j])
-            s_j = np.float64(pairs[stride + j] - sign * part[stride + j]) - middle * w_j
-            w = np.float64(pairs[row + j] - sign * part[row + j])
-            s = np.float64(pairs[stride + row + j] - sign * part[stride + row + j]) - middle * w
+            w_j = np.float64(pairs[j] - sign * support[j])
+            s_j = np.float64(pairs[stride + j] - sign * support[stride + j]) - middle * w_j
+            w = np.float64(pairs[row + j] - sign * support[row + j])
+            s = np.float64(pairs[stride + row + j] - sign * support[stride + row + j]) - middle * w
             inside = gain(s, w, fine) + gain(s_j - s, w_j - w, fine)
             outside = gain(s_i - s, w_i - w, fine) + gain(whole - s_j - s_i + s, every - w_j - w_i + w, fine)
             gains[1, j] = max(gains[1, j], inside)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.kernels.pair_counts import count_bits
+from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.murtree.paper.calls import (
     BOUND,
     CALLS,

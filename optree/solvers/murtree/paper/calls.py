@@ -13,7 +13,7 @@ import numpy as np
 
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.kernels.pair_counts import count_bits
+from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.murtree.paper.frequency import loss_of, solve_two, weight_of
 from optree.solvers.murtree.paper.store import BRANCH, FREE, NONE, STORED, locate, lower_bound, remember, solution
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from optree.solvers.kernels.bitset import lowest_bit
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.kernels.pair_counts import count_bits
+from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.murtree.paper.store import FREE
 
 COUNTERS = 2
