@@ -18,14 +18,14 @@ from support.refusal import refused
 from optree import solvers
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.kernels import pair_counts as vectors
 from optree.solvers.kernels.jit import struct_view as borrowed
 from optree.solvers.murtree import solver as murtree
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast import memo as table
+from optree.solvers.murtree.fast import pair_counts as vectors
 from optree.solvers.murtree.fast import search as depth_limited
+from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper import search as subtrees
-from optree.solvers.murtree.paper import store as caches
 
 SOLVER = solvers.get("murtree")
 

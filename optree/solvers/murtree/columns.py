@@ -1,4 +1,4 @@
-"""A problem of binary features as the depth-limited search reads it: columns of bits, in the runs of ``pair_counts.py``."""
+"""The binary columns of a problem as MurTree's searches read them: bits, in the runs of ``fast/pair_counts.py``."""
 
 from __future__ import annotations
 
@@ -7,51 +7,33 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.problem import Problem
-from optree.solvers.kernels.bitset import narrowest
+from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 
-LANES = 32  # columns are padded to a multiple, which suits vectors of all types of counts
+LANES = 32  # columns are padded to a multiple of this, which holds whole vectors of all types of counts
 
 
 class Columns(NamedTuple):
-    """Rows that differ, as bits; column 0 holds all of them, column j + 1 those that have part 1 of feature j."""
+    """Distinct rows as bits: column 0 holds all rows, column j + 1 the rows in category 1 of feature j."""
 
     bits: np.ndarray  # unsigned words of 16, 32 or 64 bits: [words * width], word after word
-    rows: np.ndarray  # uint64[columns, words / 4, 2 or 1], the same, column after column
-    runs: np.ndarray  # int64[digits * classes + 1], see `vectors`
-    salt: np.ndarray  # uint64[words of `rows`], odd random numbers
+    rows: np.ndarray  # uint64[columns, words / 4, 2 or 1], the same bits, column after column
+    runs: np.ndarray  # int64[digits * classes + 1], the first word of each run
+    salt: np.ndarray  # uint64[words of `rows`], for `hash_words`
     group: np.ndarray  # int64[words, bits of a word], the row of each bit, -1 for none
-    number: np.ndarray  # int64[columns], 0, 1, ...
-    digits: int
+    digits: int  # binary digits of the heaviest row and class
     classes: int
-    weight: int
-    floor: int  # the loss that no tree avoids, for equal rows of several classes
-    square: (
-        np.ndarray
-    )  # int64[bits], of a regression, see `squares`: each row's part of Q, at its first bit; else empty
-    centre: int
-    fine: float
+    floor: int  # weight that every tree misclassifies: equal rows of several classes
 
 
 @kernel
-def hash_rows(codes, salt, out):
-    """Write to ``out`` (int64[n]) a hash of each row of codes (int32[n, q]); ``salt`` is int64[q]."""
+def hash_rows(codes, factor, out):
+    """Write a hash of each row of codes (int32[n, q]) to ``out`` (int64[n]): the dot product with ``factor``."""
     for r in range(len(codes)):
         total = np.int64(0)
-        for j in range(len(salt)):
-            total += codes[r, j] * salt[j]
+        for j in range(len(factor)):
+            total += codes[r, j] * factor[j]
         out[r] = total
-
-
-@kernel
-def merged_rightly(codes, first, group):
-    """Whether each row equals the first of its group."""
-    for r in range(len(codes)):
-        a = first[group[r]]
-        for j in range(codes.shape[1]):
-            if codes[r, j] != codes[a, j]:
-                return False
-    return True
 
 
 @kernel
@@ -67,38 +49,40 @@ def pack_columns(codes, group, bits, width):
                 bits[w * width + 1 + j] |= np.uint64(codes[r, j]) << shift
 
 
-def _words(weights: np.ndarray) -> int:
-    """How many words of 16 bits the rows fill, given the weight of each class in each."""
+def _count_words(weights: np.ndarray) -> int:
+    """Count the words of 16 bits that rows of these weights (int64[n, K]) fill."""
     digits = np.arange(int(weights.max()).bit_length())
     held = (weights[None] >> digits[:, None, None] & 1).sum(axis=1)
     return int((-(-held // 16)).sum())
 
 
 def merge_rows(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first of each set of equal rows, and their weights added up: int64[g], int64[g, K].
+    """Merge equal rows; return the first row of each group, int64[g], and the sums of weights, int64[g, K].
 
-    Rows are told apart by a random hash, which is then checked; nothing is merged if two rows collide.
+    Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide.
     """
-    keys = np.empty(len(codes), np.int64)
-    count = codes.shape[1]
-    hash_rows(codes, np.random.RandomState(0).randint(0, 2**62 // count, count, np.int64), keys)
+    keys, features = np.empty(len(codes), np.int64), codes.shape[1]
+    hash_rows(codes, np.random.RandomState(0).randint(0, 2**62 // features, features, np.int64), keys)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) == len(codes) or not merged_rightly(codes, first, group):
+    if len(first) == len(codes) or not np.array_equal(codes, codes[first[group]]):
         return np.arange(len(codes)), weights
-    cell = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
-    total = np.bincount(cell.ravel(), weights.ravel(), len(first) * weights.shape[1])  # float64: exact up to 2^53
+    place = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
+    total = np.bincount(place.ravel(), weights.ravel(), len(first) * weights.shape[1])  # float64: exact up to 2^53
     return first, total.astype(np.int64).reshape(len(first), -1)
 
 
 def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | None, int]:
-    """The columns of a problem, None if a leaf is as good as any tree; and the loss that no tree avoids.
+    """Return the columns of a problem, and the weight that every tree misclassifies and that the columns leave out.
 
-    ``merge`` : whether equal rows may be merged. ``kind`` : the type of words, by default the shortest that counts the
-    weight of all rows.
+    The columns are None if a leaf is optimal. ``merge`` : whether equal rows may be merged. ``kind`` : type of words,
+    by default the narrowest one that counts the total weight.
 
-    Equal rows are merged if that at least halves the words, for digits of weights need runs of their own. Of merged
-    rows of all classes each class loses the least weight, m: a leaf names one class, so it errs on m for every other
-    class whatever the tree, and taking m from all classes changes no comparison.
+    Equal rows are merged if the words are then at most half as many: each digit of a weight takes runs of its own.
+
+    **Statement.** Let m be the lowest weight of a class in a group of equal rows. The weight m may be subtracted from
+    every class of the group: the errors of every tree fall by m * (classes - 1).
+    **Proof.** A leaf predicts one class, so it misclassifies m of every other class.
+    **Used in** this function. **Worth.** Not measured.
     """
     held, codes, y = problem.weights > 0, problem.codes, problem.y
     size = problem.weights
@@ -113,21 +97,21 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
     first, merged = merge_rows(codes, weights) if merge else (codes, weights)
     if len(first) < len(codes):
         floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
-        least = merged.min(axis=1)
-        rest = merged - least[:, None]
-        if 2 * _words(rest) <= _words(weights):
+        common = merged.min(axis=1)
+        rest = merged - common[:, None]
+        if 2 * _count_words(rest) <= _count_words(weights):
             kept = rest.any(axis=1)
-            codes, weights, certain = codes[first[kept]], rest[kept], int(least.sum()) * (len(present) - 1)
+            codes, weights, certain = codes[first[kept]], rest[kept], int(common.sum()) * (len(present) - 1)
     if np.count_nonzero(weights.any(axis=0)) < 2:
         return None, certain
     return pack(codes, weights, floor - certain, kind), certain
 
 
 def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> Columns:
-    """The columns of rows codes[n, q] that weigh ``weights[n, K]``, by class."""
-    weight, digits = int(weights.sum()), int(weights.max()).bit_length()
+    """Return the columns of rows codes[n, q] with ``weights[n, K]`` by class."""
+    digits = int(weights.max()).bit_length()
     if kind is None:
-        kind = np.dtype(f"u{narrowest(weight).itemsize}")
+        kind = np.dtype(f"u{narrowest(int(weights.sum())).itemsize}")
     size = 8 * np.dtype(kind).itemsize
     groups, runs = [], [0]
     for digit in range(digits - 1, -1, -1):
@@ -147,14 +131,9 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
         bits=bits,
         rows=rows,
         runs=np.array(runs, np.int64),
-        salt=np.random.RandomState(0).randint(0, 2**63 - 1, rows.shape[1], np.int64).astype(np.uint64) * 2 + 1,
+        salt=salts(rows.shape[1]),
         group=group,
-        number=np.arange(count),
         digits=digits,
         classes=weights.shape[1],
-        weight=weight,
         floor=floor,
-        square=np.zeros(0, np.int64),
-        centre=0,
-        fine=1.0,
     )

@@ -1,15 +1,14 @@
 """Regression trees of a given depth and number of splits with the least sum of squared errors.
 
 Source: E. Demirovic et al., "MurTree: Optimal Decision Trees via Dynamic Programming and Search", JMLR 23, 2022,
-section 4.9.2. It is the depth-limited search of the classifier (``murtree/fast/depth_first.py``) with other costs
-(``murtree/fast/squares.py``): sums of the target over pairs of columns give the best trees of two levels. The bounds between
-similar sets of rows do not hold for squared errors and are off; that equal rows share a leaf bounds every set of rows.
+section 4.9.2. The search is the classifier's (``fast/depth_first.py``) with other costs (``fast/squares.py``): the best
+trees of two levels follow from sums of the target over pairs of columns. The similarity bound does not hold for squared
+errors and is off. Equal rows share a leaf, which bounds the cost of every support.
 
-What is guaranteed. The target is rounded to a grid of whole numbers of at most 20 bits (`Target`): values that lie on
-such a grid, as whole numbers and short decimals do, are kept as they are. For the rounded target the search is exact
-but for the rounding of a leaf's cost, by at most 2^-48 of the sum of squares of the root; so a tree of L leaves is
-within 2 L of these of the best. Rounding the target moves the root of the mean squared error of every tree by at most
-half a step.
+Guarantee. The target is rounded to a grid of whole numbers of at most 20 bits (`Target`). Values that lie on such a
+grid, as whole numbers and short decimals do, are kept. For the rounded target the search is exact up to the rounding of
+leaf costs: at most 2^-48 of the root's sum of squares for each leaf. A tree of L leaves is therefore within 2 L * 2^-48
+of that sum of the optimum. Rounding the target moves the root mean squared error of every tree by half a step at most.
 """
 
 from __future__ import annotations
@@ -25,13 +24,15 @@ from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.result import Trace, TracePoint
 from optree.solvers import get
+from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import Columns, merge_rows, pack
-from optree.solvers.murtree.fast.nodes import Rules
 from optree.solvers.murtree.fast.search import Search
+from optree.solvers.murtree.fast.stack import Rules
+from optree.solvers.murtree.limits import normal_splits
 from optree.tree import LEAF, Tree
 
-_BITS = 20  # of a target at most
-_ROOM = 2.0**51  # of its weighted sum of squares
+_BITS = 20  # highest number of bits of a whole target
+_ROOM = 2.0**51  # highest weighted sum of squares
 
 
 class Target(NamedTuple):
@@ -53,7 +54,7 @@ class Target(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray) -> Target:
-        """The coarsest grid that holds all values, if one does within 20 bits; else the finest that there is room for.
+        """Return the target on the coarsest grid of decimals that holds all values, or else on the finest grid with room.
 
         Parameters
         ----------
@@ -77,19 +78,19 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Regression:
-    """A regression tree, and what is proved about it.
+    """A regression tree and the interval of the optimal cost.
 
     Attributes
     ----------
     tree : Tree
     cost, lower_bound : float
-        Weighted sum of squared errors, of the rounded target, plus penalties; no tree costs less than the bound.
+        Weighted sum of squared errors of the rounded target plus penalties, and the lower bound of all trees' cost.
     total : float
-        The same of a leaf.
+        Cost of a leaf.
     status : str
         "optimal", or the limit that ended the search.
     step : float
-        Of the grid that the target was rounded to; 0 if it was not.
+        Step of the grid to which the target was rounded; 0 if no value was rounded.
     counters : dict of str to int
     search_seconds : float
     trace : tuple of TracePoint
@@ -106,21 +107,26 @@ class Regression:
     trace: tuple[TracePoint, ...]
 
 
-def _columns(codes: np.ndarray, target: np.ndarray, weights: np.ndarray) -> tuple[Columns, int, int]:
-    """The columns of the rows; what no tree avoids; and the costs of a leaf, in ``1 / fine`` squared steps."""
+def _columns(
+    codes: np.ndarray, target: np.ndarray, weights: np.ndarray
+) -> tuple[Columns, tuple[np.ndarray, int, float], int, int]:
+    """Return the columns of the rows, the target for `Search`, the cost that no tree avoids, and the cost of a leaf.
+
+    Both costs are in ``1 / fine`` squared steps. The first one is left out of the search's costs.
+    """
     first, sums = merge_rows(codes, np.stack([weights, weights * target], axis=1))
     centre = round(sums[:, 1].sum() / sums[:, 0].sum())
     moved = [(s - centre * w, w) for w, s in sums.tolist()]
     squares = sum(w * (t - centre) ** 2 for w, t in zip(weights.tolist(), target.tolist(), strict=True))
     fine = 1 << max(0, 51 - squares.bit_length())
     squares *= fine
-    square = np.array([-(-fine * s * s // w) for s, w in moved], np.int64)
+    by_group = np.array([-(-fine * s * s // w) for s, w in moved], np.int64)
     data = pack(codes[first], sums)
-    placed = np.zeros(data.group.size, np.int64)
+    square = np.zeros(data.group.size, np.int64)
     rows, at = np.unique(data.group, return_index=True)
-    placed[at[rows >= 0]] = square
+    square[at[rows >= 0]] = by_group
     mean = fine * sum(s for s, _ in moved) ** 2 // int(weights.sum())
-    return data._replace(square=placed, centre=centre, fine=float(fine)), squares - int(square.sum()), squares - mean
+    return data, (square, centre, float(fine)), squares - int(by_group.sum()), squares - mean
 
 
 def regress(
@@ -133,20 +139,20 @@ def regress(
     deepening: bool = True,
     log: Callable[[str], None] | None = None,
 ) -> Regression:
-    """The tree of least squared error.
+    """Find the tree of least squared error.
 
     Parameters
     ----------
     codes : int32[n, q]
-        The part of each row, 0 or 1.
+        The category of each row, 0 or 1.
     features : tuple of Feature
-        Of two parts each.
+        Of two categories each.
     y : float64[n]
     weights : int64[n]
         Positive.
     objective : Objective
-        With ``max_depth``, and ``max_splits`` or none; lambda is paid for each split as a share of the squared error of
-        a leaf.
+        With ``max_depth``, and ``max_splits`` or none. The penalty of a split is lambda times the squared error of a
+        leaf.
     budget : Budget, optional
     deepening : bool
         See :meth:`optree.solvers.murtree.fast.search.Search.solve`.
@@ -156,7 +162,7 @@ def regress(
     Raises
     ------
     OptreeError
-        For what the solver ``murtree`` does not accept.
+        For limits or features that the solver ``murtree`` does not accept.
     """
     problem = Problem(codes, np.zeros(len(y), np.int32), features, ("",), weights)
     solver = get("murtree")
@@ -164,23 +170,22 @@ def regress(
     solver.check_problem(problem)
     clock = (budget or Budget()).start()
     target = Target.of(y, weights)
-    data, certain, leaf = _columns(problem.codes, target.whole, problem.weights)
+    data, numbers, certain, leaf = _columns(problem.codes, target.whole, problem.weights)
     clock.prepared()
     penalty = round(objective.regularization * leaf)
-    depth, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
-    full = (1 << min(depth, 40)) - 1
+    levels, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
     trace, counters = Trace(clock, log, 1 / max(leaf, 1)), {"iterations": 0, "supports": 0}
     trace.start("murtree", "squared error")
     tree, upper, lower, status = Tree.grow(problem, lambda rows, state: (LEAF, [])), leaf, leaf, "optimal"
-    if leaf and depth and splits != 0:
-        search = Search(data, Rules(1, penalty, depth, 0 if splits is None or splits >= full else splits))
+    if leaf and levels and splits != 0:
+        splits = NO_LIMIT if splits is None else normal_splits(levels, splits)
+        search = Search(data, Rules(1, penalty, levels, splits), numbers)
         status = search.solve(clock, lambda *costs: trace.add(*(cost + certain for cost in costs)), deepening)
-        counters = {"iterations": search.iterations, "supports": int(search.table.used[0])}
-        lower = search.lower + certain
-        if search.held is not None:
-            tree, upper = search.tree(problem, search.held), search.upper + certain
+        counters, lower = search.counters, search.lower + certain
+        if search.incumbent is not None:
+            tree, upper = search.tree(problem, search.incumbent), search.upper + certain
     trace.end("murtree", status, upper, min(lower, upper))
-    square = target.step**2 / data.fine
+    square = target.step**2 / numbers[2]
     return Regression(
         _with_values(tree, problem, y),
         upper * square,
@@ -195,19 +200,19 @@ def regress(
 
 
 def _with_values(tree: Tree, problem: Problem, y: np.ndarray) -> Tree:
-    """The tree with the mean of each node's rows to predict; an empty node has its parent's."""
+    """Return the tree with the mean of each node's rows as its value; an empty node takes its parent's value."""
     weight, total = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
-    below = np.arange(tree.n_nodes)
+    parent = np.arange(tree.n_nodes)
     for node in range(tree.n_nodes):
-        below[list(tree.children(node))] = node
-    end = tree.apply(problem.codes)
-    np.add.at(weight, end, problem.weights)
-    np.add.at(total, end, problem.weights * (y - y.min()))
+        parent[list(tree.children(node))] = node
+    leaf = tree.apply(problem.codes)
+    np.add.at(weight, leaf, problem.weights)
+    np.add.at(total, leaf, problem.weights * (y - y.min()))
     for node in range(tree.n_nodes - 1, 0, -1):
-        weight[below[node]] += weight[node]
-        total[below[node]] += total[node]
+        weight[parent[node]] += weight[node]
+        total[parent[node]] += total[node]
     values = np.empty(tree.n_nodes)
     for node in range(tree.n_nodes):
-        values[node] = y.min() + total[node] / weight[node] if weight[node] else values[below[node]]
+        values[node] = y.min() + total[node] / weight[node] if weight[node] else values[parent[node]]
     prediction = np.arange(tree.n_nodes, dtype=np.int32)
     return Tree(tree.feature, tree.first_child, tree.counts, prediction, tree.features, tree.classes, values)

@@ -1,9 +1,8 @@
-"""The depth-limited search: depth first over levels, all splits of a node bounded by what is known of the others.
+"""The kernel of the depth-limited search: depth first, with bounds among all splits of a node.
 
-A level of the stack is a node with so many levels left. Its splits are tried in the order of the best trees of two
-levels that they root, which its own counts of pairs give. With more than three levels left the parts of a split become
-nodes in turn; with three left both parts are solved at once from the pairs of the smaller one (`count_sides`), the
-other's being the node's less these. Bounds: `frames.py`.
+A node tries its splits in the order of the best trees of two levels with each root, known from its counts of pairs.
+With more than three levels left the children of a split become nodes in turn. With three levels left both children are
+solved at once from the pairs of the smaller child (`solve_children`). Bounds: ``bounds.py``.
 """
 
 from __future__ import annotations
@@ -11,181 +10,181 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
-from optree.solvers.murtree.fast.frames import bound, enter, evaluate, learn, leave, pick, probe
-from optree.solvers.murtree.fast.memo import find, has_room, insert
-from optree.solvers.murtree.fast.nodes import FOUND, FRESH, INFINITE, ITERATIONS, LEVEL, build, select
+from optree.solvers.kernels.row_set_table import has_room
+from optree.solvers.murtree.fast.bounds import split_bound, store_interval
+from optree.solvers.murtree.fast.expand import (
+    expand,
+    look_up_child,
+    next_candidate,
+    solve_children,
+    take_bound,
+    two_levels_suffice,
+)
+from optree.solvers.murtree.fast.memo import find, insert
+from optree.solvers.murtree.fast.pack_rows import build_node, select_child
+from optree.solvers.murtree.fast.stack import FOUND, ITERATIONS, LEVEL, UNBUILT
+from optree.solvers.murtree.limits import normal_splits_inner
 
-# What `search` returns.
-COMPLETE, PAUSED, NO_ROOM = range(3)
-
-# What it does in place of so many iterations.
-CLOSE, READ = -1, -2
-
-
-def splits_left(depth, share):
-    """A number of splits as in the table's keys: 0 if it is all that the levels allow, -1 for none."""
-    full = (1 << min(depth, 40)) - 1
-    return -1 if share == 0 else share if share < full else 0
-
-
-_splits_left = inner_function(splits_left)
+CLOSE, READ = -1, -2  # in place of a number of iterations, see `search`
 
 
 @inner_function
-def nodes_of(work, d, side):
-    """The splits that a part of the candidate of level ``d`` may have, as in the table's keys."""
-    frame = work.frame[d]
-    if frame["nodes"] == 0:
-        return np.int64(0)
-    share = frame["least"] + frame["portion"]
-    return _splits_left(frame["depth"] - 1, frame["nodes"] - 1 - share if side else share)
+def splits_of_child(stack, d, child):
+    """Return the limit on splits of a child of the candidate of level ``d``, as in the memo's keys."""
+    frame = stack.frame[d]
+    if frame["splits_left"] == NO_LIMIT:
+        return np.int64(NO_LIMIT)
+    splits = frame["fewest"] + frame["allocation"]
+    return normal_splits_inner(frame["levels_left"] - 1, frame["splits_left"] - 1 - splits if child else splits)
 
 
 @inner_function
-def begin(data, work, table, rules, d, general):
-    """Look up both parts of a new candidate of level ``d``."""
-    frame = work.frame[d]
-    for side in range(2):
-        work.above[d, side] = work.leaf[d, side, frame["column"]]
-        work.child[d, side] = -1
-    for side in range(2):
-        nodes = nodes_of(work, d, side)
-        if nodes >= 0:
-            at, _ = probe(data, work, table, d, frame["column"], side, frame["depth"] - 1, nodes)
-            work.child[d, side] = at
+def look_up_children(data, stack, memo, rules, d, many, squares):
+    """Take the memo's intervals of both children of a new candidate of level ``d``."""
+    frame = stack.frame[d]
+    for child in range(2):
+        stack.child_upper[d, child] = stack.child_leaf[d, child, frame["column"]]
+        stack.child_entry[d, child] = -1
+    for child in range(2):
+        splits = splits_of_child(stack, d, child)
+        if splits != 0:
+            at, _ = look_up_child(data, stack, memo, d, frame["column"], child, frame["levels_left"] - 1, splits)
+            stack.child_entry[d, child] = at
             if at >= 0:
-                learn(data, work, table, rules, d, side, general)
+                take_bound(data, stack, memo, rules, d, child, many, squares)
 
 
 @inner_function
-def choose(work, rules, d):
-    """The part of the candidate of level ``d`` to search next, -1 if it is settled.
+def next_child(stack, rules, d):
+    """Return the child of the candidate of level ``d`` to search next, -1 if the candidate is pruned or solved.
 
-    The part with more errors as a leaf first: its cost is likely to be the greater, and may settle the split alone.
+    Of two unsolved children the one with more errors as a leaf comes first: its cost may prune the split by itself.
     """
-    frame = work.frame[d]
-    j, a, b = frame["column"], frame["portion"], frame["shares"] - 1 - frame["portion"]
-    target = min(frame["budget"], frame["upper"]) - rules.penalty
-    if bound(work, d, j, a) >= target:
+    frame = stack.frame[d]
+    j, a = frame["column"], frame["allocation"]
+    if split_bound(stack, d, j, a) >= min(frame["budget"], frame["upper"]) - rules.penalty:
         return -1
-    open0 = work.lower[d, 0, a, j] < work.above[d, 0]
-    open1 = work.lower[d, 1, b, j] < work.above[d, 1]
+    open0 = stack.child_lower[d, 0, a, j] < stack.child_upper[d, 0]
+    open1 = stack.child_lower[d, 1, frame["allocations"] - 1 - a, j] < stack.child_upper[d, 1]
     if open0 and open1:
-        return 1 if work.leaf[d, 1, j] > work.leaf[d, 0, j] else 0
+        return 1 if stack.child_leaf[d, 1, j] > stack.child_leaf[d, 0, j] else 0
     return 1 if open1 else 0 if open0 else -1
 
 
 @inner_function
-def descend(data, work, table, rules, d, side):
-    """Prepare level ``d - 1`` for one part of the candidate of level ``d``."""
-    frame, below = work.frame[d], work.frame[d - 1]
-    j, a = frame["column"], frame["portion"]
-    b = frame["shares"] - 1 - a
-    lower = work.lower[d, 1, b, j] if side else work.lower[d, 0, a, j]
-    other = work.lower[d, 0, a, j] if side else work.lower[d, 1, b, j]
-    below["depth"], below["nodes"] = frame["depth"] - 1, nodes_of(work, d, side)
-    below["lower"] = lower
-    below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - other
-    at, hashed = probe(data, work, table, d, j, side, below["depth"], below["nodes"])
+def descend(data, stack, memo, rules, d, child):
+    """Prepare level ``d - 1`` for a child of the candidate of level ``d``."""
+    frame, below = stack.frame[d], stack.frame[d - 1]
+    j, a = frame["column"], frame["allocation"]
+    bound = split_bound(stack, d, j, a)
+    lower = stack.child_lower[d, 1, frame["allocations"] - 1 - a, j] if child else stack.child_lower[d, 0, a, j]
+    levels, splits = frame["levels_left"] - 1, splits_of_child(stack, d, child)
+    below["levels_left"], below["splits_left"], below["lower"] = levels, splits, lower
+    below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - (bound - lower)
+    at, hashed = look_up_child(data, stack, memo, d, j, child, levels, splits)
     if at < 0:
-        clause, upper = work.column[d, j] * 2 + side, work.leaf[d, side, j]
-        at = insert(table, hashed, below["depth"], below["nodes"], frame["entry"], clause, lower, upper)
-    work.child[d, side] = below["entry"] = at
-    for w in range(len(work.part)):
-        work.key[d - 1, w] = work.part[w]
-    select(work, d, j, side)
+        literal, upper = stack.column[d, j] * 2 + child, stack.child_leaf[d, child, j]
+        at = insert(memo, hashed, levels, splits, frame["entry"], literal, lower, upper)
+    stack.child_entry[d, child] = below["entry"] = at
+    for w in range(len(stack.support)):
+        stack.key[d - 1, w] = stack.support[w]
+    select_child(stack, d, j, child)
 
 
 @inner_function
-def start(data, work, table, rules):
-    """Prepare the top level: the problem, which is a part (all rows) of the level above."""
-    d = rules.depth
-    frame = work.frame[d]
-    frame["depth"], frame["nodes"] = d, rules.nodes
-    for w in range(len(work.part)):
-        work.key[d, w] = data.rows[0, w]
-    hashed = hash_words(work.key[d], data.salt)
-    frame["entry"] = find(table, data.rows, work.key[d], hashed, d, rules.nodes)
+def start(data, stack, memo, rules):
+    """Prepare the top level: the problem itself, child 1 of the column of all rows of the level above."""
+    d = rules.levels
+    frame = stack.frame[d]
+    frame["levels_left"], frame["splits_left"] = d, rules.splits
+    for w in range(len(stack.support)):
+        stack.key[d, w] = data.rows[0, w]
+    hashed = hash_words(stack.key[d], data.salt)
+    frame["entry"] = find(memo, data.rows, stack.key[d], hashed, d, rules.splits)
     if frame["entry"] < 0:
-        frame["entry"] = insert(table, hashed, d, rules.nodes, 0, -1, 0, INFINITE)
-    select(work, d + 1, 0, 1)
+        frame["entry"] = insert(memo, hashed, d, rules.splits, 0, -1, 0, INFINITE)
+    select_child(stack, d + 1, 0, 1)
 
 
 @inner_function
-def advance(data, work, table, rules, d, general):
-    """One step of the search at level ``d``; False if that has nothing more to try."""
-    frame, state = work.frame[d], work.state
-    if d == 3:
-        if not pick(work, rules, d):
+def advance(data, stack, memo, rules, d, many, squares):
+    """Do one step of level ``d``; return False if the level has no candidate left."""
+    frame, state = stack.frame[d], stack.state
+    if frame["column"] < 0:
+        if not next_candidate(stack, rules, d):
             return False
-        evaluate(data, work, table, rules, frame["column"], general)
+        if d > 3:
+            look_up_children(data, stack, memo, rules, d, many, squares)
+    if d == 3:
+        solve_children(data, stack, memo, rules, frame["column"], many, squares)
         frame["column"] = -1
         return True
-    if frame["column"] < 0:
-        if not pick(work, rules, d):
-            return False
-        begin(data, work, table, rules, d, general)
-    side = choose(work, rules, d)
-    if side < 0:
+    child = next_child(stack, rules, d)
+    if child < 0:
         frame["column"] = -1
     else:
-        frame["side"] = side
-        descend(data, work, table, rules, d, side)
-        state[LEVEL], state[FRESH] = d - 1, 1
+        frame["child"] = child
+        descend(data, stack, memo, rules, d, child)
+        state[LEVEL], state[UNBUILT] = d - 1, 1
     return True
 
 
 @kernel
-def search(data, work, table, rules, general, iterations):
-    """Search on for so many iterations; COMPLETE, or what stopped it.
+def search(data, stack, memo, rules, many, squares, iterations):
+    """Search for some more iterations; return COMPLETE, PAUSED or NO_ROOM.
 
-    ``general`` is None for two classes, and True for any number: numba compiles only what is needed. With CLOSE for
-    ``iterations`` the search is ended early, so that the table's entry of the problem holds the interval that was
-    reached. With READ ``work.state[FOUND]`` becomes the entry of the rows ``work.part`` with the limits of the frame of
-    level 0; if there is none, that level is made of the rows ``work.mask``, for a tree of two levels. (One function
-    for all, because each would be compiled with all that it calls.)
+    numba compiles one target only: ``many`` is None for two classes, else True; ``squares`` is None for classes.
+
+    ``iterations`` = CLOSE ends the search early and stores the interval that was reached. READ sets ``stack.state[FOUND]``
+    to the memo entry of the rows ``stack.support`` with the limits of level 0. If there is none, or two levels suffice,
+    READ builds and counts level 0 from the rows ``stack.mask``, for a tree of two levels. (READ is no function of its
+    own because all inner functions would be compiled again.)
     """
-    data, work, table, rules = borrow(data), borrow(work), borrow(table), borrow(rules)
-    state, top = work.state, rules.depth
+    data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
+    target = None
+    if squares is not None:
+        target = borrow(squares)
+    state, top = stack.state, rules.levels
     last = state[ITERATIONS] + iterations
     if iterations == READ:
-        frame = work.frame[0]
-        hashed = hash_words(work.part, data.salt)
-        state[FOUND] = find(table, data.rows, work.part, hashed, frame["depth"], frame["nodes"])
+        frame = stack.frame[0]
+        state[FOUND] = -1
+        if not two_levels_suffice(frame["levels_left"], frame["splits_left"]):
+            hashed = hash_words(stack.support, data.salt)
+            state[FOUND] = find(memo, data.rows, stack.support, hashed, frame["levels_left"], frame["splits_left"])
         if state[FOUND] >= 0:
             return COMPLETE
-        frame["depth"] = min(2, frame["depth"])
-        for w in range(len(work.part)):
-            work.key[0, w] = work.part[w]
-        state[LEVEL], state[FRESH] = 0, 1
+        frame["levels_left"] = min(2, frame["levels_left"])
+        for w in range(len(stack.support)):
+            stack.key[0, w] = stack.support[w]
+        state[LEVEL], state[UNBUILT] = 0, 1
     while state[LEVEL] <= top:
         d = state[LEVEL]
         finished = False
         if d < 0:
-            if not has_room(table, 2):
+            if not has_room(memo.slots, memo.entry, memo.used[0], 2):
                 return NO_ROOM
-            start(data, work, table, rules)
-            state[LEVEL], state[FRESH] = top, 1
-        elif state[FRESH]:
-            source = top + 1 if d == 0 else d + 1
-            above = work.frame[source]
-            build(work, d, work.bits[source], above["width"], above["columns"], work.runs[source], work.column[source])
-            state[FRESH] = 0
-            finished = not enter(data, work, rules, d, general)
+            start(data, stack, memo, rules)
+            state[LEVEL], state[UNBUILT] = top, 1
+        elif state[UNBUILT]:
+            build_node(stack, d, d + 1 if d > 0 else top + 1)
+            state[UNBUILT] = 0
+            finished = not expand(data, stack, rules, d, many, target)
             if d == 0:
                 return COMPLETE
         elif iterations == CLOSE:
             finished = True
         elif state[ITERATIONS] >= last:
             return PAUSED
-        elif not has_room(table, 2):
+        elif not has_room(memo.slots, memo.entry, memo.used[0], 2):
             return NO_ROOM
         else:
-            finished = not advance(data, work, table, rules, d, general)
+            finished = not advance(data, stack, memo, rules, d, many, target)
         if finished:
-            leave(work, table, rules, d)
+            store_interval(stack, memo, rules, d)
             if d < top:
-                learn(data, work, table, rules, d + 1, work.frame[d + 1]["side"], general)
+                take_bound(data, stack, memo, rules, d + 1, stack.frame[d + 1]["child"], many, target)
             state[LEVEL] = d + 1
     return COMPLETE

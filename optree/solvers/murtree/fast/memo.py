@@ -21,7 +21,7 @@ ENTRY = np.dtype(
         ("levels_left", np.int32),
         ("splits_left", np.int32),  # NO_LIMIT if the levels hold no more splits
         ("column", np.int32),  # the root of the best tree found, -1 for a leaf
-        ("splits", np.int32),  # splits of child 0 in that tree
+        ("child0_splits", np.int32),  # splits of child 0 in that tree
         ("lower", np.int64),  # lower bound; with two levels left: the lowest cost with at most three splits,
         ("upper", np.int64),  # upper bound; with two levels left: with at most two splits,
         ("one_split", np.int64),  # with two levels left: with at most one split
@@ -95,7 +95,7 @@ def insert(memo, hashed, levels, splits, parent, literal, lower, upper):
     entry["levels_left"] = levels
     entry["splits_left"] = splits
     entry["column"] = -1
-    entry["splits"] = 0
+    entry["child0_splits"] = 0
     entry["lower"] = lower
     entry["upper"] = upper
     entry["one_split"] = 0

@@ -1,32 +1,36 @@
-"""MurTree's search as printed, driven from Python: slices, limits, tables that grow, and the tree of what was found."""
+"""MurTree's search as printed, driven from Python: slices, limits, growth, and the tree of the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Clock, Pace
+from optree.budget import Clock
 from optree.problem import Problem
+from optree.solvers.driver import Room, drive
+from optree.solvers.kernels.bitset import salts
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.limits import full_splits
 from optree.solvers.murtree.paper import algorithms as kernel
-from optree.solvers.murtree.paper import store as caches
-from optree.solvers.murtree.paper.calls import CALL, CALLS, ERRORS, LEVEL, Options, Stack
+from optree.solvers.murtree.paper import cache as caches
+from optree.solvers.murtree.paper.calls import CALL, CALLS, ERRORS, LEVEL, NEW, Options, Stack
 from optree.solvers.murtree.paper.frequency import COUNTERS, Counters, Items
 from optree.tree import LEAF, Tree
 
 
 class Answer(NamedTuple):
-    """Of a call: its errors (None if there is no tree within the bound), column of the root (0: a leaf), its share."""
+    """The answer to a call: errors (None: no tree within the bound), root column (0: a leaf), splits of child 0."""
 
     errors: int | None
-    feature: int
-    share: int
+    column: int
+    child0_splits: int
 
 
-def items(problem: Problem, depth: int) -> Items | None:
-    """The rows of a problem as sets of columns; None if they are of one class."""
+def items(problem: Problem, levels: int) -> Items | None:
+    """Return the rows of a problem as sets of columns; None if they are of one class."""
     data, _ = columns(problem, merge=False, kind=np.uint64)
     if data is None:
         return None
@@ -37,7 +41,6 @@ def items(problem: Problem, depth: int) -> Items | None:
     row, item = np.nonzero(bits.T)
     place = np.repeat(np.arange(len(data.runs) - 1), np.diff(data.runs))
     words = data.rows.shape[1]
-    salt = np.random.RandomState(0).randint(0, 2**63 - 1, max(words, depth + 2), np.int64)
     return Items(
         rows=data.rows,
         runs=data.runs,
@@ -46,127 +49,131 @@ def items(problem: Problem, depth: int) -> Items | None:
         weight=np.int64(1) << (data.digits - 1 - place // data.classes),
         first=np.searchsorted(row, np.arange(64 * words + 1)).astype(np.int64),
         item=item.astype(np.int64),
-        salt=salt.astype(np.uint64) * 2 + 1,
+        salt=salts(max(words, levels + 2)),
         digits=data.digits,
         classes=data.classes,
     )
 
 
 class Subtrees:
-    """Calls of MurTree's search, which share one cache."""
+    """Calls of MurTree's search, which share one cache. It is a search of ``driver.drive``.
 
-    def __init__(self, data: Items, depth: int, options: Options, seed: int):
+    Attributes
+    ----------
+    by_subproblem : bool
+        Whether an iteration is a subproblem in the cache, in place of a call.
+    """
+
+    def __init__(self, data: Items, levels: int, options: Options, seed: int, by_subproblem: bool = False):
         count, words = data.rows.shape
-        self.data, self.options = data, options
-        levels, counters = depth + 2, COUNTERS if options.depth_two else 0
-        self.cache = caches.new_cache(words if options.cache == caches.DATASET else levels)
+        self.data, self.options, self.by_subproblem = data, options, by_subproblem
+        depths, counters = levels + 2, COUNTERS if options.depth_two else 0
+        self.cache = caches.new_cache(words if options.cache == caches.DATASET else depths)
         self.archive = caches.Archive(
-            rows=np.zeros((depth + 1, caches.STORED, words), np.uint64),
-            nodes=np.zeros((depth + 1, caches.STORED), np.int64),
-            lower=np.zeros((depth + 1, caches.STORED), np.int64),
+            rows=np.zeros((levels + 1, caches.STORED, words), np.uint64),
+            splits=np.zeros((levels + 1, caches.STORED), np.int64),
+            lower=np.zeros((levels + 1, caches.STORED), np.int64),
         )
         self.counters = Counters(
             pairs=np.zeros((counters, data.classes, count, count), np.int64),
             rows=np.zeros((counters, words), np.uint64),
-            side=np.zeros((2, 2), np.int64),
+            child=np.zeros((2, 2), np.int64),
             found=np.zeros((4, 3), np.int64),
         )
         self.stack = Stack(
-            call=np.zeros(levels, CALL),
-            rows=np.zeros((levels, words), np.uint64),
-            branch=np.zeros((levels, levels), np.uint64),
-            path=np.zeros(levels, np.int64),
-            order=np.zeros((levels, count - 1), np.int64),
+            call=np.zeros(depths, CALL),
+            rows=np.zeros((depths, words), np.uint64),
+            branch=np.zeros((depths, depths), np.uint64),
+            path=np.zeros(depths, np.int64),
+            order=np.zeros((depths, count - 1), np.int64),
             gini=np.zeros(count),
             random=np.random.RandomState(seed).permutation(count - 1) + 1,
-            part=np.zeros((2, words), np.uint64),
-            literals=np.zeros(levels, np.uint64),
+            child=np.zeros((2, words), np.uint64),
+            literals=np.zeros(depths, np.uint64),
             state=np.zeros(6, np.int64),
         )
 
     @property
     def calls(self) -> int:
+        """Return the number of calls so far."""
         return int(self.stack.state[CALLS])
 
     @property
     def subproblems(self) -> int:
+        """Return the number of subproblems in the cache."""
         return int(self.cache.used[0])
 
-    def best(self) -> Answer:
-        """The best tree in hand of a call under way, whose parts are known."""
-        call = self.stack.call[0]
-        errors = int(call["best"]) if call["at"] >= 0 else caches.FREE
-        return Answer(None if errors == caches.FREE else errors, int(call["feature"]), int(call["best_share"]))
+    @property
+    def iterations(self) -> int:
+        """Return the calls so far, or the subproblems in the cache."""
+        return self.subproblems if self.by_subproblem else self.calls
 
-    def ask(self, rows: np.ndarray, path: list[int], depth: int, nodes: int, upper: int) -> None:
-        """Begin a call for some rows, reached by literals, with at most ``upper`` errors."""
-        nodes = min(nodes, (1 << min(depth, 40)) - 1)
+    def best(self) -> Answer:
+        """Return the incumbent of the call under way; its children are in the cache."""
+        call = self.stack.call[0]
+        errors = int(call["best"]) if call["next"] >= 0 else int(INFINITE)
+        return Answer(None if errors == INFINITE else errors, int(call["column"]), int(call["child0_splits"]))
+
+    def answer(self) -> Answer:
+        """Return the answer to the last call."""
+        errors, _, column, child0_splits = self.stack.state[ERRORS:].tolist()
+        return Answer(None if errors == INFINITE else errors, column, child0_splits)
+
+    def ask(self, rows: np.ndarray, path: list[int], levels: int, splits: int, upper: int) -> None:
+        """Prepare a call for a support, reached by literals, with at most ``upper`` errors."""
+        splits = min(splits, full_splits(levels))
         call, stack = self.stack.call[0], self.stack
-        call["depth"], call["nodes"], call["upper"], call["at"] = min(depth, nodes), nodes, upper, -2
-        call["best"] = caches.FREE
+        call["levels_left"], call["splits_left"], call["upper"], call["next"] = min(levels, splits), splits, upper, NEW
+        call["best"] = INFINITE
         stack.rows[0], stack.path[0] = rows, len(path)
         stack.branch[0, : len(path)] = sorted(path)
         stack.state[LEVEL] = 0
 
-    def go_on(self, clock: Clock, calls: int) -> bool:
-        """Search on for so many calls; whether the call is answered. Raises MemoryError at the memory limit."""
-        last = self.calls + calls
-        while True:
-            arguments = self.data, self.cache, self.archive, self.counters, self.stack, self.options
-            code = kernel.search(*arguments, last - self.calls)
-            if code != kernel.NO_ROOM:
-                return code == kernel.COMPLETE
-            more = 2 * sum(table.nbytes for table in self.cache)
-            if clock.limit(0, more / 2**20) == "memory_limit":
-                raise MemoryError
-            self.cache = caches.grow(self.cache)
+    def step(self, iterations: int) -> int:
+        """Call the kernel; return its code."""
+        arguments = self.data, self.cache, self.archive, self.counters, self.stack, self.options
+        return kernel.search(*arguments, iterations)
 
-    def answer(self) -> Answer:
-        """What the last call found."""
-        errors, _, feature, share = self.stack.state[ERRORS:].tolist()
-        return Answer(None if errors == caches.FREE else errors, feature, share)
+    def interval(self) -> tuple[int, int] | None:
+        """Return (errors of the incumbent, 0) of the call; None without an incumbent, or if the incumbent is perfect.
 
-    def run(self, clock: Clock, iterations: Callable[[], int], note: Callable[[], None]) -> str | None:
-        """Answer the call in slices; the limit that stopped it, or None."""
-        pace = Pace(clock)
-        try:
-            while True:
-                if limit := clock.limit(iterations()):
-                    return limit
-                if self.go_on(clock, pace.next(iterations())):
-                    return None
-                note()
-        except MemoryError:
-            return "memory_limit"
-        except KeyboardInterrupt:
-            return "interrupted"
-
-    def tree(self, problem: Problem, root: Answer, depth: int, nodes: int, clock: Clock, complete: bool) -> Tree:
-        """The tree with this root. Parts are asked for again: the cache answers, and without one they are searched.
-
-        Of a search that is not ``complete`` parts that are not known become leaves.
+        The kernel ends a call with a perfect incumbent by itself, and caches it.
         """
-        rows = self.data.rows
+        errors = self.best().errors
+        return (errors, 0) if errors else None
+
+    def room(self, code: int) -> Room:
+        """Return room for more entries of the cache."""
+
+        def keep(slots: np.ndarray) -> None:
+            self.cache = self.cache._replace(slots=slots)
+
+        return caches.room(self.cache, keep)
+
+    def tree(self, problem: Problem, root: Answer, levels: int, splits: int, clock: Clock, complete: bool) -> Tree:
+        """Return the tree with this root. Children are asked for again: the cache answers, or they are searched again.
+
+        After a search that is not ``complete`` a child gets one call, and becomes a leaf without an answer. No limit but
+        the memory limit holds here; children beyond it become leaves.
+        """
+        rows, self.by_subproblem = self.data.rows, False
+        unlimited = replace(clock.budget, seconds=None, iterations=None).start()
 
         def choose(held: np.ndarray, state) -> tuple[int, list]:
-            support, path, depth, nodes, answer = state
+            support, path, levels, splits, answer = state
             if answer is None:
                 answer = Answer(None, 0, 0)
-                if depth and nodes:
-                    self.ask(support, path, depth, nodes, caches.FREE - 1)
-                    while not (done := self.go_on(clock, 1 if not complete else 1 << 20)) and complete:
-                        pass
-                    answer = self.answer() if done else answer
-            j, share = answer.feature, answer.share
+                if levels and splits:
+                    self.ask(support, path, levels, splits, int(INFINITE) - 1)
+                    drive(self, unlimited, end=int(INFINITE) if complete else self.calls + 1)
+                    answer = self.answer() if self.stack.state[LEVEL] < 0 else answer
+            j, first = answer.column, answer.child0_splits
             if j == 0:
                 return LEAF, []
-            nodes = min(nodes, (1 << min(depth, 40)) - 1)
-            parts = [(support & ~rows[j], share), (support & rows[j], nodes - 1 - share)]
+            splits = min(splits, full_splits(levels))
+            parts = (support & ~rows[j], first), (support & rows[j], splits - 1 - first)
             return j - 1, [
-                (part, [*path, 2 * j + side], min(depth - 1, n), n, None) for side, (part, n) in enumerate(parts)
+                (part, [*path, 2 * j + child], min(levels - 1, n), n, None) for child, (part, n) in enumerate(parts)
             ]
 
-        try:
-            return Tree.grow(problem, choose, (rows[0], [], min(depth, nodes), nodes, root))
-        except MemoryError:
-            return Tree.grow(problem, lambda held, state: (LEAF, []))
+        return Tree.grow(problem, choose, (rows[0], [], min(levels, splits), splits, root))

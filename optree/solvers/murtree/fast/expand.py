@@ -1,0 +1,163 @@
+"""Expansion of a node of the depth-limited search: its counts, its candidates, and the solution of its last levels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.solvers.kernels.bitset import hash_words
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
+from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.kernels.sorting import sort_by
+from optree.solvers.murtree.fast.bounds import bound_similar, bound_small_trees, split_bound
+from optree.solvers.murtree.fast.memo import find, insert
+from optree.solvers.murtree.fast.pack_rows import pack_rows, select_child
+from optree.solvers.murtree.fast.stack import ITERATIONS
+from optree.solvers.murtree.fast.two_levels import best_costs, count_children, count_node, pair_weights
+from optree.solvers.murtree.limits import full_splits_inner
+
+
+@inner_function
+def two_levels_suffice(levels, splits):
+    """Return whether no tree within these limits has more than two levels."""
+    return levels <= 2 or 0 < splits <= 2
+
+
+@inner_function
+def expand(data, stack, rules, d, many, squares):
+    """Count the node of level ``d`` and bound its candidates; return False if no candidate is to be searched."""
+    apart()
+    frame, costs = stack.frame[d], stack.small[1]
+    stack.state[ITERATIONS] += 1
+    count_node(data, stack, d, many, squares)
+    count_children(data, stack, d, stack.bits[d], stack.runs[d], True, np.int64(0), many, squares)
+    best_costs(stack.loss[1], frame["columns"], rules, costs)
+    levels, splits = frame["levels_left"], frame["splits_left"]
+    limited = splits != NO_LIMIT
+    frame["upper"], frame["best"], frame["child0_splits"] = costs[0], -1, 0
+    frame["next"], frame["column"] = 0, -1
+    if two_levels_suffice(levels, splits):
+        most = 3 if levels > 1 else levels
+        frame["lower"] = frame["upper"] = costs[min(most, splits) if limited else most]
+        frame["allocations"] = 0
+        return False
+    frame["fewest"], frame["allocations"] = 0, 1
+    if limited:
+        most = min(full_splits_inner(levels - 1), splits - 1)
+        frame["fewest"] = splits - 1 - most
+        frame["allocations"] = most - frame["fewest"] + 1
+    bound_small_trees(stack, rules, d)
+    n = frame["columns"] - 1
+    for i in range(n):
+        stack.order[d, i] = i + 1
+    sort_by(stack.root_cost[d], stack.order[d], n)
+    if n > 0 and costs[3] < costs[0]:
+        frame["upper"], frame["best"] = costs[3], stack.order[d, 0]
+        frame["child0_splits"] = max(1, frame["fewest"]) if limited else 0
+    return n > 0 and frame["upper"] > frame["lower"]
+
+
+@inner_function
+def next_candidate(stack, rules, d):
+    """Choose the next column and allocation of level ``d`` that can beat the incumbent; return False if none can."""
+    frame, order = stack.frame[d], stack.order[d]
+    if frame["upper"] <= frame["lower"]:
+        return False
+    budget, allocations = min(frame["budget"], frame["upper"]) - rules.penalty, frame["allocations"]
+    while frame["next"] < (frame["columns"] - 1) * allocations:
+        j, a = order[frame["next"] // allocations], frame["next"] % allocations
+        frame["next"] += 1
+        if split_bound(stack, d, j, a) < budget:
+            frame["column"], frame["allocation"] = j, a
+            return True
+    return False
+
+
+@inner_function
+def improve(frame, cost, column, splits):
+    """Make a tree the incumbent if it costs less; ``splits`` are the splits of its child 0."""
+    if cost < frame["upper"]:
+        frame["upper"], frame["best"], frame["child0_splits"] = cost, column, splits
+
+
+@inner_function
+def look_up_child(data, stack, memo, d, column, child, levels, splits):
+    """Write the support of a child of level ``d`` to ``stack.support``; return its memo entry, or -1, and its hash."""
+    key, rows = stack.key[d], data.rows[stack.column[d, column]]
+    if child:
+        for w in range(len(key)):
+            stack.support[w] = key[w] & rows[w]
+    else:
+        for w in range(len(key)):
+            stack.support[w] = key[w] & ~rows[w]
+    hashed = hash_words(stack.support, data.salt)
+    return find(memo, data.rows, stack.support, hashed, levels, splits), hashed
+
+
+@inner_function
+def take_bound(data, stack, memo, rules, d, child, many, squares):
+    """Improve level ``d`` by the memo's interval of a child of its candidate."""
+    apart()
+    frame, entry = stack.frame[d], memo.entry[stack.child_entry[d, child]]
+    j, a = frame["column"], frame["allocation"]
+    a = frame["allocations"] - 1 - a if child else a
+    stack.child_upper[d, child] = min(stack.child_upper[d, child], entry["upper"])
+    if entry["lower"] > stack.child_lower[d, child, a, j]:
+        bound_similar(data, stack, rules, d, j, child, a, entry["lower"], many, squares)
+    cost = stack.child_upper[d, 0] + stack.child_upper[d, 1] + rules.penalty
+    improve(frame, cost, j, frame["fewest"] + frame["allocation"])
+
+
+@inner_function
+def take_costs(data, stack, rules, j, child, many, squares):
+    """Bound all children of level 3 by the optimal costs ``stack.small[child]`` of a child of column ``j``."""
+    frame = stack.frame[3]
+    for a in range(frame["allocations"] - 1, -1, -1):
+        splits = 3 if frame["splits_left"] == NO_LIMIT else frame["fewest"] + a
+        cost = stack.small[child, splits]
+        bound_similar(data, stack, rules, 3, j, child, a, cost, many, squares)
+        stack.child_lower[3, child, a, j] = cost
+
+
+@inner_function
+def solve_children(data, stack, memo, rules, j, many, squares):
+    """Solve both children of column ``j`` of level 3, unless the memo's costs of one child prune the split.
+
+    The pairs of the smaller child are counted; the pairs of the other child are the node's minus these.
+    """
+    frame, entries, hashes = stack.frame[3], stack.child_entry[3], stack.hashes
+    entries[0] = entries[1] = -1
+    for child in range(2 if rules.levels > 3 else 0):  # with three levels in all no support is met twice
+        entries[child], hashes[child] = look_up_child(data, stack, memo, 3, j, child, 2, NO_LIMIT)
+        if entries[child] >= 0:
+            entry, costs = memo.entry[entries[child]], stack.small[child]
+            costs[0] = stack.child_leaf[3, child, j]
+            costs[1], costs[2], costs[3] = entry["one_split"], entry["upper"], entry["lower"]
+            take_costs(data, stack, rules, j, child, many, squares)
+    lower = INFINITE
+    for a in range(frame["allocations"]):
+        lower = min(lower, split_bound(stack, 3, j, a))
+    if lower >= min(frame["budget"], frame["upper"]) - rules.penalty:
+        return
+    if entries[0] < 0 or entries[1] < 0:
+        stack.state[ITERATIONS] += 1
+        weight = pair_weights(data, stack, 3, many, squares)
+        smaller = 1 if 2 * np.int64(weight[j]) <= frame["weight"] else 0
+        q = np.int64(0)
+        if squares is not None:
+            q = squares.q[3, j] if smaller else squares.q[3, 0] - squares.q[3, j]
+        select_child(stack, 3, j, smaller)
+        pack_rows(
+            stack.bits[3], frame["width"], stack.runs[3], stack.mask, stack.moves, stack.packed, stack.packed_runs
+        )
+        count_children(data, stack, 3, stack.packed, stack.packed_runs, False, q, many, squares)
+        best_costs(stack.loss[0], frame["columns"], rules, stack.small[smaller])
+        best_costs(stack.loss[1], frame["columns"], rules, stack.small[1 - smaller])
+        for child in range(2):
+            if entries[child] < 0:
+                take_costs(data, stack, rules, j, child, many, squares)
+                if rules.levels > 3:
+                    costs, literal = stack.small[child], stack.column[3, j] * 2 + child
+                    at = insert(memo, hashes[child], 2, NO_LIMIT, frame["entry"], literal, costs[3], costs[2])
+                    memo.entry[at]["one_split"] = costs[1]
+    for a in range(frame["allocations"]):
+        improve(frame, split_bound(stack, 3, j, a) + rules.penalty, j, frame["fewest"] + a)
