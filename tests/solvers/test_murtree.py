@@ -16,12 +16,12 @@ from support.real_data import murtree_problem
 from support.refusal import refused
 
 from optree import solvers
-from optree.budget import Budget
+from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.solvers.kernels.jit import struct_view as borrowed
 from optree.solvers.murtree import solver as murtree
 from optree.solvers.murtree.columns import columns
-from optree.solvers.murtree.fast import memo as table
+from optree.solvers.murtree.fast import memo as tables
 from optree.solvers.murtree.fast import pair_counts as vectors
 from optree.solvers.murtree.fast import search as depth_limited
 from optree.solvers.murtree.paper import cache as caches
@@ -196,8 +196,7 @@ def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
     for parameters in ({}, {"search": "paper"}):
         before = [SOLVER.solve(*case, **parameters) for case in cases]
         with monkeypatch.context() as patch:
-            for module in (depth_limited, subtrees):
-                patch.setattr(module.Pace, "next", lambda self, iterations: 1)
+            patch.setattr(Pace, "next", lambda self, iterations: 1)
             for case, expected in zip(cases, before, strict=True):
                 result = SOLVER.solve(*case, **parameters)
                 assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())
@@ -205,15 +204,15 @@ def test_the_tree_does_not_depend_on_how_the_search_is_sliced(monkeypatch):
 
 def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     cases = [(binary_problem(seed), limited_objective(seed)) for seed in range(60 if FULL else 3)]
-    new_table, new_cache, grown = table.new_table, caches.new_cache, []
-    grow_table, grow_cache = table.grow, caches.grow
-    monkeypatch.setattr(table, "grow", lambda *table: grown.append(1) or grow_table(*table))
-    monkeypatch.setattr(caches, "grow", lambda *cache: grown.append(1) or grow_cache(*cache))
+    new_memo, new_cache, grown = tables.new_memo, caches.new_cache, []
+    for search in (depth_limited.Search, subtrees.Subtrees):
+        room = search.room
+        monkeypatch.setattr(search, "room", lambda *asked, room=room: grown.append(1) or room(*asked))
     for parameters in ({}, {"search": "paper"}):
         before = [SOLVER.solve(*case, **parameters) for case in cases]
         with monkeypatch.context() as patch:
-            patch.setattr(table, "new_table", lambda words: new_table(words, 2))
-            patch.setattr(subtrees.caches, "new_cache", lambda words, size=4: new_cache(words, size))
+            patch.setattr(tables, "new_memo", lambda words: new_memo(words, 2))
+            patch.setattr(caches, "new_cache", lambda words: new_cache(words, 4))
             for case, expected in zip(cases, before, strict=True):
                 result = SOLVER.solve(*case, **parameters)
                 assert (result.counters, result.tree.to_dict()) == (expected.counters, expected.tree.to_dict())

@@ -81,7 +81,7 @@ class Grid:
         loss, lower, weight = self.loss[-1].tolist(), self.lower[-1].tolist(), self.total_weight
         stretches, high, n = [], Fraction(1), 0
         while n is not None and (high > lowest or not stretches):
-            # The lambda at which the line of n meets the lines of more splits; unproven ones stand at their lower bounds.
+            # The line of n meets the lines of more splits at these lambdas. Unproven trees stand at their lower bounds.
             meets = [(Fraction(loss[n] - lower[m], (m - n) * weight), m) for m in range(n + 1, len(loss))]
             low, after = max(meets, default=(Fraction(0), None))
             stretches.append(Stretch(self.trees[self.which[-1, n]], max(low, lowest), high, loss[n], n))

@@ -54,7 +54,7 @@ class Target(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray) -> Target:
-        """Return the target on the coarsest grid of decimals that holds all values, or else on the finest grid with room.
+        """Return the target on the coarsest decimal grid that holds all values, or else on the finest grid with room.
 
         Parameters
         ----------

@@ -8,11 +8,12 @@
 | f, j | columns of a node; child 1 of f is written f = 1 |
 | bound | a lower bound of T |
 
-**B1, similarity. Statement.** T(A) >= T(B) - error * weight(B \\ A). In a node, a bound of child f = 1 so bounds child
-j = 1 by bound - error * weight(f = 1, j = 0), and child j = 0 by bound - error * weight(f = 1, j = 1), for every other
-column j. A bound of child f = 0 does likewise. The node's counts of pairs hold all these weights.
-**Proof.** The optimal tree of A, used for B, misclassifies at most weight(B \\ A) more and has no more splits. So T(B) <=
-T(A) + error * weight(B \\ A).
+**B1, similarity. Statement.** T(A) >= T(B) - error * weight(B \\ A). In a node, a bound of child f = 1 implies two
+bounds for every other column j: child j = 1 costs at least bound - error * weight(f = 1, j = 0), and child j = 0 at
+least bound - error * weight(f = 1, j = 1). A bound of child f = 0 does likewise. The node's counts of pairs hold all
+these weights.
+**Proof.** The optimal tree of A, used for B, misclassifies at most weight(B \\ A) more and has no more splits. So
+T(B) <= T(A) + error * weight(B \\ A).
 **Used in** `bound_similar`. Not for squared errors, where a row adds more than one unit of cost.
 **Worth.** In a prototype at depth 5, solutions of two levels: vehicle 25,790 in place of 264,331, anneal 4,401 of
 15,304, diabetes 61,746 of 69,236.
@@ -27,10 +28,10 @@ T(A) + error * weight(B \\ A).
 **Used in** `bound_small_trees`; the first two costs are known for all children of a node from its counts of pairs.
 **Worth.** Not measured.
 
-**B4, a node. Statement.** T(node) >= min(cost of a leaf, minimum over columns and allocations of penalty + the bounds of
-both children).
-**Proof.** A tree is a leaf or has a root; below the root stand a tree of child 0 and a tree of child 1, which divide the
-other splits.
+**B4, a node. Statement.** T(node) >= min(cost of a leaf, minimum over columns and allocations of penalty + the bounds
+of both children).
+**Proof.** A tree is a leaf or has a root. Below the root stand a tree of child 0 and a tree of child 1, which divide
+the other splits.
 **Used in** `store_interval`; without the leaf in `split_bound`, to prune a candidate.
 **Worth.** Not measured.
 """
@@ -46,7 +47,7 @@ from optree.solvers.murtree.fast.two_levels import pair_weights
 
 @inner_function
 def bound_small_trees(stack, rules, d):
-    """Bound the children of every column of level ``d`` by B3, and find the best tree of two levels with each root."""
+    """Bound the children of all columns of level ``d`` (B3), and find the best tree of two levels with each root."""
     frame, loss, penalty = stack.frame[d], stack.loss[1], rules.penalty
     limited = frame["splits_left"] != NO_LIMIT
     for j in range(frame["columns"]):
@@ -63,7 +64,7 @@ def bound_small_trees(stack, rules, d):
 
 @inner_function
 def bound_similar(data, stack, rules, d, f, child, a, value, many, squares):
-    """Bound all children of level ``d`` by a bound ``value`` of one child of column ``f`` in allocation ``a`` (B1, B2)."""
+    """Bound all children of level ``d`` by the bound ``value`` of a child of column ``f`` in allocation ``a`` (B1, B2)."""
     apart()
     if value <= 0:
         return
@@ -92,7 +93,7 @@ def bound_similar(data, stack, rules, d, f, child, a, value, many, squares):
 
 @inner_function
 def split_bound(stack, d, j, a):
-    """Return the lower bound of trees of level ``d`` with root ``j`` in allocation ``a``, without the root's penalty."""
+    """Return the lower bound of trees of level ``d`` with root ``j`` in allocation ``a``, less the root's penalty."""
     return stack.child_lower[d, 0, a, j] + stack.child_lower[d, 1, stack.frame[d]["allocations"] - 1 - a, j]
 
 

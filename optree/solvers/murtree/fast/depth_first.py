@@ -137,10 +137,10 @@ def search(data, stack, memo, rules, many, squares, iterations):
 
     numba compiles one target only: ``many`` is None for two classes, else True; ``squares`` is None for classes.
 
-    ``iterations`` = CLOSE ends the search early and stores the interval that was reached. READ sets ``stack.state[FOUND]``
-    to the memo entry of the rows ``stack.support`` with the limits of level 0. If there is none, or two levels suffice,
-    READ builds and counts level 0 from the rows ``stack.mask``, for a tree of two levels. (READ is no function of its
-    own because all inner functions would be compiled again.)
+    ``iterations`` = CLOSE ends the search early and stores the interval that was reached. READ looks up the rows
+    ``stack.support`` with the limits of level 0, and sets ``stack.state[FOUND]`` to the memo's entry. Without an entry,
+    or if two levels suffice, READ builds and counts level 0 from the rows ``stack.mask``. (READ is not a kernel of its
+    own because numba would compile all inner functions again.)
     """
     data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
     target = None

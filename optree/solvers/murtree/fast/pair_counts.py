@@ -38,7 +38,7 @@ class PairCode(VectorCode):
         self.width, self.digits, self.classes = width, digits, classes
 
     def count(self, i, block, signs, tile=TILE):
-        """Count the rows of each column of a block in each of ``tile`` columns from ``i``; signs: (class, add or sub)."""
+        """Count the rows in each column of a block and each of ``tile`` columns from ``i``; signs: (class, add | sub)."""
         builder = self.builder
         totals = [self.variable() for _ in range(tile)]
         with self.range(self.digits) as (digit, _):
@@ -136,7 +136,9 @@ def _many_class(typing_context, bits, width, columns, runs, digits, classes, sin
                         i = code.load_splat(own, own_k, at)
                         rest_i = builder.sub(code.load_splat(node, node_k, at), i)
                         rest_ij = builder.sub(code.load(node, node_k, builder.mul(at, width), block), ij)
-                        for m, (both, of_i, of_j, total) in enumerate(((ij, i, j, every), (rest_ij, rest_i, rest_j, rest))):
+                        for m, (both, of_i, of_j, total) in enumerate(
+                            ((ij, i, j, every), (rest_ij, rest_i, rest_j, rest))
+                        ):
                             only_i, only_j = builder.sub(of_i, both), builder.sub(of_j, both)
                             neither = builder.sub(builder.sub(total, of_i), only_j)
                             for leaf, value in enumerate((both, only_j, only_i, neither)):

@@ -68,7 +68,7 @@ def square_node(data, stack, d, squares, tiled):
 
 @inner_function
 def square_children(stack, d, squares, bits, runs, digits, q, tiled):
-    """Fill ``stack.loss`` for a support within level ``d`` (``bits``, or no rows if ``digits`` is 0) and its complement.
+    """Fill ``stack.loss`` for a support within level ``d`` (``bits``; no rows if ``digits`` is 0) and its complement.
 
     q : Q of the support. Of the losses of a column's two children only the sum is right: trees of two levels need no
     more. Of an empty support each loss of the complement is right.

@@ -65,28 +65,18 @@ def new_cache(words: int, size: int = 1 << 10) -> Cache:
 def room(cache: Cache, keep: Callable[[np.ndarray], None]) -> Room:
     """Return room for one more subproblem and three more solutions; ``keep`` receives larger slots."""
     subproblems, solutions = cache.used.tolist()
-    parts = [grow(cache.slots, cache.subproblem, subproblems, 1, keep)]
-    if subproblems == len(cache.key):
-        parts.append(enlarge([cache.key], max(len(cache.key) // 2, 1)))
-    if solutions + 3 > len(cache.solution):
-        parts.append(enlarge([cache.solution], max(len(cache.solution) // 2, 3)))
-
-    def take() -> None:
-        for part in parts:
-            part.take()
-
-    return Room(sum(part.size for part in parts), take)
+    room = grow(cache.slots, cache.subproblem, subproblems, 1, keep)
+    room += enlarge([cache.key] if subproblems == len(cache.key) else [])
+    return room + enlarge([cache.solution] if solutions + 3 > len(cache.solution) else [])
 
 
 @inner_function
 def _same_key(cache, at, key, size):
     """Return whether subproblem ``at`` has this key."""
-    if cache.subproblem[at]["size"] != size:
-        return False
-    for w in range(size):
-        if cache.key[at, w] != key[w]:
-            return False
-    return True
+    same = cache.subproblem[at]["size"] == size
+    for w in range(size if same else 0):
+        same &= cache.key[at, w] == key[w]
+    return same
 
 
 @inner_function

@@ -153,8 +153,8 @@ class Subtrees:
     def tree(self, problem: Problem, root: Answer, levels: int, splits: int, clock: Clock, complete: bool) -> Tree:
         """Return the tree with this root. Children are asked for again: the cache answers, or they are searched again.
 
-        After a search that is not ``complete`` a child gets one call, and becomes a leaf without an answer. No limit but
-        the memory limit holds here; children beyond it become leaves.
+        After a search that is not ``complete`` a child gets one call, and becomes a leaf without an answer. Only the
+        memory limit holds here; children beyond it become leaves.
         """
         rows, self.by_subproblem = self.data.rows, False
         unlimited = replace(clock.budget, seconds=None, iterations=None).start()
