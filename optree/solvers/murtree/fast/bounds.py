@@ -64,7 +64,7 @@ def bound_small_trees(stack, rules, d):
 
 @inner_function
 def bound_similar(data, stack, rules, d, f, child, a, value, many, squares):
-    """Bound all children of level ``d`` by the bound ``value`` of a child of column ``f`` in allocation ``a`` (B1, B2)."""
+    """Bound all children of level ``d`` by a bound ``value`` of one child of ``f`` in allocation ``a`` (B1, B2)."""
     apart()
     if value <= 0:
         return

@@ -38,7 +38,10 @@ class PairCode(VectorCode):
         self.width, self.digits, self.classes = width, digits, classes
 
     def count(self, i, block, signs, tile=TILE):
-        """Count the rows in each column of a block and each of ``tile`` columns from ``i``; signs: (class, add | sub)."""
+        """Count the rows in both a column of a block and each of ``tile`` columns from ``i``.
+
+        signs : pairs of a class and the instruction, add or sub, that takes its rows to the count.
+        """
         builder = self.builder
         totals = [self.variable() for _ in range(tile)]
         with self.range(self.digits) as (digit, _):
