@@ -12,8 +12,8 @@ of class 0 down. A threshold above a prefix of sum s leaves ``n0 + s`` errors if
 the heaviest class below each threshold; a backward pass adds the heaviest class above.
 
 ``words`` is a column of a node: ``row << 1 | ends`` in the order of the values; ``ends`` says that the next row has a
-greater value. The code is written as LLVM instructions, like ``pair_counts.py`` and for the same reason. Every function
-has a twin in numpy for uncompiled code that says what the function computes.
+greater value. The code is written as LLVM instructions, like ``murtree/fast/pair_counts.py`` and for the same reason.
+Every function has a twin in numpy for uncompiled code that says what the function computes.
 """
 
 from __future__ import annotations

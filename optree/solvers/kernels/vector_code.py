@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba.core import cgutils
+from optree.solvers.kernels.jit.llvm import cgutils, ir
 
 WORD = ir.IntType(64)
 

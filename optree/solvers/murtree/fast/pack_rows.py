@@ -10,11 +10,11 @@ every subset of its rows. A constant column splits nothing.
 from __future__ import annotations
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
+from numba import config
 
 from optree.solvers.kernels.bitset import ONE, count_bits
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.kernels.jit.llvm import intrinsic, types
 from optree.solvers.kernels.vector_code import VectorCode
 from optree.solvers.murtree.columns import LANES
 

@@ -16,10 +16,9 @@ code, which holds its documentation.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from numba import config
 
+from optree.solvers.kernels.jit.llvm import intrinsic, ir, types
 from optree.solvers.kernels.vector_code import WORD, VectorCode
 
 TILE = 4  # columns counted at once against a vector of others
