@@ -1,15 +1,19 @@
-"""Two classes, two kinds of errors: the trees that no other tree beats in false positives and false negatives.
+"""Two classes, two kinds of errors: the Pareto front of false positives and false negatives, and the best F1 score.
 
-Class 1 is the positive one. Metrics such as the F1 score are no sums over leaves, but none gets better with more errors
-of either kind, so the best tree for any of them is on the front of pairs (false positives, false negatives) that are
-not dominated (E. Demirovic, P. J. Stuckey, "Optimal Decision Trees for Nonlinear Metrics", AAAI 2021; MurTree, JMLR 23,
-2022, section 4.9.6). Of a split each part is on the front of its own rows, for exchanging it for one that is not worse
-in both makes the tree no worse: so `error_front` is dynamic programming over sets of rows whose values are fronts.
+Class 1 is the positive class. Metrics such as F1 are no sums over leaves, but no metric improves with more errors of
+either kind. So the best tree for any of them is on the front of undominated pairs (false positives, false negatives)
+(E. Demirovic, P. J. Stuckey, "Optimal Decision Trees for Nonlinear Metrics", AAAI 2021; MurTree, JMLR 23, 2022, section
+4.9.6).
 
-F1 alone needs no front. It reaches c where c FP + (2 - c) FN <= 2 P (1 - c), with P positive rows: a weighted number of
-errors, which the depth-limited search minimises. `best_f1` repeats that with the F1 of the tree that it finds for c,
-until there is no better one (W. Dinkelbach, "On Nonlinear Fractional Programming", Management Science 13, 1967). In
-whole numbers, so the end is a proof.
+**Statement.** Every pair on the front of a node is the sum of a pair on the front of each child of some split, or a
+leaf. **Proof.** In an undominated tree a child's subtree may be exchanged for one that dominates or equals it: the tree
+gets no worse in either kind. **Used in** `error_front`, a dynamic program over supports whose values are fronts.
+**Worth.** Not measured.
+
+F1 alone needs no front. F1 >= c exactly if c FP + (2 - c) FN <= 2 P (1 - c), with P the positive weight. The left side
+is a weighted number of errors, which the depth-limited search minimises. `best_f1` repeats the search with c = F1 of
+the tree found before, until no tree is better (W. Dinkelbach, "On Nonlinear Fractional Programming", Management Science
+13, 1967). All numbers are whole, so the end is a proof.
 """
 
 from __future__ import annotations
@@ -26,21 +30,22 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers import get
+from optree.solvers.murtree.limits import full_splits
 from optree.tree import LEAF, Tree
 
 
 class Front(NamedTuple):
-    """Trees for some rows that do not dominate each other, by rising false positives."""
+    """Trees of a support that do not dominate each other, by rising false positives."""
 
     errors: np.ndarray  # int64[m, 2]: false positives, false negatives
-    feature: np.ndarray  # int64[m], -1 for a leaf
-    share: np.ndarray  # int64[m], splits of part 0; of a leaf its class
-    below: np.ndarray  # int64[m, 2], places in the fronts of the parts
+    feature: np.ndarray  # int64[m], the root's feature, -1 for a leaf
+    detail: np.ndarray  # int64[m], splits of child 0; of a leaf its class
+    below: np.ndarray  # int64[m, 2], indices in the fronts of both children
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorFront:
-    """The trees that no other tree beats in both kinds of errors.
+    """The Pareto front of both kinds of errors.
 
     Attributes
     ----------
@@ -48,11 +53,11 @@ class ErrorFront:
         False positives and false negatives, by rising false positives.
     trees : tuple of Tree
     status : str
-        "optimal", or the limit that ended the search. Then trees are those of the last depth that was done.
+        "optimal", or the limit that ended the search. The trees are then the front of the last depth that was finished.
     depth : int
-        The greatest depth of which the front is complete.
+        The highest depth with a complete front.
     sets : int
-        Sets of rows with their levels and splits whose fronts were found.
+        Number of supports, with levels and splits, whose fronts were found.
     search_seconds : float
     """
 
@@ -64,17 +69,17 @@ class ErrorFront:
     search_seconds: float
 
     def best(self, metric: Callable[[int, int], float]) -> Tree:
-        """The tree with the greatest ``metric(false positives, false negatives)``, the first of equals.
+        """Return the tree with the greatest ``metric(false positives, false negatives)``; ties: the first tree.
 
-        The metric must not grow with either; then no tree within the limits has a greater one.
+        The metric must not grow with either kind of errors. No tree within the limits then has a greater value.
         """
         return self.trees[int(np.argmax([metric(*pair) for pair in self.errors.tolist()]))]
 
 
 def f1(positives: int, false_positives: int, false_negatives: int) -> Fraction:
-    """The F1 score; 0 if nothing is right."""
-    right = positives - false_negatives
-    return Fraction(2 * right, 2 * right + false_positives + false_negatives) if right else Fraction(0)
+    """Return the F1 score; 0 without a true positive."""
+    true = positives - false_negatives
+    return Fraction(2 * true, 2 * true + false_positives + false_negatives) if true else Fraction(0)
 
 
 class _Stopped(Exception):
@@ -82,20 +87,21 @@ class _Stopped(Exception):
 
 
 def _undominated(front: Front) -> Front:
-    """Of equal errors the first."""
+    """Return the undominated trees; ties: the first tree."""
     fp, fn = front.errors.T
     order = np.lexsort((fn, fp))
-    least = np.minimum.accumulate(fn[order])
-    kept = order[np.append(True, fn[order][1:] < least[:-1])]
-    return Front(*(part[kept] for part in front))
+    lowest = np.minimum.accumulate(fn[order])
+    kept = order[np.append(True, fn[order][1:] < lowest[:-1])]
+    return Front(*(column[kept] for column in front))
 
 
 def _joined(fronts: list[Front]) -> Front:
+    """Return the undominated trees of several fronts."""
     return _undominated(Front(*map(np.concatenate, zip(*fronts, strict=True))))
 
 
 class _Fronts:
-    """Fronts by sets of rows, levels and splits."""
+    """The memo of fronts: by support, levels and splits."""
 
     def __init__(self, problem: Problem, clock: Clock):
         groups = problem.groups
@@ -103,25 +109,25 @@ class _Fronts:
         self.memo: dict[tuple[bytes, int, int], Front] = {}
 
     def leaf(self, rows: np.ndarray) -> Front:
-        """Both leaves, even if one dominates the other."""
+        """Return both leaves, even if one dominates the other."""
         negative, positive = self.weights[rows].sum(axis=0)
         errors = np.array([[0, positive], [negative, 0]])
         return Front(errors, np.full(2, LEAF), np.arange(2), np.zeros((2, 2), np.int64))
 
     def stumps(self, rows: np.ndarray) -> Front:
-        """The trees of one split; one that parts nothing is as good as a leaf, no better."""
+        """Return the trees of one split. A split with an empty child equals a leaf."""
         weights = self.weights[rows]
         inside = self.columns[:, rows] @ weights
-        parts = np.stack([weights.sum(axis=0) - inside, inside])
+        children = np.stack([weights.sum(axis=0) - inside, inside])
         labels = np.indices((2, 2)).reshape(2, -1).T
-        wrong = [parts[side, :, None] * (labels[:, side, None] == [1, 0]) for side in range(2)]  # [q, 4, 2]
+        wrong = [children[c, :, None] * (labels[:, c, None] == [1, 0]) for c in range(2)]  # [q, 4, 2]
         features = np.repeat(np.arange(len(inside)), 4)
         errors = (wrong[0] + wrong[1]).reshape(-1, 2)
         return Front(errors, features, np.zeros_like(features), np.tile(labels, (len(inside), 1)))
 
     def of(self, rows: np.ndarray, depth: int, splits: int) -> Front:
-        """The front of trees of so many levels and splits for a set of rows, bool[g]."""
-        splits = min(splits, (1 << min(depth, 40)) - 1)
+        """Return the front of a support, bool[g], within limits on levels and splits."""
+        splits = min(splits, full_splits(depth))
         depth = min(depth, splits)
         key = np.packbits(rows).tobytes(), depth, splits
         if key not in self.memo:
@@ -131,78 +137,79 @@ class _Fronts:
             if depth == 1:
                 fronts.append(self.stumps(rows))
             elif depth:
-                fronts += [self.split(rows, j, depth, splits) for j in self.useful(rows)]
+                fronts += [self.split(rows, j, depth, splits) for j in self.distinct(rows)]
             self.memo[key] = _joined(fronts) if depth else fronts[0]
         return self.memo[key]
 
-    def useful(self, rows: np.ndarray) -> list[int]:
-        """One feature for each way of parting these rows."""
+    def distinct(self, rows: np.ndarray) -> list[int]:
+        """Return one feature for each distinct split of a support."""
         held = self.columns[:, rows]
-        held = held ^ held[:, :1]  # a column and its complement part them alike
+        held = held ^ held[:, :1]  # a column and its complement give the same split
         _, first = np.unique(np.packbits(held, axis=1), axis=0, return_index=True)
         return [j for j in np.sort(first).tolist() if held[j].any()]
 
     def split(self, rows: np.ndarray, j: int, depth: int, splits: int) -> Front:
-        """The front of trees that split by a feature first."""
-        parts, fronts = (rows & ~self.columns[j], rows & self.columns[j]), []
-        most = min(splits - 1, (1 << min(depth - 1, 40)) - 1)
-        for share in range(splits - 1 - most, most + 1):
+        """Return the front of trees with feature ``j`` at the root."""
+        children, fronts = (rows & ~self.columns[j], rows & self.columns[j]), []
+        most = min(splits - 1, full_splits(depth - 1))
+        for first in range(splits - 1 - most, most + 1):
             left, right = (
-                self.of(part, depth - 1, n) for part, n in zip(parts, (share, splits - 1 - share), strict=True)
+                self.of(child, depth - 1, n) for child, n in zip(children, (first, splits - 1 - first), strict=True)
             )
             errors = (left.errors[:, None] + right.errors[None]).reshape(-1, 2)
             below = np.indices((len(left.errors), len(right.errors))).reshape(2, -1).T
-            fronts.append(_undominated(Front(errors, np.full(len(errors), j), np.full(len(errors), share), below)))
+            fronts.append(_undominated(Front(errors, np.full(len(errors), j), np.full(len(errors), first), below)))
         return _joined(fronts)
 
-    def tree(self, problem: Problem, depth: int, splits: int, place: int) -> Tree:
-        """A tree of the front of all rows."""
+    def tree(self, problem: Problem, depth: int, splits: int, index: int) -> Tree:
+        """Return a tree of the front of all rows."""
         labels = []
 
         def choose(held: np.ndarray, state) -> tuple[int, list]:
-            rows, depth, splits, place = state
-            splits = min(splits, (1 << min(depth, 40)) - 1)
+            rows, depth, splits, index = state
+            splits = min(splits, full_splits(depth))
             depth = min(depth, splits)
             front = self.of(rows, depth, splits)
-            j, share = int(front.feature[place]), int(front.share[place])
-            labels.append(share)
+            j, detail = int(front.feature[index]), int(front.detail[index])
+            labels.append(detail)
             if j == LEAF:
                 return LEAF, []
-            parts = rows & ~self.columns[j], rows & self.columns[j]
-            shares = zip(parts, (share, splits - 1 - share), front.below[place].tolist(), strict=True)
-            return j, [(part, depth - 1, n, at) for part, n, at in shares]
+            children = rows & ~self.columns[j], rows & self.columns[j]
+            below = zip(children, (detail, splits - 1 - detail), front.below[index].tolist(), strict=True)
+            return j, [(child, depth - 1, n, at) for child, n, at in below]
 
-        tree = Tree.grow(problem, choose, (np.ones(len(self.weights), bool), depth, splits, place))
+        tree = Tree.grow(problem, choose, (np.ones(len(self.weights), bool), depth, splits, index))
         prediction = np.where(tree.feature == LEAF, labels, tree.prediction).astype(np.int32)
         return replace(tree, prediction=prediction)
 
 
 def _limits(problem: Problem, max_depth: int, max_splits: int | None) -> tuple[Objective, int]:
+    """Check problem and limits; return the objective and the largest number of splits."""
     objective = Objective.of(0, max_depth=max_depth, max_splits=max_splits)
     get("murtree").check_objective(objective)
     get("murtree").check_problem(problem)
     if len(problem.classes) != 2:
         raise OptreeError(f"false positives and negatives: {len(problem.classes)} classes are not accepted; give 2")
-    most = (1 << min(objective.max_depth, 40)) - 1
+    most = full_splits(objective.max_depth)
     return objective, most if max_splits is None else min(most, objective.max_splits)
 
 
 def error_front(
     problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None
 ) -> ErrorFront:
-    """The trees of at most so many levels and splits that no other beats in both kinds of errors.
+    """Find the trees within the limits that no other tree beats in both kinds of errors.
 
-    For few features and levels: no bound prunes the search. Complexity: O((2 q)^(d - 1) / (d - 1)!) sets of rows, each
-    with q sums of two fronts.
+    For few features and levels: no bound prunes the search. Complexity: O((2 q)^(d - 1) / (d - 1)!) supports, each with
+    q sums of two fronts.
 
     Parameters
     ----------
     problem : Problem
-        Of two classes, the second of which is the positive one, and binary features.
+        With two classes, the second one positive, and binary features.
     max_depth : int
     max_splits : int, optional
     budget : Budget, optional
-        An iteration is a set of rows. At a limit the front is that of trees of fewer levels.
+        An iteration is a support. At a limit the front is the front of trees of fewer levels.
 
     Raises
     ------
@@ -224,19 +231,19 @@ def error_front(
     except KeyboardInterrupt:
         status = "interrupted"
     sets, fronts.clock = len(fronts.memo), Budget().start()
-    trees = tuple(fronts.tree(problem, min(done, len(rows) - 1), splits, place) for place in range(len(front.errors)))
+    trees = tuple(fronts.tree(problem, min(done, len(rows) - 1), splits, index) for index in range(len(front.errors)))
     return ErrorFront(front.errors, trees, status, done, sets, clock.seconds())
 
 
 @dataclass(frozen=True)
 class BestF1:
-    """The tree with the greatest F1 score.
+    """The tree with the greatest F1 score, and what is proven of it.
 
     Attributes
     ----------
     tree : Tree
     score, bound : Fraction
-        Its F1 score, and what no tree within the limits exceeds.
+        Its F1 score, and an upper bound of the score of every tree within the limits.
     status : str
         "optimal", or the limit that ended the search.
     counters : dict of str to int
@@ -252,16 +259,16 @@ class BestF1:
 
 
 def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None) -> BestF1:
-    """The tree of at most so many levels and splits with the greatest F1 score.
+    """Find the tree with the greatest F1 score within the limits.
 
     Parameters
     ----------
     problem : Problem
-        Of two classes, the second of which is the positive one, and binary features.
+        With two classes, the second one positive, and binary features.
     max_depth : int
     max_splits : int, optional
     budget : Budget, optional
-        Limits on the whole; iterations are those of the solver ``murtree``.
+        Limits on all searches together, with the iterations of the solver ``murtree``.
 
     Raises
     ------
@@ -274,25 +281,20 @@ def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, bud
     positives = int(problem.weights[problem.y == 1].sum())
     tree = Tree.grow(problem, lambda rows, state: (LEAF, []))
     tree = replace(tree, prediction=np.ones(1, np.int32))
-    score, bound, status, iterations, searches = (
-        _score(tree, problem, positives),
-        Fraction(positives > 0),
-        "optimal",
-        0,
-        0,
-    )
+    score, bound = _score(tree, problem, positives), Fraction(positives > 0)
+    status, iterations, searches = "optimal", 0, 0
     while status == "optimal" and 0 < score < bound:
-        price = np.array([score.numerator, 2 * score.denominator - score.numerator])  # of a row wrong, by its class
+        cost = np.array([score.numerator, 2 * score.denominator - score.numerator])  # of an error, by its class
         left = replace(
             budget,
             seconds=None if budget.seconds is None else max(0.0, budget.seconds - clock.seconds()),
             iterations=None if budget.iterations is None else budget.iterations - iterations,
         )
-        priced = replace(problem, weights=problem.weights * price[problem.y])
-        result = solver.solve(priced, objective, left)
+        weighted = replace(problem, weights=problem.weights * cost[problem.y])
+        result = solver.solve(weighted, objective, left)
         status, searches = result.status, searches + 1
         iterations += result.counters["iterations"]
-        bound = min(bound, max(score, _greatest(positives, result.lower_bound, *price.tolist())))
+        bound = min(bound, max(score, _highest_f1(positives, result.lower_bound, *cost.tolist())))
         found = replace(result.tree.refit(problem), prediction=result.tree.prediction)
         better = _score(found, problem, positives)
         if better <= score:
@@ -303,15 +305,16 @@ def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, bud
 
 
 def _score(tree: Tree, problem: Problem, positives: int) -> Fraction:
+    """Return the F1 score of a tree."""
     wrong = tree.predict(problem.codes) != problem.y
     return f1(positives, *(int(problem.weights[wrong & (problem.y == k)].sum()) for k in (0, 1)))
 
 
-def _greatest(positives: int, errors: int, of_positive: int, of_negative: int) -> Fraction:
-    """The greatest F1 with a weighted number of errors of at least so much.
+def _highest_f1(positives: int, cost: int, false_positive: int, false_negative: int) -> Fraction:
+    """Return the highest F1 score of errors of this total cost, given the cost of an error of each kind.
 
-    F1 is a quotient of linear functions, so along the line of these errors it is greatest at one of its ends.
+    F1 is a quotient of linear functions, so on the line of errors of equal cost an end has the highest score.
     """
-    ends = Fraction(errors, of_positive), min(Fraction(errors, of_negative), Fraction(positives))
-    right = positives - ends[1]
-    return max(2 * positives / (2 * positives + ends[0]), 2 * right / (2 * right + ends[1]) if right else Fraction(0))
+    ends = Fraction(cost, false_positive), min(Fraction(cost, false_negative), Fraction(positives))
+    true = positives - ends[1]
+    return max(2 * positives / (2 * positives + ends[0]), 2 * true / (2 * true + ends[1]) if true else Fraction(0))
