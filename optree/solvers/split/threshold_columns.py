@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.problem import Problem
-from optree.solvers.kernels.bitset import pack, salts
+from optree.solvers.kernels.bitset import count_bits, pack, salts
 from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import LANES, load, popcount, splat, store
