@@ -118,7 +118,8 @@ class Problem:
             j = over[0]
             found = f"{self.codes[:, j].min()} to {self.codes[:, j].max()}"
             raise OptreeError(
-                f"problem: feature {self.features[j].name!r} has codes {found}; -1 to {self.n_parts[j] - 1} are accepted"
+                f"problem: feature {self.features[j].name!r} has codes {found}; "
+                f"-1 to {self.n_parts[j] - 1} are accepted"
             )
 
     @cached_property

@@ -110,7 +110,8 @@ class Tree:
         """
         if len(problem.features) != len(self.features):
             raise OptreeError(
-                f"tree: the problem has {len(problem.features)} features; {len(self.features)}, as the tree, are accepted"
+                f"tree: the problem has {len(problem.features)} features; "
+                f"{len(self.features)}, as the tree, are accepted"
             )
 
         def choose(rows, node):

@@ -17,8 +17,8 @@ counted once, at its expansion; each branch carries the cost of its incumbent, w
 completes a branch as soon as both bounds meet; splits that cannot beat a leaf are not stored. None of them adds a
 bound.
 
-Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.papers.branches.work_bounds``). One expansion takes
-O(rows of the branch * q) for the counts and O(number of clauses * depth) for the memo.
+Complexity: at most the number of branches of Corollary 4.5 (``optree.bench.papers.branches.work_bounds``). One
+expansion takes O(rows of the branch * q) for the counts and O(number of clauses * depth) for the memo.
 """
 
 from __future__ import annotations
