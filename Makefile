@@ -1,6 +1,8 @@
 # Two commands do everything on a machine with Python 3.11-3.13, git and make:
 #   make run    set up, run the default benchmark, write its report
 #   make test   set up, run all tests
+# `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
+# compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration.
 # After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
 
@@ -9,7 +11,7 @@ CORES ?= all
 CONFIG ?= config/config.yaml
 NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))
 
-.PHONY: run test archive lint lock clean
+.PHONY: run test test-fast archive lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
@@ -22,6 +24,9 @@ archive: run  # results/NAME/archive.zip: source, records, tables, plots and rep
 
 test: $(VENV)/ready
 	. $(VENV)/bin/activate && python -m pytest
+
+test-fast: $(VENV)/ready
+	. $(VENV)/bin/activate && python -m pytest -m "not slow"
 
 $(VENV)/ready: $(wildcard requirements/*.lock) pyproject.toml
 	sh workflow/setup.sh $(VENV)

@@ -235,8 +235,8 @@ def test_ctrl_c_between_slices_leaves_a_tree_and_a_bound(solver, after, monkeypa
 
     monkeypatch.setattr(Pace, "next", lambda self, iterations: 5)
     monkeypatch.setattr(Clock, "limit", interrupted)
-    problem = LONG if COMPILED else noise(60, 8)
-    wanted = objective(solver, "0.0005", depth=7 if COMPILED else 3)
+    problem = LONG if COMPILED else noise(200, 12)
+    wanted = objective(solver, "0.0005", depth=7)
     try:
         result = solver.solve(problem, wanted, Budget(iterations=200))
     except KeyboardInterrupt:

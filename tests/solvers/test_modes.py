@@ -1,4 +1,4 @@
-"""The same tests with numba's bounds checks on, without compilation at all, and with numba's public interface only."""
+"""The tests of the solvers in other modes: with numba's bounds checks, compiled by plain njit, and not compiled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 
 import pytest
 from support import ROOT
+
+pytestmark = pytest.mark.slow
 
 _NAMES = (
     "exact",
@@ -22,29 +24,20 @@ _NAMES = (
     "split",
     "shapecart",
 )
-BOTH = [f"test_{name}.py" for name in _NAMES]
+ALL = ["conformance", *_NAMES]
 MODES = {
-    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*BOTH, "test_branches.py", "test_engine.py"], ""),
-    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, BOTH, ""),
-    "plain numba": ({"OPTREE_PLAIN_NJIT": "1"}, ["test_exact.py"], "optree or branches"),
+    "bounds-checked": ({"NUMBA_BOUNDSCHECK": "1"}, [*ALL, "branches", "engine"]),
+    "not compiled": ({"NUMBA_DISABLE_JIT": "1"}, ALL),
+    "plain njit": ({"OPTREE_PLAIN_NJIT": "1"}, ["conformance"]),
 }
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_mode(mode, tmp_path):
-    # A cache of its own: what was compiled without bounds checks must not be loaded with them.
-    switches, files, words = MODES[mode]
+    """Each mode has a cache of its own; the conformance tests of a cold cache are left out."""
+    switches, names = MODES[mode]
     environment = os.environ | switches | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        words,
-        *(f"tests/solvers/{name}" for name in files),
-    ]
+    files = [f"tests/solvers/test_{name}.py" for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not cold", *files]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

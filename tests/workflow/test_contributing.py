@@ -6,10 +6,7 @@ import json
 import re
 import subprocess
 
-import pytest
 from support import ROOT
-
-pytestmark = pytest.mark.workflow
 
 BLOCK = re.compile(r"^```(\w+)(?: (file|append)=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

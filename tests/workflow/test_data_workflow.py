@@ -14,8 +14,6 @@ from support.openml_server import arff, serving
 from optree.datasets import fetch, read_table
 from optree.datasets.table import LISTS
 
-pytestmark = pytest.mark.workflow
-
 
 def cells(dataset) -> list[str]:
     return [" ".join(map(str, value)) if key in LISTS else str(value) for key, value in vars(dataset).items()]

@@ -286,7 +286,6 @@ WORKFLOW = {
 }
 
 
-@pytest.mark.workflow
 def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
     (checkout.path / "folded.json").write_text(json.dumps(WORKFLOW))
     done = checkout.snakemake(config="folded.json")

@@ -365,7 +365,6 @@ COMPARISON = {
 }
 
 
-@pytest.mark.workflow
 def test_the_workflow_runs_what_it_can_next_to_each_other_and_skips_the_rest(checkout):
     folder = checkout.path / "workflow" / "peers"
     stubs.write(folder, stubs.HONEST.replace('"iterations": 1', '"iterations": request["max_depth"]'))

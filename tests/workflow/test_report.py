@@ -14,7 +14,6 @@ from support.browser import CHROMIUM, page
 from optree.bench.report import snakemake_pages
 from optree.bench.runs import rerun
 
-pytestmark = pytest.mark.workflow
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 

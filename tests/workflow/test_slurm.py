@@ -13,8 +13,6 @@ import pytest
 import yaml
 from harness.cluster import Cluster, ask, why_not
 
-pytestmark = pytest.mark.workflow
-
 # Searches of about a second that end at the same iteration everywhere, in six jobs.
 SLOW = {
     "name": "slow",

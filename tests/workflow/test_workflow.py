@@ -11,8 +11,6 @@ import time
 import pytest
 from harness.checkout import Checkout
 
-pytestmark = pytest.mark.workflow
-
 RUNS = 17
 JOBS = 5  # of runs: one per dataset and encoding
 
