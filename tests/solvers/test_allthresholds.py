@@ -64,6 +64,7 @@ def check(problem, objective, **parameters):
     return result
 
 
+@pytest.mark.slow
 def test_it_is_the_optimum_over_all_cuts():
     for seed in seeds(3000, 200):
         X, y, classes = numbers(seed)
@@ -73,6 +74,7 @@ def test_it_is_the_optimum_over_all_cuts():
             check(every_cut(X, y, classes, weights), objectives(seed))
 
 
+@pytest.mark.slow
 def test_more_cuts_than_lanes():
     """Intervals are dropped and shortened only where there are many cuts."""
     for seed in seeds(150, 6):
@@ -89,6 +91,7 @@ def test_more_cuts_than_lanes():
         assert not objective.broken(found.tree, problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1, 10**5, 10**11])  # numbers of 16, 32 and 64 bits
 def test_weights_of_every_size(scale):
     for seed in seeds(40, 4):
@@ -317,6 +320,7 @@ print("optree.solvers.all_thresholds.search" in sys.modules)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cuts", "expected"), [(None, "True\n"), (4, "False\n")])
 def test_it_is_imported_only_for_those_who_need_it(cuts, expected):
     code = CODE.format(cuts=cuts)

@@ -14,6 +14,7 @@ from optree.solvers.branches import solver as branches
 SOLVER = solvers.get("branches")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "encoding", "regularization", "objective", "splits", "paper_iterations"),
     [

@@ -15,6 +15,8 @@ from support.modes import compiled_only
 
 from optree.solvers.kernels.jit import disk_cache
 
+pytestmark = pytest.mark.slow
+
 MODES = pytest.mark.parametrize("plain", ["0", "1"], ids=["kernels", "plain"])
 
 TOY = {

@@ -86,6 +86,7 @@ def test_they_are_those_of_scikit_learn(classes):
 NODES = [(8, 8, 8), (3,), (2, 4), (1, 3, 2), (5, 5), ()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_split", [False, True])
 def test_the_best_of_all_trees_of_offered_splits(per_split):
     """At every alpha, against trying all of them; with bounds and without, merged and not, in threads and alone."""
@@ -107,6 +108,7 @@ def test_the_best_of_all_trees_of_offered_splits(per_split):
             assert same(path, search(*rows, merge=True, per_split=per_split, min_samples_leaf=least))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", ["top", "top_features", "lookahead", "exhaustive"])
 @pytest.mark.parametrize("regression", [False, True])
 def test_other_splits_that_can_be_offered(generator, regression):
@@ -154,6 +156,7 @@ def test_looking_ahead_finds_parity_at_once():
     assert search(X, y, None, 2, (), 2).loss[-1] > len(y) / 8
 
 
+@pytest.mark.slow
 def test_the_same_for_squared_error():
     for seed in seeds(100):
         X, y, weights, _ = random_rows(seed)
@@ -199,6 +202,7 @@ def best_pruned(tree, alpha, classes):
     return solve_node(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regression", [False, True])
 def test_theorem_5_1_never_worse_than_any_pruning_of_cart(regression):
     """Of scikit-learn's CART of the same depth, at any alpha, whatever is offered beside its own split."""
@@ -298,6 +302,7 @@ LIGHT, FULL = (16, 1, 1), (16, 16, 16)
 OTHER_OPERATIONS = {("room", FULL): 0.04}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED or CHECKED, reason="too slow")
 @pytest.mark.parametrize("name", sorted(set(PRINTED) - {"skin"}))
 def test_table_1_of_the_paper(name, mirror_dir):

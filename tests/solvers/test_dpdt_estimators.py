@@ -188,6 +188,7 @@ def test_weights_are_repeated_rows_and_no_weight_is_no_row(model):
         assert np.allclose(weighted.predict(X), repeated.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", ["cart", "top", "top_features", "lookahead", "exhaustive"])
 @pytest.mark.parametrize(
     ("model", "greedy"), [(DPDTreeClassifier, DecisionTreeClassifier), (DPDTreeRegressor, DecisionTreeRegressor)]

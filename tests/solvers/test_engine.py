@@ -38,6 +38,7 @@ def few_features(monkeypatch):
     monkeypatch.setattr(engine_search, "_SPARSE", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_depth", [True, False])
 def test_harder_problems_with_every_penalty_and_depth_limit(by_depth, few_features):
     for seed in seeds(1000, 10):
@@ -45,6 +46,7 @@ def test_harder_problems_with_every_penalty_and_depth_limit(by_depth, few_featur
         check("optree", problem, random_objective(seed, len(problem.y)), by_depth=by_depth)
 
 
+@pytest.mark.slow
 def test_costs_and_least_rows_in_a_leaf(few_features):
     for seed in seeds(1500, 15):
         problem = harder_problem(seed)
@@ -53,6 +55,7 @@ def test_costs_and_least_rows_in_a_leaf(few_features):
         check("optree", problem, random_objective(seed, len(problem.y), (1, 2, 3, 5)))
 
 
+@pytest.mark.slow
 def test_numeric_columns_beside_categories():
     """Every threshold between distinct values, with ties, and categories split all ways or against the rest."""
     for seed in seeds(200, 3):
@@ -71,6 +74,7 @@ def test_numeric_columns_beside_categories():
         check("optree", problem.problem(X, random.choice(list("pqr"), n)), random_objective(seed, n, (1, 1, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [8, 0])
 def test_a_limit_on_splits(monkeypatch, few, few_features):
     monkeypatch.setattr(engine_search, "_FEW", few)
@@ -88,6 +92,7 @@ def test_a_limit_on_splits_where_many_would_pay(few_features):
         check("optree", problem, objective, by_depth=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [*SOLVER.parameters, "all"])
 def test_every_technique_may_be_off(off, few_features):
     switches = {name: False for name in SOLVER.parameters if off in (name, "all")}
@@ -124,6 +129,7 @@ def listed_problem(seed, most_rows=60, n_columns=None):
     return make(codes, np.where(noise, random.randint(classes, size=n), y), [2] * len(columns), classes, weights)
 
 
+@pytest.mark.slow
 def test_rows_sorted_out_cell_by_cell(few_features):
     """Where a small cell after another is cut off, bounds of two splits and contained cells have most to say."""
     for seed in seeds(1500, 10):
@@ -132,6 +138,7 @@ def test_rows_sorted_out_cell_by_cell(few_features):
         check("optree", problem, Objective.of(value, ["split", "leaf"][seed % 2]))
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize("off", ["cover_bound", "contained"])
 def test_what_bounds_spare(off, few_features):
@@ -169,6 +176,7 @@ def test_known_optima(name, encoding, regularization, objective, splits):
     assert splits in (None, result.tree.n_splits)
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize(
     ("file", "regularization", "objective"),
@@ -283,6 +291,7 @@ def test_counting_bits_is_what_it_says():
         assert (out == expected).all()
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize(("kind", "factor"), [("int32", 2**14), ("int64", 2**30)])
 def test_numbers_of_any_width_lead_to_the_same_search(kind, factor, few_features, monkeypatch):

@@ -29,6 +29,7 @@ def try_with_few(monkeypatch, seed):
     monkeypatch.setattr(engine_search, "_EAGER", [1, 3, 512][seed % 3])
 
 
+@pytest.mark.slow
 def test_all_problems_are_solved_whatever_rows_come_first(monkeypatch):
     for seed in seeds(800, 10):
         try_with_few(monkeypatch, seed)

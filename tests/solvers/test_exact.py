@@ -13,6 +13,8 @@ from support.problems import make, problems, random_problem
 from optree import solvers
 from optree.objective import Objective
 
+pytestmark = pytest.mark.slow
+
 EXACT = [
     solver.name
     for solver in map(solvers.get, solvers.names())

@@ -46,6 +46,7 @@ CASES = [
 CASES = CASES if FULL else CASES[:8]
 
 
+@pytest.mark.slow
 def test_the_front_is_that_of_all_trees_and_its_best_f1_is_found():
     for seed, depth, splits in CASES:
         problem = small_problem(seed)

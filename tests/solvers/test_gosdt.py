@@ -16,6 +16,7 @@ from optree.objective import Objective
 GOSDT = solvers.get("gosdt")
 
 
+@pytest.mark.slow
 def test_per_leaf_and_without_similar_support_it_is_the_optimum():
     for seed in seeds(600, 60):
         objective = Objective.of(REGULARIZATIONS[seed % len(REGULARIZATIONS)], "leaf")
@@ -33,6 +34,7 @@ def thresholds(seed: int):
     return make(codes, y, [2] * codes.shape[1], 3)
 
 
+@pytest.mark.slow
 def test_bounds_carried_between_thresholds_are_bounds():
     for seed in seeds(150, 15):
         problem, objective = thresholds(seed), Objective.of(("0.01", "0.03", "0.07")[seed % 3], "leaf")
@@ -40,6 +42,7 @@ def test_bounds_carried_between_thresholds_are_bounds():
         assert costs == {solvers.get("exhaustive").solve(problem, objective).cost}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "measure", ["balanced-accuracy", "weighted-accuracy:3", "weighted-accuracy:0.25", "weighted-accuracy:0"]
 )
@@ -80,6 +83,7 @@ def test_tic_tac_toe_at_two_hundredths_a_leaf(encoding):
         assert result.tree.n_leaves == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="too slow")
 @pytest.mark.parametrize(
     ("dataset", "regularization", "objective"),

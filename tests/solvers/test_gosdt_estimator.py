@@ -23,6 +23,7 @@ def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_each_objective_is_best_at_its_own_measure():
     models = {o: GOSDTClassifier("0.02", objective=o, max_thresholds=6).fit(X, Y) for o in ("accuracy", "f1", "auc")}
     assert {model.status_ for model in models.values()} == {"optimal"}
@@ -66,6 +67,7 @@ def test_many_classes_where_the_objective_adds_up():
         GOSDTClassifier(objective="auc").fit(flowers, kinds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guess", [(True, False), (False, True), (True, True)])
 def test_a_guess_is_never_called_optimal(guess):
     exact = GOSDTClassifier("0.01", max_thresholds=8).fit(X, Y)

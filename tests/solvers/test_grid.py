@@ -27,6 +27,7 @@ def some_limits(seed):
     return int(random.randint(6)), None if random.randint(2) else int(random.randint(12))
 
 
+@pytest.mark.slow
 def test_every_pair_of_limits_has_its_optimum_and_the_smallest_tree():
     for seed in SEEDS:
         problem, (depth, splits) = binary_problem(seed), some_limits(seed)
@@ -42,6 +43,7 @@ def test_every_pair_of_limits_has_its_optimum_and_the_smallest_tree():
             assert tree.n_splits == (found.loss[d] == best).argmax()
 
 
+@pytest.mark.slow
 def test_the_path_along_lambda_is_the_lower_envelope():
     for seed in SEEDS:
         problem, (depth, splits) = binary_problem(seed), some_limits(seed)
@@ -59,6 +61,7 @@ def test_the_path_along_lambda_is_the_lower_envelope():
             assert above.paid < below.paid
 
 
+@pytest.mark.slow
 def test_stopped_anywhere_its_bounds_hold_the_optima_and_the_path_is_right():
     for seed in SEEDS[:100]:
         problem = binary_problem(seed)

@@ -15,6 +15,7 @@ from optree.objective import Objective
 OSDT, PYGOSDT = solvers.get("osdt"), solvers.get("pygosdt")
 
 
+@pytest.mark.slow
 def test_osdt_is_the_optimum_where_it_comes_to_an_end():
     for seed in seeds(600, 150):
         price, equal = ("0.02", "0.05", "0.1", "0.2", "0.5")[seed % 5], seed % 3 > 0

@@ -18,6 +18,7 @@ from optree.solvers.split.subtree_values import LICKETY, READ
 from optree.solvers.split.threshold_columns import unavoidable
 
 
+@pytest.mark.slow
 def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
     """Proven in `build_tree.py`; where no splits are equal, both follow the same splits."""
     better = 0
@@ -33,6 +34,7 @@ def test_licketysplit_is_no_worse_than_the_paper_s_and_the_greedy_tree():
     assert better < len(seeds(400, 6)) // 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", [2, 3])
 def test_licketysplit_with_more_levels_is_no_worse_than_its_authors_package(look):
     """Which values the parts of a split by trees with one level of lookahead less, and these with one less again."""
@@ -119,6 +121,7 @@ def test_what_every_tree_loses_spares_work_and_changes_no_tree(name, monkeypatch
     assert spared > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count", "parameters"),
     [

@@ -50,12 +50,14 @@ def solved(result, problem, objective):
     assert not objective.broken(result.tree, problem) or result.tree.n_splits == 0
 
 
+@pytest.mark.slow
 def test_the_fast_search_finds_the_optimum():
     for seed in range(2000 if FULL else 25):
         problem = binary_problem(seed)
         check("murtree", problem, limited_objective(seed))
 
 
+@pytest.mark.slow
 def test_every_combination_of_the_papers_switches_finds_the_optimum():
     for seed in range(1200 if FULL else 20):
         problem, objective = binary_problem(seed), limited_objective(seed, 5)
@@ -63,6 +65,7 @@ def test_every_combination_of_the_papers_switches_finds_the_optimum():
         solved(result, problem, objective)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [{"fewest_splits": True}, {"search": "paper", "fewest_splits": True}, {"search": "paper", "every_size": True}],
@@ -77,6 +80,7 @@ def test_fewest_splits_among_fewest_errors(parameters):
         assert result.tree.n_splits == solvers.get("exhaustive").solve(problem, cheap).tree.n_splits
 
 
+@pytest.mark.slow
 def test_dl85_keeps_its_minimum_support():
     for seed in range(400 if FULL else 10):
         objective = Objective.of(0, max_depth=seed % 5, min_samples_leaf=1 + seed % 4)
@@ -84,6 +88,7 @@ def test_dl85_keeps_its_minimum_support():
         solved(solvers.get("dl85").solve(problem, objective), problem, objective)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters", [{}, {"deepening": False}, {"search": "paper"}, {"search": "paper", "cache": "none"}]
 )
@@ -97,6 +102,7 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(parameters):
             assert not objective.broken(result.tree, problem)
 
 
+@pytest.mark.slow
 def test_iterative_deepening_finds_the_same_optima(monkeypatch):
     """Rounds of one iteration at first, so that small problems take many."""
     init = depth_limited.Search.__init__
@@ -114,6 +120,7 @@ def test_iterative_deepening_finds_the_same_optima(monkeypatch):
     assert len(rounds) > (800 if FULL else 5)
 
 
+@pytest.mark.slow
 @compiled_only
 def test_iterative_deepening_leaves_better_bounds(mirror_dir):
     problem, objective, budget = murtree_problem(mirror_dir, "german-credit"), Objective.of(0, max_depth=5), 100_000
@@ -166,6 +173,7 @@ def test_switches_are_checked():
         SOLVER.solve(problem, objective, cache="branch")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1, 1000, 10**11])
 def test_counts_of_all_sizes(factor):
     """Words and counts of 16, 32 and 64 bits; a weight is so many equal rows."""
@@ -254,6 +262,7 @@ ERRORS = {  # of the best trees of depth 4, on which pystreed, pymurtree and pyd
 }
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize("name", ERRORS)
 def test_the_errors_of_the_best_trees_of_the_papers_data(name, mirror_dir):
@@ -294,6 +303,7 @@ if COMPILED:
         vectors.two_class(bits, width, tiles, runs, digits, single, above, two)
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
 def test_counting_in_vectors_is_what_it_says(kind):

@@ -29,6 +29,7 @@ def cost(problem, stretch, at):
     return Fraction(stretch.loss, problem.unit) + at * problem.total_weight * stretch.paid
 
 
+@pytest.mark.slow
 def test_the_path_is_the_lower_envelope():
     for seed in seeds(120, 3):
         problem = harder_problem(seed)
@@ -72,6 +73,7 @@ def test_a_limit_leaves_the_path_that_is_proven():
         path.at("0.001")
 
 
+@pytest.mark.slow
 def test_any_tree_or_bound_to_start_from_leads_to_the_optimum():
     for seed in seeds(150, 3):
         problem, objective = harder_problem(seed), random_objective(seed, 30)

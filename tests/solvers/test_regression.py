@@ -56,6 +56,7 @@ def some_limits(seed):
     return int(random.randint(5)), None if random.randint(2) else int(random.randint(8))
 
 
+@pytest.mark.slow
 def test_the_least_squared_error():
     for seed in range(600 if FULL else 12):
         (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)

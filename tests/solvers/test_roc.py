@@ -18,6 +18,7 @@ from optree.objective import Objective
 ROC = solvers.get("roc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 def test_it_is_the_best_of_all_trees(measure):
     for seed in seeds(200, 12):
@@ -55,6 +56,7 @@ def test_tic_tac_toe(measure, regularization, cost):
     assert f"{float(result.cost_in_rows / problem.total_weight):.6f}" == cost
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="too slow")
 @pytest.mark.parametrize(
     ("name", "cuts", "measure", "regularization", "cost"),

@@ -70,6 +70,7 @@ def assignments(bins, ways):
             yield np.array(groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_of_two_classes_no_assignment_is_better(criterion):
     for seed in seeds(600, 15):
@@ -96,6 +97,7 @@ def test_of_two_classes_no_assignment_is_better(criterion):
             assert sum(impurity(c, criterion) for c in found.counts[leaves]) == pytest.approx(least, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_of_more_classes_no_move_and_no_intervals_are_better():
     better = total = 0
     for seed in seeds(500, 15):

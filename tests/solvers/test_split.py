@@ -58,6 +58,7 @@ def best_cost(problem, objective, ways, repeat=True):
     return value(tuple(range(len(problem.y))), objective.max_depth, frozenset(), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("two_levels", ["never", "lookahead", "frontier"])
 def test_as_much_lookahead_as_levels_is_the_optimum(two_levels):
     for seed in seeds(600, 25):
@@ -89,6 +90,7 @@ def test_it_agrees_with_the_exact_search_on_larger_problems():
         assert solve("split", problem, objective, lookahead=4).cost == exact.cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ways", [2, 3, 5])
 @pytest.mark.parametrize("two_levels", ["never", "lookahead"])
 def test_splits_into_intervals_against_brute_force(ways, two_levels):
@@ -111,6 +113,7 @@ def test_many_ways_first_and_two_later():
             assert solve("multisplit", problem, objective, lookahead=2, **options).cost == least
 
 
+@pytest.mark.slow
 def test_more_ways_are_never_worse():
     """The candidates of two ways are among those of more, greedy ones too: so no value is greater."""
     for seed in seeds(300, 15):
@@ -245,6 +248,7 @@ def test_what_is_not_accepted_is_named(name, parameters, message):
         solvers.get(name).solve(binary(0), Objective.of("0.1", "leaf", max_depth=2), **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="compiled once")
 def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
     """The dispatcher looks at them here, and would compile another version."""

@@ -13,6 +13,7 @@ from support.refusal import refused
 from optree.datasets import Policy, fetch, load_table
 
 pytest.importorskip("openml")
+pytestmark = pytest.mark.slow
 
 ONCE = Policy(timeout_seconds=60, attempts=1)
 TWICE = Policy(timeout_seconds=60, attempts=2, backoff_seconds=0)
