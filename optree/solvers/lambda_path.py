@@ -1,11 +1,11 @@
-"""All optimal trees along lambda, from one search whose work is shared.
+"""All optimal trees along lambda, from searches that share one memo.
 
-The cost of a tree is a straight line in lambda (its loss, and a slope for each split or leaf it pays), so the optimal
-cost is the lower envelope of these lines. Between two trees that are optimal at either end of an interval only the
-point where their lines meet can tell whether there is another: if no tree costs less there, none is needed in between;
-if one does, it is a corner of the envelope, and both halves are asked in turn (Eisner, Severance: Mathematical
-techniques for efficient record segmentation in large shared databases, JACM 1976). So an envelope of k trees takes
-about 2 k searches, each with a tree in hand; the memo of the engine is carried from one to the next.
+The cost of a tree is a straight line in lambda: its loss, and a slope for each split or leaf. The optimal cost is the
+lower envelope of these lines. Take two trees that are optimal at the ends of an interval, and the lambda at which their
+lines meet. If no tree costs less at that lambda, no other tree is optimal in between. A tree that costs less is a
+corner of the envelope, and both halves are searched in turn (Eisner, Severance: Mathematical techniques for efficient
+record segmentation in large shared databases, JACM 1976). An envelope of k trees takes about 2 k searches, each with an
+incumbent.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Stretch:
     ----------
     tree : Tree
     lowest, highest : Fraction
-        The ends of the interval; at an end that is not that of the path, the next tree costs the same.
+        The ends of the interval. At an inner end of the path the next tree has the same cost.
     loss, paid : int
-        Its line: cost in rows = ``(loss / unit) + lambda * total weight * paid``; paid are splits, or leaves.
+        Its line: cost in rows = ``(loss / unit) + lambda * total weight * paid``; paid is the number of splits or
+        leaves.
     """
 
     tree: Tree
@@ -46,12 +47,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class LambdaPath:
-    """Optimal trees by falling lambda.
+    """Optimal trees by decreasing lambda.
 
     Attributes
     ----------
     stretches : tuple of Stretch
-        Contiguous, from lambda = 1 down to what was asked for, or was reached.
+        Contiguous, from lambda = 1 down to the lambda that was requested or reached.
     status : str
         "optimal", or the limit that ended the search.
     counters : dict of str to int
@@ -64,7 +65,7 @@ class LambdaPath:
     search_seconds: float
 
     def at(self, regularization) -> Stretch:
-        """The optimal tree at a lambda; of two that tie, the one with fewer splits."""
+        """Return the optimal tree at a lambda; ties: the tree with fewer splits."""
         value = Objective.of(regularization).regularization
         for stretch in self.stretches:
             if stretch.lowest <= value <= stretch.highest:
@@ -74,7 +75,7 @@ class LambdaPath:
 
 
 class _Stopped(Exception):
-    """A limit was reached; the argument is the status."""
+    """The signal that a limit was reached; its argument is the status."""
 
 
 class _Envelope:
@@ -86,7 +87,7 @@ class _Envelope:
         return tree.loss(self.problem), tree.n_splits if self.objective.penalty == "split" else tree.n_leaves
 
     def optimum(self, at: Fraction, tree: Tree | None) -> Tree:
-        """An optimal tree at lambda = ``at``: the one in hand unless there is a better one."""
+        """Return an optimal tree at lambda = ``at``: ``tree``, unless a better tree exists."""
         scale = replace(self.objective, regularization=at).scale(self.problem)
         known = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
         status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), known)
@@ -95,7 +96,7 @@ class _Envelope:
         return tree if better is None else better
 
     def between(self, high: Fraction, above: Tree, low: Fraction, below: Tree) -> Iterator[tuple[Fraction, Tree]]:
-        """The trees of the envelope after ``above`` to ``below``, each with the lambda at which it takes over."""
+        """Yield the trees of the envelope after ``above`` to ``below``, each with its greatest lambda."""
         (loss, paid), (less, more) = self._line(above), self._line(below)
         if more == paid:
             return
@@ -108,12 +109,12 @@ class _Envelope:
             yield from self.between(meet, middle, low, below)
 
     def walk(self, lowest: Fraction, step: int = 4) -> Iterator[tuple[Fraction, Tree]]:
-        """The trees of the envelope from lambda = 1 down, each with the lambda at which it takes over."""
+        """Yield the trees of the envelope from lambda = 1 down, each with its greatest lambda."""
         high, above = Fraction(1), self.optimum(Fraction(1), None)
         yield high, above
         while high > lowest:
             if high * self.problem.total_weight * self.problem.unit * len(self.problem.y) < 1:
-                yield lowest, above  # all splits that rows allow cost less than one unit of loss
+                yield lowest, above  # the penalties of all splits together are below one unit of loss
                 return
             low = max(lowest, high / step)
             below = self.optimum(low, above)
@@ -123,7 +124,7 @@ class _Envelope:
 
 
 def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = None, **switches: bool) -> LambdaPath:
-    """All optimal trees for lambda from 1 down to that of the objective.
+    """Return all optimal trees for lambda from 1 down to the lambda of the objective.
 
     Parameters
     ----------
@@ -131,14 +132,14 @@ def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = 
     objective : Objective
         Its constraints hold for all trees.
     budget : Budget, optional
-        Limits on the whole. A limit leaves the path down to where it is proven.
+        Limits on all searches together. A limit leaves the proven part of the path.
     **switches : bool
-        The engine's.
+        Parameters of the engine.
 
     Raises
     ------
     OptreeError
-        For what the engine does not accept.
+        If the engine does not accept the problem or the objective.
     """
     solver = get("optree")
     solver.check_objective(objective)

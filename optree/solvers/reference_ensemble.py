@@ -1,12 +1,12 @@
-"""What a boosted ensemble knows of a problem: which features it needs, and what it predicts.
+"""Guesses from a boosted reference ensemble: the features that a problem needs, and predictions as a lower bound.
 
 Source: H. McTavish, C. Zhong, R. Achermann, I. Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree
-Optimization via Reference Ensembles", AAAI 2022. A binary feature is a column with a threshold, so both are guessed at
-once. The ensemble is scikit-learn's gradient boosting of 40 trees of depth two.
+Optimization via Reference Ensembles", AAAI 2022. A binary feature is a column with a threshold, so a guess
+of features is a guess of thresholds. The ensemble is scikit-learn's gradient boosting of 40 trees of depth two.
 
-- *Thresholds*: leave out the features that the ensemble does not use, then the least important one again and again, as
-  long as the ensemble fitted anew does not lose more of the training rows.
-- *Lower bound*: no tree is said to lose less on a set of rows than the ensemble does.
+- *Thresholds*: drop the features that the ensemble does not use, then repeatedly the least important one. Stop when a
+  new fit of the ensemble misclassifies more training rows.
+- *Lower bound*: assume that no tree has fewer errors on a support than the ensemble.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _TREES, _DEPTH = 40, 2
 
 
 def ensemble(seed: int):
-    """The ensemble, not fitted."""
+    """Return the ensemble, not fitted."""
     from sklearn.ensemble import GradientBoostingClassifier
 
     return GradientBoostingClassifier(n_estimators=_TREES, max_depth=_DEPTH, random_state=seed)
 
 
 def _fit(problem: Problem, features: np.ndarray, seed: int):
-    """The ensemble on some features, and the weight that it misclassifies; None if there is one class."""
+    """Fit the ensemble to some features; return the ensemble and its misclassified weight."""
     codes = problem.codes[:, features]
     model = ensemble(seed)
     model.fit(codes, problem.y, sample_weight=problem.weights)
@@ -40,7 +40,7 @@ def _fit(problem: Problem, features: np.ndarray, seed: int):
 def guess(
     problem: Problem, seed: int, thresholds: bool, bound: bool, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The features that are needed, and for each group of equal rows in these the ensemble's class.
+    """Return the needed features, and the ensemble's class for each group of rows that are equal in them.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def guess(
         With weights of at least two classes.
     seed : int
     thresholds, bound : bool
-        Whether each is guessed; all features, or None, where it is not.
+        Whether to make each guess. Without a guess the result is all features, or None.
     clock : Clock
-        No more features are left out once half of its seconds are over.
+        Features are dropped during the first half of its seconds only.
 
     Returns
     -------
@@ -76,12 +76,12 @@ def guess(
 
 
 def narrow(problem: Problem, kept: np.ndarray) -> Problem:
-    """The problem with some of its features."""
+    """Return the problem with some of its features."""
     return replace(problem, codes=problem.codes[:, kept], features=tuple(problem.features[j] for j in kept))
 
 
 def widen(problem: Problem, tree: Tree, kept: np.ndarray) -> Tree:
-    """A tree over some features of a problem as a tree over all of them."""
+    """Return a tree over some features of a problem as a tree over all of them."""
 
     def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
         feature = int(tree.feature[node])

@@ -1,4 +1,4 @@
-"""What GOSDT does with one set of rows: count it, split it on every feature, keep the splits that may win."""
+"""Expansion of a node of GOSDT: count its rows, split it on every feature, store the splits that may win."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find, insert, load_rows
 
-# Rows of `Graph.price`: of part 1 of a split, and with REST added of part 0.
+# Rows of `Graph.price`: of child 1 of a split, and with REST added of child 0.
 LEAF, CERTAIN, WHOLE, REST = range(4)
 ZERO = np.uint64(0)
 
 
 @inner_function
 def count(data, graph):
-    """Fill ``graph.counts`` with what is counted in the rows of the node at work and each column."""
+    """Count the rows of the current node in each column into ``graph.counts``."""
     counts, key, width = graph.counts, graph.key[0], graph.counts.shape[1]
     for t in range(len(counts)):
         for c in range(width):
@@ -34,7 +34,7 @@ def count(data, graph):
 
 @inner_function
 def price(data, graph, error):
-    """Fill ``graph.price`` from the counts, for the parts of each split."""
+    """Compute the bounds of the children of each split from the counts, into ``graph.price``."""
     counts, prices, classes = graph.counts, graph.price, data.n_classes
     general = len(counts) > classes + 1
     last = len(counts) - 1
@@ -58,11 +58,13 @@ def price(data, graph, error):
 
 @inner_function
 def distance(data, graph, f, g, error):
-    """The greatest difference that two splits of the node at work can make.
+    """Return an upper bound on the difference in cost of two splits of the current node (Theorem 4.1).
 
-    m is the sum of n - e over the rows that they send apart, n the most that those can lose and e what they lose in
-    every tree: a best tree with split f at the root and g put in its place loses at most m more. Parts may be named
-    either way.
+    **Statement.** Let m be the sum of n - e over the rows that splits f and g send to different children: n is their
+    greatest loss, e their loss in every tree. The best costs with f and with g at the root differ by at most m. The
+    children of a split may be named either way, so the lesser m of both namings counts.
+    **Proof.** Put g in the place of f at the root of a best tree: only the rows that move can lose more, at most n - e.
+    **Used in** ``add_edge`` and ``spread``. **Worth**: the switch ``similar_support``; not measured.
     """
     x, y, key = data.rows[2 * f + 1], data.rows[2 * g + 1], graph.key[0]
     apart = np.int64(0)
@@ -77,7 +79,7 @@ def distance(data, graph, f, g, error):
 
 @inner_function
 def part_node(data, memo, graph, node, f, part, loss, certain, rules):
-    """FIND_OR_CREATE_NODE for one part of a split of the node at work."""
+    """Find or create the node of a child of a split (FIND_OR_CREATE_NODE)."""
     clause = 2 * f + part
     rows, key, whole = data.rows[clause], graph.key[1], graph.key[0]
     for w in range(len(key)):
@@ -92,7 +94,7 @@ def part_node(data, memo, graph, node, f, part, loss, certain, rules):
 
 @inner_function
 def expand(data, memo, graph, node, rules):
-    """Split a node on every feature, and keep the splits that may win as its edges (lines 13 to 19)."""
+    """Expand a node on every feature; store the splits that may win as its edges (lines 13 to 19)."""
     key, width = graph.key[0], graph.counts.shape[1]
     load_rows(memo, data.rows, node, key)
     for w in range(len(key)):
@@ -120,10 +122,11 @@ def expand(data, memo, graph, node, rules):
 
 @inner_function
 def may_win(data, memo, graph, node, f, penalty):
-    """Whether a split of the node at work may be better than the best tree in hand.
+    """Return whether a split of the current node may be better than the incumbent.
 
-    Not if its bound is not below that; nor if the rows of a part can lose at most the penalty more than they have to:
-    the other part's tree for all rows is as good then (B3 of ``bounds.py``); an empty part is a case of that.
+    A split is pruned if its lower bound reaches the incumbent's cost. A split is also pruned if the rows of a child can
+    lose at most the penalty more than in every tree: the other child's tree for all rows costs no more then (B3 of
+    ``engine/bounds.py``). An empty child is a case of the second rule.
     """
     prices, floor = graph.price, penalty
     for side in range(2):
@@ -137,9 +140,10 @@ def may_win(data, memo, graph, node, f, penalty):
 
 @inner_function
 def add_edge(data, memo, graph, node, f, previous, rules):
-    """Make a split of the node at work an edge, unless what is known of its parts refuses it; whether it was made.
+    """Store a split of the current node as an edge, unless the bounds of its children prune it; return whether it is
+    stored.
 
-    A part is a leaf if no split can pay: it would cost the penalty and what no tree avoids (Theorems B.6 and B.9).
+    A child is a leaf if no split can pay: a split costs the penalty plus the loss of every tree (Theorems B.6, B.9).
     """
     prices, entry, number = graph.price, memo.entry[node], graph.used[EDGES]
     edge = graph.edge[number]
@@ -173,7 +177,7 @@ def add_edge(data, memo, graph, node, f, previous, rules):
 
 @inner_function
 def spread(graph, number):
-    """Carry the bound of an edge to those beside it, as far as it says something; whether it did (see `distance`)."""
+    """Carry the bound of an edge to its neighbours (`distance`); return whether it raised a bound."""
     edges, made = graph.edge, graph.node[graph.edge[number]["owner"]]
     first, end = made["first_edge"], made["first_edge"] + made["n_edges"]
     at, bound, told = number, edges[number]["lower"], False
@@ -197,7 +201,7 @@ def spread(graph, number):
 
 @inner_function
 def renew(memo, graph, node):
-    """The lower bound of an expanded node from its edges (equation 7); whether it moved."""
+    """Update the lower bound of an expanded node from its edges (equation 7); return whether it moved."""
     entry, made = memo.entry[node], graph.node[node]
     before, least = entry["lower"], entry["upper"]
     for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):

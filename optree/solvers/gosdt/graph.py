@@ -1,8 +1,8 @@
-"""The dependency graph of GOSDT: sets of rows, their splits, and who depends on whom; its two queues.
+"""The dependency graph of GOSDT: supports, their splits, their dependencies, and two queues.
 
-A node is an entry of the memo (`memo.py`: an interval around its optimal cost, keyed by its rows) and a row of `NODE`.
-Its *edges* are the splits that may still win. Costs leave out the penalty of one leaf, which every tree has: a leaf
-costs its loss, a split the penalty and both parts.
+A node is an entry of the memo (`kernels/memo.py`: an interval around the optimal cost, keyed by the support) and a row
+of `NODE`. Its *edges* are the splits that may still win. Costs leave out the penalty of one leaf, which every tree has:
+a leaf costs its loss, a split the penalty and the costs of both children.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from optree.solvers.kernels.jit import inner_function
 
 NODE = np.dtype(
     [
-        ("first_edge", np.int64),  # where its edges start, -1: not expanded
-        ("first_link", np.int64),  # the first edge that leads here, see LINK; -1 for none
-        ("context", np.int64),  # the root's bound through this node, less the node's own bound, when last looked at
-        ("key", np.int64),  # of its foremost entry in the queue; INFINITE if there is none
+        ("first_edge", np.int64),  # start of its edges, -1: not expanded
+        ("first_link", np.int64),  # first edge that leads to it, see LINK; -1 for none
+        ("context", np.int64),  # lower bound of the root through this node minus its own bound, at its last visit
+        ("key", np.int64),  # of its first item in the queue; INFINITE for none
         ("n_edges", np.int32),
-        ("signalled", np.int32),  # whether it waits to tell its parents of new bounds
+        ("signalled", np.int32),  # whether its new bounds are still to reach its parents
     ]
 )
 EDGE = np.dtype(
     [
-        ("lower", np.int64),  # of the cost of its node if it is split so
-        ("done", np.int64),  # the penalty, and the cost of the parts that were solved at birth
-        ("apart", np.int64),  # by how much the cost of the node's previous edge can differ at most
+        ("lower", np.int64),  # lower bound on the cost of its node with this split
+        ("done", np.int64),  # the penalty, and the cost of the children that were solved at birth
+        ("apart", np.int64),  # upper bound on the difference in cost to the previous edge of the node
         ("owner", np.int32),  # the node
-        ("left", np.int32),  # nodes of the parts, ...
+        ("left", np.int32),  # nodes of the children, ...
         ("right", np.int32),  # ... -1 if solved at birth: a leaf
         ("feature", np.int32),
-        ("opened", np.int32),  # whether its parts are queued
+        ("opened", np.int32),  # whether its children are queued
         ("unused", np.int32),
     ]
 )
@@ -49,20 +49,20 @@ class Graph(NamedTuple):
     """The tables of a search, and scratch memory for an expansion."""
 
     node: np.ndarray  # NODE[entries of the memo]
-    edge: np.ndarray  # EDGE[...], those of a node next to each other
+    edge: np.ndarray  # EDGE[...], the edges of a node side by side
     link: np.ndarray  # LINK[...]
-    item: np.ndarray  # ITEM[...], a binary heap: what is to be explored
+    item: np.ndarray  # ITEM[...], a binary heap of nodes to be explored
     signal: np.ndarray  # int64[...], a stack of nodes with new bounds
     used: np.ndarray  # int64[7]
-    bits: np.ndarray  # uint64[words * width], as those of the problem; column 0 holds the rows of the node at work
-    key: np.ndarray  # uint64[2, words], rows of the node, and of a part
+    bits: np.ndarray  # uint64[words * width], the problem's; column 0 holds the rows of the current node
+    key: np.ndarray  # uint64[2, words], rows of the node, and of a child
     counts: np.ndarray  # int64[rows of counts, width]
-    price: np.ndarray  # int64[6, width], cost of a leaf, of what no tree avoids, of losing all: of part 1, of part 0
+    price: np.ndarray  # int64[6, width], cost as a leaf, of every tree, of errors on all rows: child 1, child 0
     weight: np.ndarray  # int64[blocks], n - e of a bit
 
 
 class Rules(NamedTuple):
-    """What a tree costs, and the switches of the search."""
+    """Costs, and the switches of the search."""
 
     error: int
     penalty: int
@@ -71,7 +71,7 @@ class Rules(NamedTuple):
 
 @inner_function
 def before(a, b):
-    """Whether the item ``a`` comes first: the lesser key; of equal ones the latest, which is the deepest."""
+    """Return whether item ``a`` comes first: the lesser key; ties: the latest item, which is the deepest."""
     return a["key"] < b["key"] or (a["key"] == b["key"] and a["turn"] > b["turn"])
 
 
@@ -91,7 +91,7 @@ def push(graph, node, key):
 
 @inner_function
 def pop(graph):
-    """Take the foremost item from the queue: its node and its key."""
+    """Take the first item from the queue; return its node and its key."""
     heap, used = graph.item, graph.used
     node, key = heap[0]["node"], heap[0]["key"]
     used[ITEMS] -= 1
@@ -111,6 +111,7 @@ def pop(graph):
 
 @inner_function
 def swap(heap, i, j):
+    """Swap two items."""
     a, b = heap[i], heap[j]
     key, turn, node = a["key"], a["turn"], a["node"]
     a["key"], a["turn"], a["node"] = b["key"], b["turn"], b["node"]
@@ -138,6 +139,7 @@ def connect(graph, edge, node):
 
 @inner_function
 def new_node(graph, node):
+    """Initialise a node."""
     made = graph.node[node]
     made["first_edge"] = -1
     made["first_link"] = -1

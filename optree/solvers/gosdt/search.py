@@ -1,14 +1,19 @@
-"""The search of GOSDT (Algorithm 1) in numba: one item of its queues after the other.
+"""The kernel of GOSDT (Algorithm 1): one item of its queues after the other.
 
-Signals come first: a node whose bounds moved tells the edges that lead to it, and their nodes recompute theirs
-(``refresh_edge``). Otherwise the foremost node of the queue is explored: at first it is split on every feature
-(``expand``), later the parts of its next edge are queued (``open_next``). The key of a node is the least that the root
-can cost through it, so the queue is best first.
+Signals come first: a node with new bounds updates the edges that lead to it, and their nodes recompute their bounds
+(``refresh_edge``). Otherwise the first node of the queue is explored. Its first visit splits the node on every feature
+(``expand``); a later visit queues the children of its next edge (``open_next``). The key of a node is the lower bound
+of the root through the node, so the queue is best first.
 
-**Nothing is lost.** While an edge may win, its node has an item for it if its parts are not queued yet, and each of its
-unsolved parts was queued since. An item is dropped only if its node is solved or no edge that leads to it may win;
-bounds move one way, so such edges never may again, and an edge that is opened later queues its parts anew. With empty
-queues an unsolved node of fewest rows that matters would have edges with solved parts alone, and so be solved.
+**The search is complete**
+
+*Statement.* With empty queues the root is solved.
+*Proof.* While an edge may win, its node has an item for the edge if its children are not queued yet; otherwise each
+unsolved child was queued. An item is dropped only if its node is solved or no edge that leads to the node may win.
+Bounds are monotone, so such edges never win later, and an edge that is opened later queues its children again. Suppose
+that the queues are empty and an unsolved node matters. The one of fewest rows has edges with solved children only, so
+it is solved: a contradiction.
+*Used in* ``search``. *Worth*: correctness.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
 @inner_function
 def refresh_edge(memo, graph, number, rules):
-    """Take new bounds of the parts into an edge and its node; signals if the node's bounds move."""
+    """Update an edge and its node from the bounds of the children; signal if the node's bounds move."""
     edge = graph.edge[number]
     node = edge["owner"]
     entry = memo.entry[node]
@@ -51,7 +56,7 @@ def refresh_edge(memo, graph, number, rules):
 
 @inner_function
 def context_of(memo, graph, node):
-    """The least, over the edges that lead to a node and may win, of the root's bound less the node's own."""
+    """Return the least root bound minus the node's own bound, over the edges that lead to a node and may win."""
     if node == 0:
         return np.int64(0)
     found, number = INFINITE, graph.node[node]["first_link"]
@@ -67,7 +72,7 @@ def context_of(memo, graph, node):
 
 @inner_function
 def next_edge(memo, graph, node):
-    """The edge of least bound whose parts are not queued yet, -1 if none of them may win."""
+    """Return the edge of least bound whose children are not queued yet, -1 if none may win."""
     made, least, found = graph.node[node], memo.entry[node]["upper"], np.int64(-1)
     for number in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
         edge = graph.edge[number]
@@ -78,7 +83,7 @@ def next_edge(memo, graph, node):
 
 @inner_function
 def open_next(memo, graph, node):
-    """Queue the parts of a node's next edge (lines 29 to 36), and the node itself for the one after it."""
+    """Queue the children of a node's next edge (lines 29 to 36), and the node itself for the edge after it."""
     number = next_edge(memo, graph, node)
     if number < 0:
         return
@@ -96,11 +101,11 @@ def open_next(memo, graph, node):
 
 @inner_function
 def explore(data, memo, graph, rules):
-    """Take the foremost node from the queue and work on it, if it is still worth it."""
+    """Take the first node from the queue; expand it or open its next edge, if it still matters."""
     node, key = pop(graph)
     made, entry = graph.node[node], memo.entry[node]
     if key > made["key"]:
-        return  # there was an item before it
+        return  # an earlier item has been explored
     made["key"] = INFINITE
     if entry["lower"] == entry["upper"]:
         return
@@ -109,7 +114,7 @@ def explore(data, memo, graph, rules):
         return
     foremost = context + entry["lower"]
     if made["first_edge"] >= 0:
-        if context < made["context"]:  # the parts have to come forward, too
+        if context < made["context"]:  # the children must move forward, too
             for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
                 graph.edge[edge]["opened"] = 0
         edge = next_edge(memo, graph, node)
@@ -130,7 +135,7 @@ def explore(data, memo, graph, rules):
 
 @inner_function
 def pass_on(memo, graph, rules):
-    """Tell the edges that lead to the latest node with new bounds (lines 21 to 25)."""
+    """Update the edges that lead to the latest node with new bounds (lines 21 to 25)."""
     graph.used[SIGNALS] -= 1
     node = graph.signal[graph.used[SIGNALS]]
     graph.node[node]["signalled"] = 0
@@ -142,7 +147,7 @@ def pass_on(memo, graph, rules):
 
 @inner_function
 def has_room(memo, graph, features):
-    """Whether the tables have room for an expansion and what follows from it."""
+    """Return whether the tables have room for an expansion and its signals."""
     used, entries = graph.used, memo.used[0] + 2 * features
     return (
         row_set_table.has_room(memo.slots, memo.entry, memo.used[0], 2 * features)

@@ -1,25 +1,26 @@
-"""GOSDT: best first over a dependency graph of sets of rows.
+"""GOSDT: best-first search over a dependency graph of supports.
 
 Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML
 2020, section 4 and Algorithm 1.
 
-A subproblem is a set of distinct rows (its *support*): what is known of it, an interval around its optimal cost, serves
-every path that leads to it. An iteration takes one item from a priority queue: a signal that bounds of a subproblem
-moved, which its parents take in at once, or a subproblem to be split or whose next split is to be followed. Equal rows
-of different classes bound every tree (Theorem B.9); a subproblem that no split can improve by its penalty is a leaf
-(B.6), a split whose smaller side cannot repay it is none (B.7); the bound of a split carries over to the splits beside
-it, less the rows that they send apart (Theorem 4.1): ``gosdt/search.py`` has the proofs.
+A subproblem is a *support*, and an interval around its optimal cost serves every path to the support. An iteration
+takes one item from a priority queue: a signal that the bounds of a subproblem moved, which updates its parents at once,
+or a subproblem to be expanded or continued with its next split. Equal rows of different classes bound every tree
+(Theorem B.9). A subproblem that no split can improve by its penalty is a leaf (B.6), and a split whose smaller child
+cannot repay its penalty is pruned (B.7). The bound of a split carries over to neighbouring splits, minus the rows on
+which they differ (Theorem 4.1, ``expand.py``).
 
-Among explorations, about whose order the paper says nothing, that of the least bound for the root comes first. Costs
-are whole numbers. The measures that add up over rows are costs of predictions: for any number of classes.
+The paper leaves the order of explorations open. Here the least lower bound of the root comes first. Costs are whole
+numbers. Measures that are sums over rows are costs of predictions, for any number of classes.
 
-Two guesses make searches shorter and end as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
+Two guesses shorten the search, which then ends as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
 Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022;
-``reference_ensemble.py``): only features that a boosted ensemble needs, or that no tree does better on any set of rows
-than the ensemble. The counter ``proven_within_guess`` is 1 if the tree is optimal with respect to what was guessed.
+``reference_ensemble.py``). One keeps only the features that a boosted ensemble needs. The other assumes that no tree
+has fewer errors than the ensemble on any support. The counter ``proven_within_guess`` is 1 if the tree is optimal under
+the guesses.
 
-Complexity: at most one expansion for each set of rows that a path of splits can single out, each O(words of the rows *
-features); memory grows with the splits that may win.
+Complexity: at most one expansion per support, each O(words of the rows * features); memory grows with the splits that
+may win.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from optree.tree import LEAF, Tree
 
 
 def _weights(data: Layout) -> np.ndarray:
-    """For each block what a bit can lose beyond what it must: n - e."""
+    """Return n - e of each block: the greatest loss of a bit minus its loss in every tree."""
     weight = np.zeros(len(data.blocks), np.int64)
     general, last = data.n_totals > 1, data.n_classes + data.n_totals - 1
     for number in range(len(weight)):
@@ -99,6 +100,7 @@ class Search:
 
     @property
     def iterations(self) -> int:
+        """Return the number of items taken."""
         return int(self.graph.used[ITERATIONS])
 
     @property
@@ -112,11 +114,12 @@ class Search:
         }
 
     def interval(self) -> tuple[int, int]:
-        """(cost of the best tree in hand, lower bound)."""
+        """Return (cost of the incumbent, lower bound)."""
         root = self.memo.entry[0]
         return int(root["upper"]), int(root["lower"])
 
     def step(self, iterations: int) -> int:
+        """Call the kernel."""
         return graph_search.search(self.data, self.memo, self.graph, self.rules, iterations)
 
     def room(self, code: int) -> Room:
@@ -133,7 +136,7 @@ class Search:
         self.memo = grown
 
     def tree(self, problem) -> Tree:
-        """The tree of the best splits seen; -1 stands for a part that was settled as a leaf."""
+        """Return the incumbent; state -1 is a child that was solved as a leaf."""
 
         def choose(rows: np.ndarray, at: int) -> tuple[int, list[int]]:
             f = LEAF if at < 0 else int(self.memo.entry[at]["feature"])
@@ -150,7 +153,7 @@ class Search:
 
 
 def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, similar_support: bool) -> Outcome:
-    """Search; see the module's text. ``seed`` is for the ensemble of the guesses."""
+    """Search as the module's docstring says. ``seed`` is the seed of the guesses' ensemble."""
     if not guess_thresholds and not guess_lower_bound:
         return _search(task, task.problem, similar_support)
     if guess_lower_bound and task.problem.costs is not None:
@@ -166,7 +169,7 @@ def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, 
 def _search(
     task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None, exact: bool = True
 ) -> Outcome:
-    """Search for a tree of a problem: the task's or, if not ``exact``, of fewer features or with guessed bounds."""
+    """Search for a tree of the task's problem or, if not ``exact``, of a problem with guesses."""
     whole, scale = problem, task.scale
     losses = problem.losses(slice(None))
     constant = int(losses.min(axis=1).sum())  # the loss of every tree

@@ -1,16 +1,16 @@
-"""A problem as the engine's kernels read it: columns of bits, word by word, and what each bit stands for.
+"""A problem as columns of bits, word by word, for the engine and GOSDT.
 
-Rows with equal codes are one group. A class of a group has as many bits as its weight has digits; a *block* is a run of
-whole words whose bits all stand for the same class and the same factor (a power of two, or a weight that many groups
-have), so that a weight in a set of rows is a sum of population counts of blocks times their factors. What is counted
-is a row of the tables of counts, and a block's *terms* say to which rows it adds, and how often:
+Rows with equal codes are one group. A class of a group has a bit for each binary digit of its weight. A *block* is a
+run of whole words whose bits have the same class and the same factor: a power of two, or a weight that many groups
+share. The weight of a support is then a sum of population counts of blocks times their factors. The tables of counts
+have these rows, and the *terms* of a block say to which rows it adds, with which factor:
 
-- a row per class: what is saved by predicting it, against the worst that can be predicted (its weight, usually);
-- the last row: e, the loss that every tree has; of a group, all classes but the heaviest;
-- before it, if the search is *general* (with costs, or a least number of rows in a leaf): n, the loss of predicting the
-  worst, and the number of rows. Otherwise n is the sum of all classes, and rows are not counted.
+- a row per class: the loss that its prediction saves against the worst prediction (usually the weight of the class);
+- the last row: e, the loss of every tree; for a group, the weight of all classes except the heaviest;
+- before the last row, if the search is *general* (costs, or a least number of rows per leaf): n, the loss of the worst
+  prediction, and the number of rows. Otherwise n is the sum over the classes, and rows are not counted.
 
-Within a block rows are sorted by the features that say most about the class, so that small sets fill few words.
+Within a block the rows are sorted by the most informative features, so that a small support fills few words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, pack, salts
 from optree.solvers.kernels.simd import MOST_LANES
 
-# Columns of the blocks of a frame: its words, its number, the target and factor of its first term, and how many it has.
+# Columns of the blocks of a frame: first and last word, number, target and factor of the first term, number of terms.
 FIRST, LAST, NUMBER, TARGET, FACTOR, TERMS = range(6)
 
 
@@ -32,12 +32,14 @@ _MOST = 1 << 22  # numbers in a temporary table
 
 
 class Layout(NamedTuple):
-    """``q`` features that differ, binary ones first; their parts are numbered as clauses, ``first_clause[f] + part``.
+    """``q`` different features, binary ones first; a category is a clause, ``first_clause[f] + category``.
 
-    Part 0 of a feature has no column of bits: it is what the others leave.
+    Category 0 of a feature has no column of bits: it has the rows outside of the other categories.
     """
 
-    bits: np.ndarray  # uint64[words * width], word after word; column 0 holds all rows, then parts 1, 2, ... of each
+    bits: (
+        np.ndarray
+    )  # uint64[words * width], word after word; column 0: all rows, then categories 1, 2, ... of each feature
     rows: np.ndarray  # uint64[clauses + 1, words], the rows that meet each clause; at last all rows
     blocks: np.ndarray  # int64[blocks, 6]
     first_term: np.ndarray  # int64[blocks + 1]
@@ -46,29 +48,29 @@ class Layout(NamedTuple):
     first_clause: np.ndarray  # int64[q + 1]
     salt: np.ndarray  # uint64[words], odd random numbers
     feature: np.ndarray  # int64[q], number of each feature in the problem
-    clause_of: np.ndarray  # int64[all features, most parts], the clause of each part of a feature of the problem, or -1
+    clause_of: np.ndarray  # int64[problem's features, categories], each category's clause or -1
     n_binary: int
     n_classes: int
-    n_totals: int  # rows of counts beside those of the classes: 3 if the search is general, else 1
-    most: int  # the greatest weight of any rows: n of all
+    n_totals: int  # rows of counts beside the classes: 3 if the search is general, else 1
+    most: int  # n of all rows
 
     @property
     def kind(self) -> np.dtype:
-        """The narrowest numbers that hold these weights with two bits to spare: for a sum of two, and for INFINITE.
+        """Return the narrowest type that holds these weights with two spare bits: for a sum of two, and for INFINITE.
 
-        Uncompiled, numpy would not widen them in scalars, as numba does; so there they are as wide as all others.
+        Without compilation the type is int64: numpy does not widen scalars as numba does.
         """
         return np.dtype(np.int64) if config.DISABLE_JIT else narrowest(min(2 * self.most, 2**62))
 
 
 def _slices(count: int, length: int) -> list[slice]:
-    """All of ``count`` arrays of some length, in slices of a few million numbers at most."""
+    """Return slices over ``count`` arrays of some length, of at most a few million numbers each."""
     step = max(1, _MOST // length)
     return [slice(first, first + step) for first in range(0, count, step)]
 
 
 def _numbered(column: np.ndarray) -> np.ndarray:
-    """The parts of a column of codes, those that hold rows, numbered in the order in which they appear."""
+    """Number the categories that occur in a column of codes in order of appearance."""
     held, first, part = np.unique(column, return_index=True, return_inverse=True)
     rank = np.empty(len(held), column.dtype)
     rank[np.argsort(first)] = np.arange(len(held))
@@ -76,9 +78,9 @@ def _numbered(column: np.ndarray) -> np.ndarray:
 
 
 def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The features that are not constant and not the same partition as an earlier one, those of two parts first.
+    """Return the features that are not constant and no copy of an earlier partition, binary ones first.
 
-    Returns their numbers, and the parts of groups, uint8 or int32[features, groups], numbered by falling size.
+    Returns their numbers, and the categories of the groups, uint8 or int32[features, groups], by decreasing size.
     """
     parts = codes.astype(np.uint8 if codes.max() < 256 else np.int32)
     most = codes.max(axis=1)
@@ -133,9 +135,9 @@ def _order(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndar
 
 
 def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The words of the rows that meet each clause, at last of all: uint64[clauses + 1, words].
+    """Return the rows that meet each clause, and at last all rows: uint64[clauses + 1, words].
 
-    group : int64[bits], of each bit; -1 for none.
+    group : int64[bits], the group of each bit; -1 for none.
     """
     rows = np.empty((sizes.sum() + 1, len(group) // 64), np.uint64)
     rows[-1] = held = pack((group >= 0)[None])[0]
@@ -146,12 +148,12 @@ def _rows(parts: np.ndarray, sizes: np.ndarray, group: np.ndarray) -> np.ndarray
     for some in _slices(len(owner), len(group)):
         words[some] = pack(parts[owner[some]][:, group] == number[some, None]) & held
     rows[first[owner] + number] = words
-    rows[first] = held & ~np.bitwise_or.reduceat(words, others)  # part 0 is what the others leave
+    rows[first] = held & ~np.bitwise_or.reduceat(words, others)  # category 0: the rows outside of the others
     return rows
 
 
 def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
-    """Whole numbers as sums: (where, factor) pairs, by binary digits or by distinct values, whichever fills less."""
+    """Return numbers as sums of (where, factor) pairs, by binary digits or by distinct values, whichever is smaller."""
     if not values.any():
         return []
     unit = int(np.gcd.reduce(values))
@@ -166,11 +168,11 @@ def _by_factor(values: np.ndarray) -> list[tuple[np.ndarray, int]]:
 def _plan(
     weights: np.ndarray, rows: np.ndarray, gains: np.ndarray | None, counted: bool, best: np.ndarray | None = None
 ):
-    """For each block: where groups have a bit, and its terms (row of counts, factor).
+    """Yield each block: the groups with a bit, and its terms (row of counts, factor).
 
-    gains : int64[K, predictions], what predicting saves a unit of each class; None if 1 where it is right.
+    gains : int64[K, predictions], the loss that a prediction saves per unit of each class; None for 0/1 loss.
     counted : whether n and rows are counted.
-    best : int64[groups], the class of which no tree is said to lose a group's weight; by default its heaviest.
+    best : int64[groups], the class that every tree is assumed to predict at best; by default the heaviest class.
     """
     saved = weights if gains is None else gains.T @ weights
     n, held, e = len(saved) + np.array([0, 1, 2 if counted else 0])
@@ -195,7 +197,7 @@ def _plan(
 
 
 def _blocks(plan, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """The group of each bit (-1 for padding), the blocks, their first terms, and the terms."""
+    """Return the group of each bit (-1 for padding), the blocks, their first terms, and the terms."""
     groups, blocks, first_term, terms, words = [], [], [0], [], 0
     for where, added in plan:
         held = order[where[order]]
@@ -210,15 +212,15 @@ def _blocks(plan, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def gains_of(problem: Problem) -> np.ndarray | None:
-    """What predicting each class saves a unit of each class, against the worst: int64[K, K]; None for 0/1 loss."""
+    """Return the loss that each prediction saves per unit of each class: int64[K, K]; None for 0/1 loss."""
     return None if problem.costs is None else problem.costs.max(axis=1, keepdims=True) - problem.costs
 
 
 def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = None) -> Layout | None:
-    """The layout of a problem; None if no feature splits its rows, or one class is best for all.
+    """Return the layout of a problem; None if no feature splits its rows, or one class is best for all rows.
 
-    counted : whether rows are to be counted; they are for problems with costs.
-    best : int64[groups], a class for each group of equal rows in place of its heaviest: e is then what these lose.
+    counted : whether to count rows; problems with costs always count them.
+    best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
     """
     codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
     gains = gains_of(problem)
@@ -236,13 +238,13 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted, best), order)
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = _rows(parts, sizes, group)
-    columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # of part 0 there is none
+    columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # category 0 has no column
     bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // MOST_LANES) * MOST_LANES), np.uint64)
     bits[:, 0] = rows[-1]
     bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
     for part in range(2):
-        row = (parts == part).argmax(axis=1)  # one that is in it
+        row = (parts == part).argmax(axis=1)  # a row with this category
         clause_of[kept, codes[kept, row]] = first_clause[:-1] + part
     for f in np.flatnonzero(sizes > 2):
         clause_of[kept[f], codes[kept[f]]] = first_clause[f] + parts[f]

@@ -1,4 +1,4 @@
-"""Sets of rows as 64-bit words, and the counting of their bits."""
+"""Bitsets: sets of rows as 64-bit words, their hashes and their counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 
 @intrinsic
 def _cttz(typing_context, word):
-    """LLVM's count of trailing zeros; the word must not be zero."""
+    """Count trailing zeros by LLVM's instruction; the word must not be zero."""
 
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -42,11 +42,11 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return int(word).bit_count()
 
     def lowest_bit(word):
-        """The index of the lowest bit set in a uint64 that is not zero."""
+        """Return the index of the lowest set bit of a nonzero uint64."""
         return (int(word) & -int(word)).bit_length() - 1
 
     def hash_words(words, salt):
-        """A hash of a set of rows, a non-negative int64; ``salt`` is uint64[>= words], odd random numbers."""
+        """Return the hash of a set of rows, a non-negative int64; salt : uint64[>= words], odd random numbers."""
         mixed = (words ^ (words >> np.uint64(32))) * salt[: len(words)]
         total = int((mixed ^ (mixed >> np.uint64(29))).sum())
         return (total ^ (total >> 32)) & (2**63 - 1)
@@ -60,12 +60,12 @@ else:
 
     @kernel
     def lowest_bit(word):
-        """The index of the lowest bit set in a uint64 that is not zero."""
+        """Return the index of the lowest set bit of a nonzero uint64."""
         return _cttz(word)
 
     @kernel
     def hash_words(words, salt):
-        """A hash of a set of rows, a non-negative int64; ``salt`` is uint64[>= words], odd random numbers."""
+        """Return the hash of a set of rows, a non-negative int64; salt : uint64[>= words], odd random numbers."""
         total = np.uint64(0)
         for w in range(len(words)):
             mixed = (words[w] ^ (words[w] >> np.uint64(32))) * salt[w]
@@ -74,7 +74,7 @@ else:
 
 
 def salts(count: int, seed: int = 0) -> np.ndarray:
-    """Return odd random numbers for :func:`hash_words`, uint64[count]; those of a lower count are the first of them."""
+    """Return odd random numbers for :func:`hash_words`, uint64[count]; a lower count gives a prefix."""
     return _salts(max(0, count - 1).bit_length(), seed)[:count]
 
 
@@ -111,12 +111,12 @@ def add_counts(bits, width, column, first, last, factor, out):
 
 
 def narrowest(most: int) -> np.dtype:
-    """The narrowest of int16, int32 and int64 that holds a number and its negative."""
+    """Return the narrowest of int16, int32 and int64 that holds a number and its negative."""
     return np.promote_types(np.int16, np.min_scalar_type(-1 - most))
 
 
 def pack(mask: np.ndarray) -> np.ndarray:
-    """Words uint64[k, ceil(m / 64)] of a boolean array bool[k, m]; row ``r`` is bit ``r % 64`` of word ``r // 64``."""
+    """Pack bool[k, m] into words uint64[k, ceil(m / 64)]; row ``r`` is bit ``r % 64`` of word ``r // 64``."""
     sets, rows = mask.shape
     padded = np.zeros((sets, -(-rows // 64) * 64), bool)
     padded[:, :rows] = mask

@@ -1,7 +1,7 @@
-"""Words of many columns side by side: the rows that a column shares with a vector of others, counted word by word.
+"""Counts of the rows that a column shares with a vector of other columns, word by word.
 
-A table of bits is uint64[words * width], word after word, ``width`` columns each. A search among small sets of rows
-counts one to three words at a time, millions of times, so these loops are made by hand.
+A table of bits is uint64[words * width], word after word, ``width`` columns each. A search of small supports counts one
+to three words at a time, millions of times, so these loops are written in LLVM's instructions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from optree.solvers.kernels.simd import Lanes, call, lanes, spread
 
 
 def _loop(builder, first, last, start, step):
-    """The values that ``step(i, *values)`` comes to from those at the start on, for i from ``first`` to ``last``.
+    """Build a loop ``values = step(i, *values)`` for i from ``first`` to ``last``; return the last values.
 
-    LLVM is kept from unrolling it, as most such loops end at once: by metadata that refers to itself.
+    Metadata keeps LLVM from unrolling the loop, since most of these loops end at once.
     """
     before, loop, after = builder.block, builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.cbranch(builder.icmp_signed("<", first, last), loop, after)
@@ -39,7 +39,7 @@ def _loop(builder, first, last, start, step):
 
 
 def _data(context, builder, kinds, arrays):
-    """Where the numbers of some arrays are."""
+    """Return the data pointers of some arrays."""
     return [context.make_array(kind)(context, builder, array).data for kind, array in zip(kinds, arrays, strict=True)]
 
 
@@ -63,12 +63,12 @@ def _list_words(typing_context, bits, width, column, first, last, at, place):
 
 
 def _own(builder, table, row, column, wide):
-    """A word of a column, in all lanes."""
+    """Load a word of a column into all lanes."""
     return spread(builder, builder.load(builder.gep(table, [builder.add(row, column)])), wide)
 
 
 def _met(builder, table, row, word, c, wide):
-    """How many bits a word shares with those of a row of words, of the columns from ``c`` on."""
+    """Count the bits that a word shares with the words of the columns from ``c`` on."""
     at = builder.bitcast(builder.gep(table, [builder.add(row, c)]), wide.vector.as_pointer())
     return call(builder, "ctpop", wide.vector, builder.and_(builder.load(at, align=8), word))
 
@@ -136,10 +136,9 @@ def _count_masked(typing_context, bits, place, mask, c, first, last, like):
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def list_words(bits, width, column, first, last, at, place):
-        """List from ``at`` on the words of a column, from ``first`` to ``last``, that are not zero; the list's end.
+        """List the nonzero words of a column from ``first`` to ``last`` in ``place``, from ``at`` on; return the end.
 
-        bits : uint64[words * width], word after word. place : int64[...], where the words of all columns begin in it,
-        with room for one more.
+        bits : uint64[words * width], word after word. place : int64[...], offsets in ``bits``, with room for one more.
         """
         rows = np.arange(first, last) * width
         rows = rows[bits[rows + column] != 0]
@@ -147,20 +146,20 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return at + len(rows)
 
     def count_shared(bits, width, column, c, first, last, like):
-        """How many rows of the words from ``first`` to ``last`` the columns from ``c`` on share with ``column``.
+        """Count the rows that the columns from ``c`` on share with ``column``, in the words ``first`` to ``last``.
 
-        bits : uint64[words * width], word after word. The vector is one of the table ``like``.
+        bits : uint64[words * width], word after word. The result is a vector of the table ``like``.
         """
         return count_listed(bits, np.arange(first, last) * width, column, c, 0, last - first, like)
 
     def count_listed(bits, place, column, c, first, last, like):
-        """The same of words that begin at some places (see `list_words`), those from ``first`` to ``last``."""
+        """Count shared rows in the words listed in ``place`` (see `list_words`), from ``first`` to ``last``."""
         rows = place[first:last, None]
         met = np.bitwise_count(bits[rows + np.arange(c, c + lanes(like))] & bits[rows + column])
         return met.sum(axis=0, dtype=like.dtype)
 
     def count_masked(bits, place, mask, c, first, last, like):
-        """The same with words of a mask, uint64[...], each beside the place that it is for, in place of a column."""
+        """Count the rows shared with a mask, uint64[...], one word per listed place, in place of a column."""
         met = np.bitwise_count(bits[place[first:last, None] + np.arange(c, c + lanes(like))] & mask[first:last, None])
         return met.sum(axis=0, dtype=like.dtype)
 

@@ -1,9 +1,9 @@
 """Vectors of numbers as values in a kernel: ``load(table, at) + fill(number, table)``.
 
-LLVM makes vectors of plain loops too, but for many more columns than most searches have: of forty columns it counts
-half one by one, and sums that should stay in registers go through memory. Here a table is padded to a whole number of
-vectors, and a kernel says what it does to so many columns at once: sixteen of 16-bit numbers, eight of wider ones.
-(Registers may hold more, but padding costs more than that saves.) Uncompiled, a vector is an array of numpy.
+LLVM vectorises plain loops too, but for many more columns than most searches have. Of forty columns it counts half one
+by one, and sums go through memory. Here a table is padded to a whole number of vectors, and a kernel works on a vector
+of columns at once: sixteen 16-bit numbers, or eight wider ones. (Wider vectors lose more by padding than they save.)
+Without compilation a vector is an array of numpy.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from optree.solvers.kernels.jit.llvm import (
 )
 
 LANES = 8  # numbers of 32 or 64 bits side by side; tables of columns are padded to a multiple
-MOST_LANES = 16  # ... and of the narrowest
+MOST_LANES = 16  # 16-bit numbers side by side
 
 
 def _count(bits):
-    """How many numbers of so many bits are in a vector."""
+    """Return the lanes of a vector of numbers with ``bits`` bits."""
     return MOST_LANES if bits == 16 else LANES
 
 
 class Lanes(types.Type):
-    """So many whole numbers of ``bits`` bits each."""
+    """The numba type of a vector: ``count`` integers of ``bits`` bits."""
 
     def __init__(self, bits, count):
         self.bits, self.count = bits, count
@@ -44,12 +44,12 @@ class Lanes(types.Type):
 
     @classmethod
     def of(cls, table):
-        """Those of a table."""
+        """Return the type of a table's vectors."""
         return cls(table.dtype.bitwidth, _count(table.dtype.bitwidth))
 
     @property
     def vector(self):
-        """The type in LLVM."""
+        """Return the type in LLVM."""
         return ir.VectorType(ir.IntType(self.bits), self.count)
 
 
@@ -63,7 +63,7 @@ class _Model(models.PrimitiveModel):
 
 
 def _operator(function, instruction):
-    """Give an operator a meaning on two vectors of a kind."""
+    """Define an operator on two vectors of one type."""
 
     @infer_global(function)
     class _Typed(AbstractTemplate):
@@ -87,20 +87,20 @@ for _function, _instruction in (
 
 
 def _place(context, builder, table, array, at, vector):
-    """The address of an element of an array, as one of vectors."""
+    """Return the address of an array element as a pointer to vectors."""
     data = context.make_array(table)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
 
 
 def call(builder, name, result, *args):
-    """An LLVM intrinsic on vectors."""
+    """Call an LLVM intrinsic on vectors."""
     kind, vector = ir.FunctionType(result, [arg.type for arg in args]), args[0].type
     name = f"llvm.{name}.v{vector.count}i{vector.element.width}"
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
 
 def spread(builder, number, kind):
-    """A number in all lanes, without what does not fit."""
+    """Put a number into all lanes, truncated to their width."""
     vector = kind.vector
     if kind.bits < number.type.width:
         number = builder.trunc(number, vector.element)
@@ -234,51 +234,51 @@ def _two_greatest(typing_context, one, two):
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def lanes(table):
-        """How many of a table's numbers (of 16, 32 or 64 bits) are in a vector."""
+        """Return the number of lanes in a vector of a table (of 16, 32 or 64 bits)."""
         return _count(8 * table.itemsize)
 
     def infinite(table):
-        """A quarter of what a table's numbers hold: more than any weight (`Layout.kind`), and twice it can be lost."""
+        """Return a quarter of the range of a table's numbers: above every weight (`Layout.kind`), and twice it fits."""
         return np.int64(2) ** (8 * table.itemsize - 2)
 
     def load(table, at):
-        """The numbers of a one-dimensional table that start at an index."""
+        """Load the vector of a one-dimensional table that starts at an index."""
         return table[at : at + lanes(table)].copy()
 
     def store(table, at, vector):
-        """Write them back."""
+        """Store a vector."""
         table[at : at + len(vector)] = vector
 
     def splat(number):
-        """A 64-bit number eight times."""
+        """Put a 64-bit number into eight lanes."""
         return np.full(LANES, number)
 
     def fill(number, table):
-        """A number as often as there are lanes in vectors of a table."""
+        """Put a number into all lanes of a vector of a table."""
         return np.full(lanes(table), number, table.dtype)
 
     def popcount(vector):
-        """How many bits are set in each."""
+        """Count the set bits of each lane."""
         return np.bitwise_count(vector).astype(np.int64)
 
     def least(one, other):
-        """The lesser of each pair."""
+        """Return the minimum lane by lane."""
         return np.minimum(one, other)
 
     def most(one, other):
-        """The greater of each pair."""
+        """Return the maximum lane by lane."""
         return np.maximum(one, other)
 
     def where_more(one, other, chosen, rest):
-        """``chosen`` where one > other, else ``rest``."""
+        """Return ``chosen`` in lanes with one > other, else ``rest``."""
         return np.where(one > other, chosen, rest)
 
     def least_lane(vector):
-        """The least of all."""
+        """Return the minimum over the lanes."""
         return vector.min()
 
     def two_greatest(one, two):
-        """The two greatest of all, given the greatest and the second of each lane."""
+        """Return the two greatest numbers of all, given the greatest and the second of each lane."""
         second, first = np.sort(np.concatenate((one, two)))[-2:]
         return first, second
 
