@@ -37,9 +37,7 @@ class Layout(NamedTuple):
     Category 0 of a feature has no column of bits: it has the rows outside of the other categories.
     """
 
-    bits: (
-        np.ndarray
-    )  # uint64[words * width], word after word; column 0: all rows, then categories 1, 2, ... of each feature
+    bits: np.ndarray  # uint64[words * width], by word; column 0: all rows, then categories 1, 2, ... of each feature
     rows: np.ndarray  # uint64[clauses + 1, words], the rows that meet each clause; at last all rows
     blocks: np.ndarray  # int64[blocks, 6]
     first_term: np.ndarray  # int64[blocks + 1]
