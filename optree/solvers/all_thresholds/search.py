@@ -106,14 +106,17 @@ class Search:
 
     def run(self, threads: int = 1) -> str:
         """Search; return the status."""
-        if self.depth < 2 or not self.cost:
-            self._shallow()
-        elif not self._start():
-            base = 0
-            for depth in range(2, self.depth + 1):
-                base = self._solve(depth, base, threads if depth > 2 else 1)
-                if self.status:
-                    break
+        try:
+            if self.depth < 2 or not self.cost:
+                self._shallow()
+            elif not self._start():
+                base = 0
+                for depth in range(2, self.depth + 1):
+                    base = self._solve(depth, base, threads if depth > 2 else 1)
+                    if self.status:
+                        break
+        except KeyboardInterrupt:  # outside of a search
+            self.status = "interrupted"
         if self.status is None:
             self.lower, self.status = self.cost, "optimal"
         return self.status

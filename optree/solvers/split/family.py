@@ -229,7 +229,7 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     }
     lower = None
     if mode != modes.LICKETY:
-        bound = search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0)
+        bound = max(0, search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0))
         counters |= {} if options.recursive else {"candidates_bound": bound}
         lower = bound if lookahead == depth and options.exact and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
