@@ -61,8 +61,8 @@ def trouble(monkeypatch):
 
 
 def held(mib: int) -> None:
-    """Hold memory for a minute."""
-    kept = bytearray(mib * 2**20)
+    """Hold memory for a minute: ``mib`` MiB beyond the tenth that the hard limit adds."""
+    kept = bytearray(int(mib + rss_mib() / 10) * 2**20)
     time.sleep(60)
     del kept
 

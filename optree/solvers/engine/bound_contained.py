@@ -1,8 +1,29 @@
-"""What the rows of a set can change of a loss, and splits that are dropped because rows may move to another part."""
+"""Prune a split whose rows may move to another split's child (bound B6), and the weights that decide it.
+
+===========  ===========================================================================================================
+S            support of a node; x, y are binary splits of it
+R, Q         a child of x; a child of y
+l(R)         min(leaf(R), penalty / error + e(R)); by B1 opt(R) >= error * l(R)
+gain         n - e of some rows: upper bound on the difference of the errors of two trees on them
+===========  ===========================================================================================================
+
+B6 (contained).
+**Statement**: let leaf(Q) + n(R - Q) <= l(R). Then the best tree with y at the root of S costs no more than any tree
+with x at the root.
+**Proof**: a tree with x costs penalty + opt(R) + opt(S - R) at least. Put y at the root instead, with Q as a leaf and
+the tree of S - R for S - Q. On S - Q this tree errs on at most n(R - Q) more rows than on S - R. So the new tree costs
+at most penalty + error * (leaf(Q) + n(R - Q)) + opt(S - R) <= penalty + error * l(R) + opt(S - R). It has no more
+splits or levels. (Mostly R is a subset of Q, and best as a leaf.) So x is pruned in S, but not in subsets, where y may
+separate no rows. One of two splits with equal children stays, as a pruned split prunes no other.
+**Used in** `contain`. Not used with a minimum of rows in a leaf, as a leaf could become too small. Not used if a
+penalty per leaf meets multiway splits, as the tree of S - R could reach a leaf that was empty.
+**Worth**: 1.07 times fewer visits, 3.7 times on mushroom (ablation, ``contained``). Without B6 searches take 1.0 to 5
+times the seconds on seven problems of mushroom, 0.92 times on kr-vs-kp, and the same where rows or columns are few.
+"""
 
 from __future__ import annotations
 
-from optree.solvers.engine.bounds import BARRED
+from optree.solvers.engine.bounds import PRUNED_HERE
 from optree.solvers.kernels.bit_layout import LAST
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import fill, lanes, load, most, store
@@ -10,16 +31,16 @@ from optree.solvers.kernels.simd import fill, lanes, load, most, store
 
 @inner_function
 def is_strict(stack, d, rules):
-    """Whether rows may not move from one leaf to another for free (see B6)."""
-    return rules.least > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
+    """Return whether a move of rows between leaves may break a limit or cost a penalty."""
+    return rules.min_rows > 1 or (rules.per_leaf and stack.frame[d]["n_binary"] < stack.frame[d]["n_features"])
 
 
 @inner_function
 def find_gains(stack, d, counts, rules, out):
-    """For each column: n - e, the most that its rows can change a loss by."""
+    """Fill ``out`` with the gain of the rows of each column."""
     frame, classes = stack.frame[d], stack.classes[d]
     columns = frame["width"]
-    if rules.least:
+    if rules.min_rows:
         whole = counts[len(counts) - 3]
         for c in range(columns):
             out[c] = whole[c]
@@ -38,10 +59,11 @@ def find_gains(stack, d, counts, rules, out):
 
 @inner_function
 def contains(stack, d, rules):
-    """Whether B6 is tried in frame ``d``: where to count pairs takes longer."""
+    """Return whether to try B6 in frame ``d``: where counts of pairs take longer."""
     frame = stack.frame[d]
     words = stack.blocks[d, frame["n_blocks"] - 1, LAST]
-    return words >= rules.contained and frame["n_features"] >= rules.many and not is_strict(stack, d, rules)
+    many = words >= rules.contained_words and frame["n_features"] >= rules.contained_features
+    return many and not is_strict(stack, d, rules)
 
 
 @inner_function
@@ -63,9 +85,9 @@ def find_leaves(stack, d):
 
 @inner_function
 def contain(stack, d, t, rules):
-    """Bar from frame ``d`` the binary splits that B6 says are no better than binary split ``t``.
+    """Prune in frame ``d`` the binary splits that are no better than binary split ``t`` by B6.
 
-    ``stack.gain_row`` holds the gains of its rows, ``stack.leaf`` what `find_leaves` found.
+    ``stack.gain_row`` holds the gains of its rows in each column, ``stack.leaf`` the errors by `find_leaves`.
     """
     apart()
     if not contains(stack, d, rules):
@@ -74,19 +96,19 @@ def contain(stack, d, t, rules):
     own, kept = stack.column[d, t], bound[t]
     e, mine, everything = stack.counts[d, stack.counts.shape[1] - 1], gain[own], gain[0]
     leaf_out, leaf_in, split = outside[own], inside[own], rules.penalty // rules.error
-    if min(leaf_out, leaf_in) > split + e[0]:  # neither part would do as a leaf
+    if min(leaf_out, leaf_in) > split + e[0]:  # leaf(Q) > l(R) for both children Q of this split
         return
     for c in range(1, 1 + stack.frame[d]["n_binary"]):
         here, rest = gain[c] - both[c], e[0] - e[c]
-        more = min(leaf_in + lost(here, e[c]), leaf_out + lost(both[c], e[c])) - min(inside[c], split + e[c])
-        other = min(leaf_in + lost(everything - mine - here, rest), leaf_out + lost(mine - both[c], rest))
+        more = min(leaf_in + weight_of(here, e[c]), leaf_out + weight_of(both[c], e[c])) - min(inside[c], split + e[c])
+        other = min(leaf_in + weight_of(everything - mine - here, rest), leaf_out + weight_of(mine - both[c], rest))
         other -= min(outside[c], split + rest)
         more = min(more, other)
-        bound[c - 1] = max(bound[c - 1], BARRED if more <= 0 else 0)
+        bound[c - 1] = max(bound[c - 1], PRUNED_HERE if more <= 0 else 0)
     bound[t] = kept
 
 
 @inner_function
-def lost(gain, e):
-    """What rows lose at most that gain so much, and on which every tree errs on no more than ``e``."""
-    return gain + e if gain else gain
+def weight_of(gain, e):
+    """Return an upper bound on the weight of rows with a gain, on which every tree errs on ``e`` at most."""
+    return gain + e if gain else gain  # without a gain no row has weight

@@ -1,9 +1,11 @@
-"""Bounds of both parts of a binary split, from one pass over its pairs with all others.
+"""Bounds of both children of a binary split, from one pass over its pairs with all other binary columns.
 
-The parts are as everywhere: 1 has the rows of the split's column, 0 the rest. What is found are, over all splits of a
-part, the least errors of a stump and of larger trees, by B2 (``bounds.py``), here without a table of counts in between:
-the four cells of a pair of columns are counted and compared in registers, a vector of columns at once. Only where no
-multiway split is left and rows are not counted; ``splits.bound_part`` does the same from tables, for all kinds.
+Child 1 has the rows of the split's column, child 0 the rest. The kernel counts and compares the four cells of a pair of
+columns in registers, one vector of columns at once, without a table of counts. It needs a node whose splits are all
+binary, and no count of rows; ``expand.bound_child`` finds the same bounds from tables for all nodes.
+
+Bounds and symbols (``stump``, ``two``, ``three``, ``worst``, ``margin``): B2 to B4 of ``bounds.py``. The suffix of a
+variable names a cell: _10 has the rows that are in the split's column but not in the other one.
 """
 
 from __future__ import annotations
@@ -18,22 +20,23 @@ from optree.solvers.kernels.simd import fill, infinite, lanes, least, least_lane
 
 @inner_function
 def has_pairs(stack, d, rules):
-    """Whether the functions below do for frame ``d``."""
-    return rules.least == 0 and stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]
+    """Return whether this module's bounds hold for frame ``d``."""
+    return rules.min_rows == 0 and stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]
 
 
 @inner_function
 def least_of(vector, like):
-    """The least lane, INFINITE if all are infinite in the kind of ``like``."""
+    """Return the least lane, INFINITE if all are infinite in the kind of ``like``."""
     found = least_lane(vector)
     return found if found < infinite(like) else INFINITE
 
 
 @inner_function
 def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, worst_0, e_0):
-    """Stump, t and three (see `bound_pairs`) of a part, for a vector of splits into cells 1 and 0.
+    """Return ``stump``, ``two`` and ``three`` of a child for a vector of its splits into cells 1 and 0 (B2).
 
-    Of each cell its weight, that of its heaviest class, and what a stump and any tree err on at least.
+    ``two`` and ``three`` are infinite for splits that B3 prunes. Arguments per cell: its weight, that of its heaviest
+    class, ``worst`` and e.
     """
     barrier, nothing = fill(rules.margin, like), fill(infinite(like), like)
     gain_1, gain_0, leaf_1, leaf_0 = most_1, most_0, n_1 - most_1, n_0 - most_0
@@ -44,21 +47,21 @@ def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, 
     gain, three = least(gain_1, gain_0), nothing
     two = where_more(gain, barrier, least(leaf_1 + worst_0, leaf_0 + worst_1), nothing)
     if n_classes > 2:
-        low = least(leaf_1 + e_0, leaf_0 + e_1)
-        more = least(worst_1, e_1 + barrier) + least(worst_0, e_0 + barrier)
-        low = where_more(least(leaf_1 - e_1, leaf_0 - e_0), barrier, least(more, low), low)
-        three = where_more(gain, barrier, low, nothing)
+        one_leaf = least(leaf_1 + e_0, leaf_0 + e_1)
+        no_leaf = least(worst_1, e_1 + barrier) + least(worst_0, e_0 + barrier)
+        three = where_more(least(leaf_1 - e_1, leaf_0 - e_0), barrier, least(no_leaf, one_leaf), one_leaf)
+        three = where_more(gain, barrier, three, nothing)
     return leaf_1 + leaf_0, two, three
 
 
 @inner_function
 def bound_pairs(stack, d, own, many, rules):
-    """Over all splits of the parts that column ``own`` makes of frame ``d``: stump, t and three of part 1, then of 0.
+    """Return ``stump``, ``two`` and ``three`` of child 1 of the split of column ``own``, then those of child 0.
 
-    three : what trees of three splits or more err on at least, by B2; INFINITE with two classes, where it is e.
+    Each is the least over the splits of the child. ``three`` is INFINITE with two classes, where it would be e. Fills
+    ``stack.gain_row`` with n - e of the rows that ``own`` and each column share.
 
-    Fills ``stack.gain_row`` with n - e of the rows that own and each column share. ``many``: with B4 a stump errs at
-    least on all classes but the two heaviest. A split that gains too little is not tried (B3).
+    many : whether a stump errs on all classes but the two heaviest (B4).
     """
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]

@@ -1,4 +1,4 @@
-"""The search of the engine: depth first below the root, best first at it, over an explicit stack."""
+"""The engine's search: best first over the candidates of the root, depth first below it, over a node stack."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from optree.solvers.engine.stack import (
     STARTED,
     STOPPED,
     WANTED,
+    count_child,
     count_column,
-    count_part,
     gather_bits,
     gather_counts,
     inherit,
@@ -28,20 +28,20 @@ from optree.solvers.kernels.row_set_table import has_room
 
 
 @inner_function
-def enter(data, memo, stack, d, t, part, entry, budget, rules):
-    """Make frame ``d + 1`` for one part of split ``t`` of frame ``d`` (t < 0: for its own rows), if it needs one.
+def enter(data, memo, stack, d, t, child, entry, budget, rules):
+    """Make frame ``d + 1`` for one child of split ``t`` of frame ``d``, or for its own rows if t < 0.
 
-    ``stack.key_below`` holds its rows. Returns whether a frame was made; if not, its bounds settled it.
+    ``stack.key_below`` holds the rows. Returns False if the bounds of single splits settle the child.
     """
     above, frame = stack.frame[d], stack.frame[d + 1]
-    column, parts = ZERO, 2
+    column, n_children = ZERO, 2
     if t < 0:
         counts = stack.row[0]
         count_column(data, stack, d, column, counts)
     else:
         f, column = stack.feature[d, t], stack.column[d, t]
-        parts = data.first_clause[f + 1] - data.first_clause[f]
-        counts = count_part(data, stack, d, column, parts, part)
+        n_children = data.first_clause[f + 1] - data.first_clause[f]
+        counts = count_child(data, stack, d, column, n_children, child)
     n, most, n_classes = np.int64(0), np.int64(0), 0
     for i in range(above["n_classes"]):
         weight = counts[stack.classes[d, i], 0]
@@ -50,7 +50,7 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
-    if rules.least:
+    if rules.min_rows:
         n = counts[len(counts) - 3, 0]
     for i in range(data.n_totals):
         stack.classes[d + 1, n_classes + i] = data.n_classes + i
@@ -77,13 +77,13 @@ def enter(data, memo, stack, d, t, part, entry, budget, rules):
         frame["floor"] = least
         return False
     gather_counts(stack, d + 1, counts)
-    gather_bits(stack, d, column, parts, part)
+    gather_bits(stack, d, column, n_children, child)
     return True
 
 
 @inner_function
 def leave(memo, stack, d):
-    """Write to the memo what frame ``d`` found."""
+    """Write the interval and the incumbent of frame ``d`` to its entry of the memo."""
     frame = stack.frame[d]
     entry = memo.entry[frame["entry"]]
     if frame["upper"] < entry["upper"]:
@@ -97,9 +97,9 @@ def leave(memo, stack, d):
 
 @inner_function
 def pick(stack, d, rules):
-    """Choose the candidate of frame ``d`` to go on with; False if none can win.
+    """Choose the candidate of frame ``d`` of least bound; return False if no candidate can win.
 
-    Best first at the root: a candidate is left once its bound passes the next one's. Elsewhere in order of bounds.
+    At the root the search is best first: it leaves a candidate whose bound passes that of the next one.
     """
     frame, order, total = stack.frame[d], stack.order[d], stack.total[d]
     target = min(frame["budget"], frame["upper"])
@@ -126,13 +126,13 @@ def pick(stack, d, rules):
 
 @inner_function
 def settle(data, memo, stack, shares, d, rules):
-    """Sum up the intervals of the current candidate's children; return its bound, and the child to deepen or -1."""
+    """Update the bound of the current candidate; return it, and the clause of its child to deepen or -1."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]
     if shares is not None and is_limited(stack, d):
         settle_shares(data, memo, stack, shares, d, t)
-    lower = upper = stack.price[d, t]
+    lower = upper = stack.penalty[d, t]
     chosen = -1
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         if stack.lower[d, clause] < stack.upper[d, clause] and stack.entry[d, clause] >= 0:
@@ -150,7 +150,7 @@ def settle(data, memo, stack, shares, d, rules):
 
 @inner_function
 def choose(data, memo, stack, shares, d, rules):
-    """Find the part to deepen next in frame ``d``; its clause and budget, or (-1, 0) when the frame is done."""
+    """Return the clause and the budget of the child to deepen next in frame ``d``, (-1, 0) when the frame is done."""
     frame = stack.frame[d]
     while True:
         if frame["current"] < 0 and not pick(stack, d, rules):
@@ -162,7 +162,7 @@ def choose(data, memo, stack, shares, d, rules):
             continue
         own, step = stack.lower[d, clause], rules.step
         if stack.entry[d, clause] >= 0:
-            doublings = memo.entry[stack.entry[d, clause]]["visits"]  # it takes long: ask for more at once
+            doublings = memo.entry[stack.entry[d, clause]]["visits"]  # each visit doubles the step
             step = rules.step << doublings if rules.step < INFINITE >> doublings else INFINITE
         budget = min(target, frame["cap"] + 1) - (lower - own)
         return clause, min(budget, own + step) if rules.deepening else budget
@@ -170,7 +170,10 @@ def choose(data, memo, stack, shares, d, rules):
 
 @inner_function
 def descend(data, memo, stack, shares, d, clause, rules):
-    """Find or add the entry of a part of frame ``d``'s current split (clause < 0: of the root's rows); and its hash."""
+    """Find or add the entry of a child of frame ``d``, or of its own rows if clause < 0.
+
+    Returns the entry, and whether it was in the memo before.
+    """
     frame = stack.frame[d]
     if clause < 0:
         for w in range(len(stack.key_below)):
@@ -181,10 +184,10 @@ def descend(data, memo, stack, shares, d, clause, rules):
         at, place = find(memo, data.rows, stack.key_below, hashed, limits)
     else:
         limits, parent = levels_below(stack, d), frame["entry"]
-        lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find a tree of that cost
+        lower, upper = stack.lower[d, clause], stack.upper[d, clause] + 1  # `leave` will find the stump
         if shares is not None and is_limited(stack, d):
             limits = limits_of(limits, splits_below(stack, shares, d, clause))
-            upper = shares.upper[d, clause * shares.limit + 1] + 1  # the best stump, which `leave` will find
+            upper = shares.upper[d, clause * shares.limit + 1] + 1  # of the share for a stump
         at, place, hashed = look_up(data, memo, stack, d, clause, limits)
     seen = at >= 0
     if not seen:
@@ -203,10 +206,10 @@ def search(data, memo, stack, shares, rules, iterations):
     """Make up to ``iterations`` more frames; return a code. COMPLETE may mean that the wanted tree is found.
 
     shares : `Shares` under a limit on splits, None without one: numba compiles only the code for the case at hand.
+    iterations : int; -1 ends the search early: all frames write their intervals to the memo. (A kernel of its own for
+    this would take a second to compile.)
 
-    The first call starts at frame 0, whose only child is the root; its budget is the root's. With -1 iterations the
-    search is ended early: all frames are left, so that the memo's root holds the interval that was reached. (A kernel
-    of its own for this would take a second to compile.)
+    The first call starts at frame 0, whose only child is the root, with the root's budget.
     """
     data, memo, stack, rules = borrow(data), borrow(memo), borrow(stack), borrow(rules)
     if shares is None:
@@ -216,7 +219,7 @@ def search(data, memo, stack, shares, rules, iterations):
 
 @inner_function
 def visit(data, memo, stack, shares, rules, iterations):
-    """Make up to ``iterations`` more frames: see `search`."""
+    """Do the work of `search`."""
     while iterations < 0 and stack.state[DEPTH] > 0:
         d = stack.state[DEPTH]
         if stack.frame[d]["current"] >= 0:
@@ -246,12 +249,12 @@ def visit(data, memo, stack, shares, rules, iterations):
             continue
         stack.state[STARTED] = 1
         at, seen = descend(data, memo, stack, shares, d, clause, rules)
-        entry, part = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
+        entry, child = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
         entry["visits"] = min(entry["visits"] + 1, 30)
-        if enter(data, memo, stack, d, t, part, at, budget, rules):
+        if enter(data, memo, stack, d, t, child, at, budget, rules):
             expand(data, memo, stack, shares, d + 1, rules)
         if stack.frame[d + 1]["n_candidates"] > 0:
             stack.state[DEPTH] += 1

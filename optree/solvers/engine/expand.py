@@ -1,4 +1,4 @@
-"""Splits of a frame: what their parts cost at least and at most, and which of them could still win."""
+"""Expand a frame: bound the children of its splits, and keep the splits that may improve on the incumbent."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from optree.solvers.engine.bound_contained import contain, find_gains, find_leaves
 from optree.solvers.engine.bound_covers import cover
 from optree.solvers.engine.bound_pairs import bound_pairs, has_pairs
-from optree.solvers.engine.bounds import BARRED, bound_classes, bound_multiway, multiway_cells
+from optree.solvers.engine.bounds import PRUNED_HERE, bound_classes, bound_multiway, count_children
 from optree.solvers.engine.children import improve, levels_below, look_up, refresh
 from optree.solvers.engine.split_limit import fill_shares, is_limited, raise_shares, settle_shares, share_out
 from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 
-# Whole numbers of a type: numba compiles what is called with a number in the text for that number, and then again.
+# int64 variables in place of literals: numba would compile a function once more for each literal argument.
 ZERO, THREE = np.int64(0), np.int64(3)
 
 
@@ -31,10 +31,10 @@ def bound_child(data, stack, shares, d, clause, counts, rules):
             n_classes += 1
             n += weight
             most = max(most, weight)
-    if rules.least:
+    if rules.min_rows:
         n = counts[len(counts) - 3, 0]
     leaf = upper = error * (n - most)
-    too_few = rules.least > 1 and counts[len(counts) - 2, 0] < 2 * rules.least
+    too_few = rules.min_rows > 1 and counts[len(counts) - 2, 0] < 2 * rules.min_rows
     if upper <= penalty + error * e or frame["levels_left"] == 1 or too_few:
         return keep_child(stack, shares, d, clause, leaf, e, leaf, leaf, leaf, rules)
     margin = gain_margin(stack, d, rules)
@@ -44,31 +44,31 @@ def bound_child(data, stack, shares, d, clause, counts, rules):
         upper = min(upper, penalty + error * stump)
     for t in range(frame["n_binary"], frame["n_features"]):
         f = stack.feature[d, t]
-        parts = data.first_clause[f + 1] - data.first_clause[f]
-        multiway_cells(counts, classes, n_classes, stack.column[d, t], parts, rules.least, stack.parts)
-        _, one, more, _ = bound_multiway(stack.parts, parts, margin, rules)
-        upper, two = min(upper, one), min(two, more)
+        n_children = data.first_clause[f + 1] - data.first_clause[f]
+        count_children(counts, classes, n_classes, stack.column[d, t], n_children, rules.min_rows, stack.children)
+        _, one_split, two_splits, _ = bound_multiway(stack.children, n_children, margin, rules)
+        upper, two = min(upper, one_split), min(two, two_splits)
     lower, two = bound_trees(stack, d, n, e, n_classes, upper, two, 3 * penalty + error * e, rules)
     return keep_child(stack, shares, d, clause, leaf, e, lower, upper, two, rules)
 
 
 @inner_function
-def bound_child_by_pairs(stack, shares, d, clause, own, part, stump, two, three, rules):
+def bound_child_by_pairs(stack, shares, d, clause, own, child, stump, two, three, rules):
     """Bound a child as `bound_child` does, from the bounds that `bound_pairs` found for column ``own``."""
     frame, counts = stack.frame[d], stack.counts[d]
     error, penalty, unavoidable = rules.error, rules.penalty, counts[len(counts) - 1]
-    e = unavoidable[own] if part else unavoidable[0] - unavoidable[own]
-    leaf = error * np.int64(stack.leaf[part, own])
+    e = unavoidable[own] if child else unavoidable[0] - unavoidable[own]
+    leaf = error * np.int64(stack.leaf[child, own])
     if leaf <= penalty + error * e:
         return keep_child(stack, shares, d, clause, leaf, e, leaf, leaf, leaf, rules)
     upper = min(leaf, penalty + error * stump)
     two = 2 * penalty + error * two if two < INFINITE else INFINITE
-    stack.three[part] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
+    stack.three[child] = three = 3 * penalty + error * (three if frame["n_classes"] > 2 and three < INFINITE else e)
     n = n_classes = ZERO
-    if frame["n_classes"] > 3:  # or B4 says no more than the bounds above
+    if frame["n_classes"] > 3:  # with fewer classes B4 is not above the bounds by pairs
         for i in range(frame["n_classes"]):
             k = stack.classes[d, i]
-            weight = counts[k, own] if part else counts[k, 0] - counts[k, own]
+            weight = counts[k, own] if child else counts[k, 0] - counts[k, own]
             if weight:
                 stack.weights[n_classes] = weight
                 n_classes += 1
@@ -96,7 +96,7 @@ def bound_trees(stack, d, n, e, n_classes, upper, two, three, rules):
     error, penalty, weights = rules.error, rules.penalty, stack.weights
     if stack.frame[d]["levels_left"] == 2:
         return upper, upper
-    if not rules.two_splits:
+    if not rules.two_split_bound:
         two = 2 * penalty + error * e
     lower = min(two, three)
     if n_classes > 3 and lower < upper and counts_classes(stack, d, rules):
@@ -112,13 +112,13 @@ def bound_split(data, stack, shares, d, t, rules):
     """Fill the intervals of all children of split ``t`` of frame ``d``; return the bounds of the split."""
     f = stack.feature[d, t]
     first, column = data.first_clause[f], stack.column[d, t]
-    lower = upper = stack.price[d, t]
+    lower = upper = stack.penalty[d, t]
     if has_pairs(stack, d, rules):
         many = stack.frame[d]["n_classes"] > 2 and counts_classes(stack, d, rules) == 1
         stump_1, two_1, three_1, stump_0, two_0, three_0 = bound_pairs(stack, d, column, many, rules)
-        for part in range(2):
-            stump, two, three = (stump_1, two_1, three_1) if part else (stump_0, two_0, three_0)
-            low, high = bound_child_by_pairs(stack, shares, d, first + part, column, part, stump, two, three, rules)
+        for child in range(2):
+            stump, two, three = (stump_1, two_1, three_1) if child else (stump_0, two_0, three_0)
+            low, high = bound_child_by_pairs(stack, shares, d, first + child, column, child, stump, two, three, rules)
             lower += low
             upper += high
         contain(stack, d, t, rules)
@@ -144,7 +144,7 @@ def recall(data, memo, stack, shares, d, t, rules):
     if shares is not None and is_limited(stack, d):
         return settle_shares(data, memo, stack, shares, d, t)
     f = stack.feature[d, t]
-    lower = upper = stack.price[d, t]
+    lower = upper = stack.penalty[d, t]
     for clause in range(data.first_clause[f], data.first_clause[f + 1]):
         stack.entry[d, clause] = -1
         if stack.lower[d, clause] < stack.upper[d, clause]:
@@ -163,10 +163,10 @@ def cover_children(data, stack, shares, d, t, lower, target, rules):
     error, penalty = rules.error, rules.penalty
     if not has_pairs(stack, d, rules):
         return lower
-    for part in range(2):
-        clause = first + part
+    for child in range(2):
+        clause = first + child
         low, upper = stack.lower[d, clause], stack.upper[d, clause]
-        most = min(upper, stack.three[part])
+        most = min(upper, stack.three[child])  # no bound on trees of two splits is of use above it
         if shares is not None and is_limited(stack, d) and shares.share[d, clause] == 2:
             most = upper
         if low >= most or lower >= target:
@@ -174,19 +174,19 @@ def cover_children(data, stack, shares, d, t, lower, target, rules):
         stump, known = (upper - penalty) // error, (low - 2 * penalty) // error
         needed = low + target - lower
         limit = (min(needed, most) - 2 * penalty - 1) // error
-        two = cover(stack, d, column, part, stump, known, limit, needed <= most, rules)
+        two = cover(stack, d, column, child, stump, known, limit, needed <= most, rules)
         raised = max(low, min(2 * penalty + error * two, most))
         stack.lower[d, clause] = raised
         lower += raised - low
         if shares is not None and is_limited(stack, d):
-            raise_shares(stack, shares, d, clause, 2 * penalty + error * two, stack.three[part])
+            raise_shares(stack, shares, d, clause, 2 * penalty + error * two, stack.three[child])
             lower = share_out(data, stack, shares, d, t)[0]
     return lower
 
 
 @inner_function
 def sort_by(order, length, key):
-    """Insertion sort of ``order[:length]`` by ``key[order]``, stable."""
+    """Sort ``order[:length]`` by ``key[order]``; indices of equal keys keep their order."""
     for i in range(1, length):
         item, j = order[i], i
         while j > 0 and key[order[j - 1]] > key[item]:
@@ -197,24 +197,24 @@ def sort_by(order, length, key):
 
 @inner_function
 def expand(data, memo, stack, shares, d, rules):
-    """Bound the splits of a new frame, those first that look best; the candidates are those that could still win."""
+    """Bound the splits of a new frame in order of their single bounds; those that may win are its candidates."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
     find_leaves(stack, d)
     tried, target = ZERO, min(frame["budget"], frame["upper"])
     floor = frame["floor"]
-    for t in range(frame["n_features"]):  # without a branch that nothing could foresee
+    for t in range(frame["n_features"]):  # no branch: no processor could predict it
         order[tried] = t
-        refuted = rules.lazy and bound[t] >= target
-        floor = min(floor, bound[t] if refuted else INFINITE)
-        tried += not refuted
+        pruned = rules.lazy and bound[t] >= target
+        floor = min(floor, bound[t] if pruned else INFINITE)
+        tried += not pruned
     frame["floor"] = floor
     sort_by(order, tried, bound)
     kept = ZERO
     for i in range(tried):
         t = order[i]
         target = min(frame["budget"], frame["upper"])
-        if bound[t] >= BARRED:
+        if bound[t] >= PRUNED_HERE:
             continue
         if (rules.lazy and bound[t] >= target) or stack.state[STOPPED]:
             frame["floor"] = min(frame["floor"], bound[t])
@@ -226,8 +226,8 @@ def expand(data, memo, stack, shares, d, rules):
         if lower < min(target, upper):
             lower, upper = recall(data, memo, stack, shares, d, t, rules)
             improve(frame, upper, stack.feature[d, t])
-            # not at the root, which goes by bounds that tell its splits apart
-            if d > 1 and rules.covers and lower < min(frame["budget"], frame["upper"], upper):
+            # not at the root: its search is best first, by bounds that tell its splits apart
+            if d > 1 and rules.cover_bound and lower < min(frame["budget"], frame["upper"], upper):
                 target = min(frame["budget"], frame["upper"])
                 lower = cover_children(data, stack, shares, d, t, lower, target, rules)
         if lower < min(frame["budget"], frame["upper"]):
@@ -238,7 +238,7 @@ def expand(data, memo, stack, shares, d, rules):
             frame["floor"] = min(frame["floor"], lower)
     found, kept = kept, ZERO
     for i in range(found):
-        if bound[order[i]] < BARRED:  # or a later one is as good
+        if bound[order[i]] < PRUNED_HERE:  # else a later split pruned it by B6
             order[kept] = order[i]
             kept += 1
     sort_by(order, kept, stack.total[d])

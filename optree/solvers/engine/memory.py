@@ -1,4 +1,4 @@
-"""The engine's node stack: made small, grown in place; and counts of supports for Python."""
+"""The arrays of the engine's node stack, their growth, and counts of supports for Python."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from optree.solvers.engine.bounds import TOP_ROWS
 from optree.solvers.engine.split_limit import Shares
 from optree.solvers.engine.stack import FRAME, Stack
 from optree.solvers.kernels.bit_layout import Layout
+from optree.solvers.kernels.codes import NO_LIMIT
 
 
-def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
-    """A stack with the problem in frame 0."""
+def new_stack(data: Layout, levels_left: int, depth: int = 8) -> Stack:
+    """Return a stack with the problem in frame 0."""
     clauses, words = len(data.rows) - 1, data.rows.shape[1]
     q, width = len(data.feature), len(data.bits) // words
     classes, counts, kind = data.n_classes, data.n_classes + data.n_totals, data.kind
@@ -21,7 +22,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         feature=np.empty((depth, q), np.int64),
         column=np.empty((depth, q), np.int64),
         bound=np.empty((depth, q), np.int64),
-        price=np.empty((depth, q), np.int64),
+        penalty=np.empty((depth, q), np.int64),
         order=np.empty((depth, q), np.int64),
         total=np.empty((depth, q), np.int64),
         counts=np.empty((depth, counts, width), kind),
@@ -42,7 +43,7 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         three=np.empty(2, np.int64),
         source=np.empty(width, np.uint64),
         stride=np.empty(q, np.int64),
-        parts=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
+        children=np.empty((int(np.diff(data.first_clause).max()), 4), np.int64),
         present=np.empty(classes, np.int64),
         weights=np.empty(classes, np.int64),
         place=np.empty(words + 1, np.int64),
@@ -51,10 +52,11 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
         key_below=np.empty(words, np.uint64),
         state=np.zeros(6, np.int64),
     )
-    root = stack.frame[0]
-    root["splits_left"], root["levels_left"], root["n_features"], root["n_binary"] = -1, left, q, data.n_binary
-    root["n_columns"] = 1 + clauses - q
-    root["width"], root["n_blocks"], root["n_classes"], root["n_counts"] = width, len(data.blocks), classes, counts
+    problem = stack.frame[0]
+    problem["splits_left"], problem["levels_left"] = NO_LIMIT, levels_left
+    problem["n_features"], problem["n_binary"], problem["n_columns"] = q, data.n_binary, 1 + clauses - q
+    problem["width"], problem["n_blocks"] = width, len(data.blocks)
+    problem["n_classes"], problem["n_counts"] = classes, counts
     stack.feature[0] = np.arange(q)
     stack.column[0] = 1 + data.first_clause[:-1] - np.arange(q)
     stack.bound[0] = 0
@@ -65,7 +67,8 @@ def new_stack(data: Layout, left: int, depth: int = 8) -> Stack:
 
 
 def new_shares(data: Layout, limit: int, depth: int) -> Shares:
-    clauses, parts = len(data.rows) - 1, int(np.diff(data.first_clause).max())
+    """Return the intervals by share for a stack of some depth."""
+    clauses, n_children = len(data.rows) - 1, int(np.diff(data.first_clause).max())
     return Shares(
         lower=np.empty((depth, clauses * limit), np.int64),
         upper=np.empty((depth, clauses * limit), np.int64),
@@ -73,17 +76,17 @@ def new_shares(data: Layout, limit: int, depth: int) -> Shares:
         largest=np.empty((depth, clauses), np.int64),
         free=np.empty((depth, clauses), bool),
         share=np.empty((depth, clauses), np.int64),
-        low=np.empty((parts + 1, limit), np.int64),
-        high=np.empty((parts + 1, limit), np.int64),
-        given=np.empty((parts + 1, limit), np.int64),
+        low=np.empty((n_children + 1, limit), np.int64),
+        high=np.empty((n_children + 1, limit), np.int64),
+        given=np.empty((n_children + 1, limit), np.int64),
         limit=limit,
     )
 
 
 def count_clauses(data: Layout, keys: np.ndarray) -> np.ndarray:
-    """What is counted (see `Layout`) in the rows of sets that meet each clause, at last in all rows of a set.
+    """Count (see `Layout`) the rows of supports that meet each clause, at last all rows of a support.
 
-    keys : uint64[sets, words]. Returns int64[K + totals, sets, clauses + 1].
+    keys : uint64[supports, words]. Returns int64[K + totals, supports, clauses + 1].
     """
     words = np.bitwise_count(data.rows & keys[:, None])
     blocks = np.add.reduceat(words, data.blocks[:, 0], axis=2, dtype=np.int64)

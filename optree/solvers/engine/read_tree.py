@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from optree.problem import Problem
-from optree.solvers.engine import memory as tables
+from optree.solvers.engine.memory import count_clauses
 from optree.solvers.engine.stack import Rules
 from optree.solvers.kernels.bit_layout import Layout
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.memo import LEVELS, Memo, look_up
 from optree.tree import LEAF, Tree
 
@@ -21,7 +21,7 @@ Root = tuple[np.ndarray | None, int, int]
 class Reader:
     """Reads trees.
 
-    A *root* is the words of a set of rows (None: no rows), and the levels and splits left to it (-1: no limit).
+    A *root* is a support (its words, None for no rows) with the levels and splits left to it, each -1 for no limit.
     """
 
     data: Layout
@@ -29,78 +29,85 @@ class Reader:
     rules: Rules
 
     def tree(self, problem: Problem, root: Root) -> Tree:
-        """The tree of the best splits seen: those of the memo, and for rows that it does not hold the best stump."""
+        """Return the tree of the best splits in the memo, with the best stump for each support that it lacks."""
         splits = self._splits(root)
         return Tree.grow(problem, lambda rows, node: splits.get(node, (LEAF, [])), 0)
 
     def _splits(self, root: Root) -> dict[int, tuple[int, list[int]]]:
-        """The feature of each node that is split, and the numbers of its children; the root is node 0."""
+        """Return the feature of each node that is split, and the numbers of its children; the root is node 0."""
         splits, roots, unknown = {}, [root], []
-        for node, (key, left, spare) in enumerate(roots):  # which grows
-            if key is None or 0 in (left, spare):
+        for node, (key, levels_left, splits_left) in enumerate(roots):  # `_split` appends children
+            if key is None or 0 in (levels_left, splits_left):
                 continue
-            if (at := self._known(key, left, spare)) < 0:
+            if (at := self._known(key, levels_left, splits_left)) < 0:
                 unknown.append(node)
             elif (f := int(self.memo.entry[at]["feature"])) >= 0:
-                splits[node] = self._split(f, key, left - 1 if left > 0 else left, spare, roots)
+                below = levels_left if levels_left == NO_LIMIT else levels_left - 1
+                splits[node] = self._split(f, key, below, splits_left, roots)
         if unknown:
             for node, f in zip(unknown, self._stumps([roots[node][0] for node in unknown])[2], strict=True):
                 if f >= 0:
                     splits[node] = self._split(int(f), None, 0, 0, roots)
         return splits
 
-    def _split(self, f: int, key: np.ndarray | None, left: int, spare: int, roots: list) -> tuple[int, list[int]]:
-        """A split, whose parts are added to ``roots`` with what is left to them."""
+    def _split(
+        self, f: int, key: np.ndarray | None, levels_left: int, splits_left: int, roots: list
+    ) -> tuple[int, list[int]]:
+        """Return a split; append its children to ``roots``, with ``levels_left`` and their shares of the splits."""
         clauses = self.data.clause_of[self.data.feature[f]]
-        parts = [None if key is None or clause < 0 else key & self.data.rows[clause] for clause in clauses]
-        shares = self._share_out(parts, left, spare - 1) if spare > 0 else [-1] * len(parts)
-        roots += [(part, left, share) for part, share in zip(parts, shares, strict=True)]
-        return int(self.data.feature[f]), list(range(len(roots) - len(parts), len(roots)))
+        children = [None if key is None or clause < 0 else key & self.data.rows[clause] for clause in clauses]
+        shares = [NO_LIMIT] * len(children)
+        if splits_left > 0:
+            shares = self._share_out(children, levels_left, splits_left - 1)
+        roots += [(child, levels_left, share) for child, share in zip(children, shares, strict=True)]
+        return int(self.data.feature[f]), list(range(len(roots) - len(children), len(roots)))
 
-    def _known(self, key: np.ndarray, left: int, spare: int) -> int:
-        """The entry of a set of rows, -1 if there is none of which a tree is known."""
-        at = look_up(self.memo, self.data.rows, self.data.salt, key, left + ((spare + 1) << LEVELS))
+    def _known(self, key: np.ndarray, levels_left: int, splits_left: int) -> int:
+        """Return the entry of a support, -1 if it has none or its tree is unknown."""
+        limits = levels_left + ((splits_left + 1) << LEVELS)
+        at = look_up(self.memo, self.data.rows, self.data.salt, key, limits)
         return at if at >= 0 and self.memo.entry[at]["upper"] < INFINITE else -1  # INFINITE: from another penalty
 
-    def _share_out(self, parts: list[np.ndarray | None], left: int, spare: int) -> list[int]:
-        """How many of ``spare`` splits each part of a split gets, -1 for as many as its best tree has anyway."""
-        best = {0: (0, [])}  # by splits given away
-        for words in parts:
+    def _share_out(self, children: list[np.ndarray | None], levels_left: int, splits_left: int) -> list[int]:
+        """Return the limit on splits of each child in the cheapest tree, -1 where its best tree needs no limit."""
+        best = {0: (0, [])}  # by number of splits: cost and limits of the first children
+        for words in children:
             after: dict[int, tuple[int, list[int]]] = {}
-            for given, (cost, shares) in best.items():
-                for size, share, more in self._ways(words, left, spare - given):
+            for given, (cost, limits) in best.items():
+                for size, limit, more in self._ways(words, levels_left, splits_left - given):
                     if given + size not in after or cost + more < after[given + size][0]:
-                        after[given + size] = (cost + more, [*shares, share])
+                        after[given + size] = (cost + more, [*limits, limit])
             best = after
         return min(best.values(), key=lambda way: way[0])[1]
 
-    def _ways(self, words: np.ndarray | None, left: int, spare: int) -> list[tuple[int, int, int]]:
-        """What a part can be: (splits, share to ask it with, cost), of at most ``spare`` splits."""
+    def _ways(self, words: np.ndarray | None, levels_left: int, splits_left: int) -> list[tuple[int, int, int]]:
+        """Return the trees of a child as (splits, limit on splits, cost), those of at most ``splits_left`` splits."""
         if words is None or not words.any():
             return [(0, 0, 0)]
         (leaf,), (stump,), _ = self._stumps([words])
         ways = [(0, 0, int(leaf))]
-        if spare and left:
+        if splits_left and levels_left:
             ways.append((1, 1, int(stump)))
-        for share in range(1, spare + 1):
-            if (at := self._known(words, left, share)) >= 0:
+        for share in range(1, splits_left + 1):
+            if (at := self._known(words, levels_left, share)) >= 0:
                 ways.append((share, share, int(self.memo.entry[at]["upper"])))
-        if (at := self._known(words, left, -1)) >= 0:
-            ways.append((len(self._splits((words, left, -1))), -1, int(self.memo.entry[at]["upper"])))
-        return [way for way in ways if way[0] <= spare]
+        if (at := self._known(words, levels_left, NO_LIMIT)) >= 0:
+            size = len(self._splits((words, levels_left, NO_LIMIT)))
+            ways.append((size, NO_LIMIT, int(self.memo.entry[at]["upper"])))
+        return [way for way in ways if way[0] <= splits_left]
 
     def _stumps(self, keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of sets of rows the costs of a leaf and of the best stump, and its feature; -1 if a leaf is as good."""
-        data, rules, counts = self.data, self.rules, tables.count_clauses(self.data, np.stack(keys))
-        n = counts[-3] if rules.least else counts[:-1].sum(axis=0)
-        rows, cost = counts[-2] if rules.least else n, rules.error * (n - counts[: data.n_classes].max(axis=0))
+        """Return, for supports, the costs of a leaf and of the best stump, and its feature, -1 for a leaf."""
+        data, rules, counts = self.data, self.rules, count_clauses(self.data, np.stack(keys))
+        n = counts[-3] if rules.min_rows else counts[:-1].sum(axis=0)
+        rows, cost = counts[-2] if rules.min_rows else n, rules.error * (n - counts[: data.n_classes].max(axis=0))
         leaf, first = cost[:, -1], data.first_clause[:-1]
         held = rows[:, :-1] > 0
-        parts = np.add.reduceat(held, first, axis=1, dtype=np.int64)
+        children = np.add.reduceat(held, first, axis=1, dtype=np.int64)
         cost = np.add.reduceat(cost[:, :-1], first, axis=1)
-        cost += rules.penalty * (parts - 1) if rules.per_leaf else rules.penalty
-        cost[parts < 2] = INFINITE
-        if rules.least > 1:
-            cost[np.logical_or.reduceat(held & (rows[:, :-1] < rules.least), first, axis=1)] = INFINITE
+        cost += rules.penalty * (children - 1) if rules.per_leaf else rules.penalty
+        cost[children < 2] = INFINITE
+        if rules.min_rows > 1:
+            cost[np.logical_or.reduceat(held & (rows[:, :-1] < rules.min_rows), first, axis=1)] = INFINITE
         best = cost.min(axis=1)
         return leaf, np.minimum(best, leaf), np.where(best < leaf, cost.argmin(axis=1), -1)

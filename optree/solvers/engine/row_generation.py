@@ -1,14 +1,21 @@
-"""The engine's search among a few of the rows, to which others are added until its optimum is that of all.
+"""Row generation: search among some of the rows, and add rows until their optimum is that of all rows.
 
-A tree loses on all rows what it loses on some, and on the others at least what every tree does. So the optimum of some
-rows, and that loss, is a lower bound on the optimum of all; and if the tree that attains it loses no more on all rows,
-it is the best tree of all. If it does, rows that it errs on are added, as violated constraints are to a linear program
-(row generation; Dantzig, Fulkerson, Johnson: Solution of a large-scale traveling-salesman problem, 1954). A search is
-ended as soon as it finds a tree that would cost less than the best known; only one that finds none goes to its end,
-and is the proof. Where trees err on few rows, a tenth of them do; where they err on many, all are needed: that is seen
-soon, and the search of all rows goes on, with the best tree that was looked at.
+===========  ===========================================================================================================
+S, T         all rows; some groups of equal rows (see ``Problem.groups``)
+others       cost of the unavoidable errors on the rows outside T
+opt(T)       least cost of a tree on T
+===========  ===========================================================================================================
 
-Rows are taken with all that are equal to them (see ``Problem.groups``).
+**Statement**: opt(T) + others <= opt(S). If a tree that attains opt(T) costs opt(T) + others on S, it is optimal.
+**Proof**: the penalty of a tree of S and its errors on T cost at least opt(T), its other errors at least others. With
+a penalty per leaf, at most as many of its leaves hold rows of T as hold rows of S.
+**Used in** `search_rows`, which adds rows that the tree misclassifies. So row generation adds violated constraints to a
+linear program (Dantzig, Fulkerson, Johnson: Solution of a large-scale traveling-salesman problem, 1954).
+**Worth**: without it 1.9 and 2.2 times the seconds of search on two problems of mushroom.
+
+A search among some rows ends as soon as it finds a tree that would cost less than the incumbent; only a search without
+such a tree runs to its end, and is the proof. Where trees err on few rows, a tenth of the rows suffices. Where they err
+on many, row generation gives up soon, and the search among all rows continues with the best tree found.
 """
 
 from __future__ import annotations
@@ -24,72 +31,73 @@ from optree.solvers.engine.search import Search
 from optree.solvers.routing import ENGINE, ROW_GENERATION
 from optree.tree import Tree
 
-_BEFORE = 3_000_000  # words of all rows and columns, times visits, to begin with: many searches end with that
-_FIRST = 32  # one in so many is taken at first, and as many of the heaviest
-_ADDED = 4  # one for so many that there are is added at most
-_MOST = 4  # one in so many is taken at most, ...
-_ERRING = 8  # ... and the best tree errs on one in so many at most, ...
-_TRIED = 3  # ... that of so many searches
+_BEFORE = 3_000_000  # words of all rows and columns, times visits, of a first search among all rows
+_FIRST = 32  # T begins with one group of rows in _FIRST, and with as many of the heaviest groups
+_ADDED = 4  # at most one group for _ADDED groups of T is added at once
+_MOST = 4  # T has at most one group in _MOST, else row generation gives up; ...
+_ERRING = 8  # ... so it does if the incumbent misclassifies rows of more than one group in _ERRING ...
+_TRIED = 3  # ... after _TRIED searches
 
 
 class Found(NamedTuple):
-    """The best tree of all rows, a lower bound, iterations; and a status, None if that was not the end."""
+    """The end of row generation."""
 
-    tree: Tree
-    lower: int
-    iterations: int
-    status: str | None
+    tree: Tree  # the incumbent
+    lower: int  # lower bound on the cost
+    iterations: int  # of all searches
+    status: str | None  # None if row generation gave up
     search: str  # the search that ended: that of all rows, or row generation
 
 
 class _OfAllRows(NamedTuple):
-    """A trace for a search of some rows, that notes what is known of all: the bound, with what the others lose."""
+    """The trace of a search among some rows, which notes the interval for all rows."""
 
     trace: Trace
-    cost: int
+    cost: int  # of the incumbent
     others: int
 
     def add(self, cost: int, lower: int) -> None:
+        """Note the incumbent's cost, and the lower bound with ``others``."""
         self.trace.add(self.cost, min(self.cost, lower + self.others))
 
 
 def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
-    """Search among some of the rows, as the module's text says. The same rows, and tree, on every machine.
+    """Search by row generation, see the module's text. Every machine chooses the same rows and finds the same tree.
 
-    whole : the search of all rows, which is tried first.
+    whole : the search among all rows, which comes first for some iterations.
     """
     problem, scale, per_leaf = task.problem, task.scale, task.objective.penalty == "leaf"
-    known = None if task.incumbent is None else task.cost(task.incumbent)
+    incumbent = None if task.incumbent is None else task.cost(task.incumbent)
     first = None if whole.data is None else max(1, _BEFORE // len(whole.data.bits))
-    status, lower, tree = whole.minimise(scale, task.clock, task.trace, known, most=first)
-    best, iterations = task.incumbent if tree is None else tree, whole.counters["iterations"]
+    status, lower, tree = whole.minimise(scale, task.clock, task.trace, incumbent, iterations=first)
+    best, iterations = task.incumbent if tree is None else tree, whole.iterations
     if status is not None:
         return Found(best, lower, iterations, status, ENGINE)
     codes, weights, _ = problem.groups
-    total, most, n = weights.sum(axis=1), weights.max(axis=1), len(weights)
+    total, heaviest, n = weights.sum(axis=1), weights.max(axis=1), len(weights)
     inside = np.arange(n) % _FIRST == 0
     inside[np.argsort(-total, kind="stable")[: n // _FIRST]] = True
     cost, search = task.cost(best), None
-    erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < most)
+    erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < heaviest)
     try:
         for tried in count(1):
             if search is None:
                 search = Search(problem.take_groups(inside), task.objective, switches)
                 search.count(iterations)
-                others = int((total - most)[~inside].sum()) * scale.error
+                others = int((total - heaviest)[~inside].sum()) * scale.error
             trace = _OfAllRows(task.trace, cost, others)
             status, low, tree = search.minimise(scale, task.clock, trace, cost - others, eager=True)
-            lower, iterations = max(lower, low + others), search.counters["iterations"]
+            lower, iterations = max(lower, low + others), search.iterations
             if tree is None:
                 break
             leaf = tree.apply(codes)
             right = weights[np.arange(n), tree.prediction[leaf]]
             paid = len(np.unique(leaf)) if per_leaf else tree.n_splits
-            now = int((total - right).sum()) * scale.error + paid * scale.penalty
-            if now < cost:
-                best, cost, erring = tree, now, np.count_nonzero(right < most)
-            missed = right < most
-            if per_leaf:  # all rows pay for a leaf, some of them only if one is in it
+            new_cost = int((total - right).sum()) * scale.error + paid * scale.penalty
+            if new_cost < cost:
+                best, cost, erring = tree, new_cost, np.count_nonzero(right < heaviest)
+            missed = right < heaviest
+            if per_leaf:  # a leaf that holds no row of T costs nothing in its search
                 missed |= ~np.isin(leaf, leaf[inside])
             new = np.flatnonzero(missed & ~inside)
             if len(new):
@@ -100,7 +108,7 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
             if np.count_nonzero(inside) * _MOST > n or (tried >= _TRIED and erring * _ERRING > n):
                 status = None
                 break
-    except KeyboardInterrupt:  # between two searches; they end with what they have
+    except KeyboardInterrupt:  # between two searches: a search ends without an exception
         status = "interrupted"
     best = task.prune(best.refit(problem))
     return Found(best, min(lower, task.cost(best)), iterations, status, ROW_GENERATION)

@@ -1,36 +1,36 @@
 """Intervals of the children of a split by share, for searches under a limit on the number of splits.
 
-==================  ====================================================================================================
-``splits_left``     number of splits that a tree on support S may have, at least 2 where a node is expanded
-share s             number of splits that a child R may have, 0 <= s < ``splits_left``
-opt(R, s)           least cost of a tree on R of at most s splits; opt(R) without a limit
-A, c, e             penalty of a split, cost of a misclassified row, unavoidable errors on R, as in ``bounds.py``
-leaf, D             cost of R as a leaf; least cost of a tree on R of at most one split
-t                   lower bound on the errors of a tree on R of exactly two splits (B2, B5)
-==================  ====================================================================================================
+===============  =======================================================================================================
+splits_left      number of splits that a tree on support S may have; at least 2 where a node is expanded
+share s          number of splits that a child R may have, 0 <= s < splits_left
+opt(R, s)        least cost of a tree on R of at most s splits; opt(R) without a limit
+upper, two       least cost of a tree on R of at most one split; lower bound on the *cost* of trees of exactly two
+===============  =======================================================================================================
+
+``penalty``, ``error``, ``leaf`` and ``e`` are those of ``bounds.py``, on R.
 
 S1 (shares).
-**Statement**: the least cost of a tree on S with split x at the root and at most ``splits_left`` splits is
-charge(x) + the minimum of the sum of opt(R, s_R) over the children R, over all shares of sum ``splits_left`` - 1.
-**Proof**: the subtrees of such a tree have at most ``splits_left`` - 1 splits in all, so some shares fit them, and each
-costs at least opt(R, s_R). Trees that attain opt(R, s_R) form such a tree. The minimum of sums of lower (upper) bounds
-is a lower (upper) bound; it is a knapsack over the children.
-**Used in** `share_out`. **Worth**: not measured; the search is built on it.
+**Statement**: take trees on S with split x at the root and at most splits_left splits. The least cost is the penalty
+of x and the sum of opt(R, s) over the children R, minimised over all shares of sum splits_left - 1.
+**Proof**: the subtrees of such a tree have at most splits_left - 1 splits in all, so some shares fit them. Each subtree
+costs at least opt(R, s), and trees that attain opt(R, s) form such a tree. With lower (upper) bounds for opt(R, s) the
+minimum is a lower (upper) bound. It is a knapsack over the children.
+**Used in** `share_out`. **Worth**: not measured, as the search rests on it.
 
 S2 (free shares).
-**Statement**: opt(R, s) = opt(R) where s >= (leaf - c e) / A.
-**Proof**: a tree of k splits costs at least k A + c e. If k > s that is more than leaf.
-**Used in** `fill_shares`: such a child is searched without a limit, and its support has one entry of the memo for all
-these shares and for searches without a limit. **Worth**: not measured.
+**Statement**: opt(R, s) = opt(R) where s * penalty >= error * (leaf - e).
+**Proof**: a tree of more than s splits costs at least s * penalty + error * e >= error * leaf, the cost of a leaf.
+**Used in** `fill_shares`: such a child is searched without a limit, and one entry of the memo serves all these shares.
+**Worth**: not measured.
 
 S3 (few splits).
-**Statement**: opt(R, 0) = leaf, opt(R, 1) = D and opt(R, 2) >= min(D, 2 A + c t). opt(R, s) falls as s grows, so a
-lower bound holds for smaller shares and an upper bound for larger ones.
-**Proof**: by the definitions of D and t; a tree of at most s splits has at most s + 1.
+**Statement**: opt(R, 0) = error * leaf, opt(R, 1) = upper and opt(R, 2) >= min(upper, two). opt(R, s) does not grow
+with s, so a lower bound holds for smaller shares, too, and an upper bound for larger ones.
+**Proof**: by the definitions; a tree of at most s splits has at most s + 1.
 **Used in** `fill_shares`, `raise_shares`, `refresh_share`. **Worth**: not measured.
 
-All bounds of ``bounds.py`` hold for opt(R, s). B1, B2, B4 and B5 are lower bounds on opt(R) <= opt(R, s). The proofs of
-B3 and B6 transform a tree without adding a split, so they hold among trees of at most s splits.
+The bounds B1 to B6 hold for opt(R, s). B1, B2, B4 and B5 are lower bounds on opt(R) <= opt(R, s). The proofs of B3 and
+B6 transform a tree without adding a split, so they hold among trees of at most s splits.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Shares(NamedTuple):
 
     lower: np.ndarray  # int64[depth, clauses * limit], cost
     upper: np.ndarray  # int64[depth, clauses * limit], cost
-    entry: np.ndarray  # int64[depth, clauses * limit], in the memo; -1 if none, or UNKNOWN
-    largest: np.ndarray  # int64[depth, clauses], the largest share that is kept: larger ones are like it
+    entry: np.ndarray  # int64[depth, clauses * limit], entry of the memo, -1 for none, or UNKNOWN
+    largest: np.ndarray  # int64[depth, clauses], the largest share with an interval; larger shares have the same
     free: np.ndarray  # bool[depth, clauses], whether that share is no limit (S2)
-    share: np.ndarray  # int64[depth, clauses], the share of each child in the way of least bound
-    low: np.ndarray  # int64[most parts + 1, limit], scratch of the knapsack: least lower bounds of the first children
-    high: np.ndarray  # int64[most parts + 1, limit], the same of upper bounds
-    given: np.ndarray  # int64[most parts + 1, limit], share of the last child in ``low``
-    limit: int  # number of shares, the limit on splits of the root
+    share: np.ndarray  # int64[depth, clauses], the share of each child in the way of least lower bound
+    low: np.ndarray  # int64[most children + 1, limit], scratch: least lower bounds of the first children, by splits
+    high: np.ndarray  # int64[most children + 1, limit], the same of upper bounds
+    given: np.ndarray  # int64[most children + 1, limit], share of the last child in ``low``
+    limit: int  # number of shares: the limit on splits of the root
 
 
 @inner_function
@@ -72,7 +72,7 @@ def is_limited(stack, d):
 def fill_shares(stack, shares, d, clause, leaf, e, lower, upper, two, rules):
     """Fill the intervals of a child of frame ``d`` for all shares (S2, S3).
 
-    leaf : cost. e : errors. lower : bound on opt(R). upper : D. two : bound on opt(R, 2).
+    leaf : cost of the child as a leaf. lower, two : lower bounds on opt(R) and opt(R, 2).
     """
     useful = INFINITE if rules.penalty == 0 else (leaf - rules.error * e) // rules.penalty
     if lower == upper:  # a leaf or one split is optimal
@@ -89,20 +89,20 @@ def fill_shares(stack, shares, d, clause, leaf, e, lower, upper, two, rules):
 
 @inner_function
 def share_out(data, stack, shares, d, t):
-    """Return the lower and upper bound of split ``t`` of frame ``d``: the least sums over all ways to share (S1).
+    """Return the lower and the upper bound of split ``t`` of frame ``d`` by S1.
 
-    Leaves the way of least lower bound in ``shares.share``, and the intervals of the children at these shares in
-    ``stack.lower``, ``stack.upper`` and ``stack.entry``.
+    Fills ``shares.share`` with the way of least lower bound, and ``stack.lower``, ``stack.upper`` and ``stack.entry``
+    with the intervals of the children at these shares.
     """
     f = stack.feature[d, t]
-    first, parts = data.first_clause[f], data.first_clause[f + 1] - data.first_clause[f]
+    first, n_children = data.first_clause[f], data.first_clause[f + 1] - data.first_clause[f]
     splits = stack.frame[d]["splits_left"] - 1
     low, high, given = shares.low, shares.high, shares.given
     for j in range(splits + 1):
         low[0, j] = high[0, j] = 0
-    for i in range(parts):
+    for i in range(n_children):
         base, largest = (first + i) * shares.limit, shares.largest[d, first + i]
-        for j in range(splits if i == parts - 1 else 0, splits + 1):
+        for j in range(splits if i == n_children - 1 else 0, splits + 1):
             least_low, least_high, chosen = INFINITE, INFINITE, 0
             for share in range(min(j, largest) + 1):
                 total = low[i, j - share] + shares.lower[d, base + share]
@@ -110,8 +110,8 @@ def share_out(data, stack, shares, d, t):
                     least_low, chosen = total, share
                 least_high = min(least_high, high[i, j - share] + shares.upper[d, base + share])
             low[i + 1, j], high[i + 1, j], given[i + 1, j] = least_low, least_high, chosen
-    lower, upper = stack.price[d, t] + low[parts, splits], stack.price[d, t] + high[parts, splits]
-    for i in range(parts - 1, -1, -1):
+    lower, upper = stack.penalty[d, t] + low[n_children, splits], stack.penalty[d, t] + high[n_children, splits]
+    for i in range(n_children - 1, -1, -1):
         clause, share = first + i, given[i + 1, splits]
         place = clause * shares.limit + share
         shares.share[d, clause] = share
@@ -161,10 +161,7 @@ def refresh_share(data, memo, stack, shares, d, clause):
 
 @inner_function
 def settle_shares(data, memo, stack, shares, d, t):
-    """Share out the splits of split ``t`` of frame ``d`` with all that the memo knows; return its bounds.
-
-    Leaves what `share_out` leaves.
-    """
+    """Share out as `share_out` does, with the intervals of the memo; return the bounds of split ``t``."""
     f = stack.feature[d, t]
     while True:
         lower, upper = share_out(data, stack, shares, d, t)

@@ -1,4 +1,4 @@
-"""The engine's stack: one frame for each set of rows on the path, and how a frame is made from the one above it."""
+"""The engine's node stack: one frame per support on the path, and the making of a frame from the one above it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.solvers.engine.bounds import (
-    bar_small_parts,
     bound_multiway,
     bound_singles_of_many,
     bound_singles_of_two,
+    count_children,
     find_tops,
     least_pairs_of_many,
     least_pairs_of_two,
-    multiway_cells,
+    prune_small_children,
 )
 from optree.solvers.kernels.bit_layout import FIRST, LAST, NUMBER
 from optree.solvers.kernels.bitset import add_counts
@@ -26,13 +26,13 @@ from optree.solvers.kernels.simd import lanes
 FRAME = np.dtype(
     [
         ("entry", np.int64),  # of the memo
-        ("budget", np.int64),  # a tree is wanted that costs less, or a proof that there is none
-        ("upper", np.int64),  # cost of the best tree seen
-        ("floor", np.int64),  # least bound of the splits that were set aside
-        ("cap", np.int64),  # root: the bound at which another split is tried
-        ("best", np.int64),  # the split that attains `upper` (number of the feature), -1 for a leaf
-        ("levels_left", np.int64),  # levels of splits left, -1: no limit
-        ("splits_left", np.int64),  # splits left, -1: no limit
+        ("budget", np.int64),  # cost: the frame looks for a cheaper tree, or for a proof that there is none
+        ("upper", np.int64),  # cost of the incumbent
+        ("floor", np.int64),  # least lower bound of the splits pruned so far
+        ("cap", np.int64),  # root: the lower bound above which another candidate is tried
+        ("best", np.int64),  # feature of the split that attains `upper`, -1 for a leaf
+        ("levels_left", np.int64),  # levels of splits left, -1 for no limit
+        ("splits_left", np.int64),  # -1 for no limit
         ("n_features", np.int64),
         ("n_binary", np.int64),
         ("n_columns", np.int64),
@@ -41,8 +41,7 @@ FRAME = np.dtype(
         ("n_classes", np.int64),
         ("n_counts", np.int64),  # rows of counts: classes present and totals
         ("n_candidates", np.int64),
-        ("current", np.int64),  # the candidate under way, -1 if none
-        ("part", np.int64),  # ... and its part to deepen
+        ("current", np.int64),  # the candidate that is searched, -1 for none
     ]
 )
 
@@ -52,23 +51,23 @@ DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST = range(6)
 
 
 class Rules(NamedTuple):
-    """What is minimised, and which techniques are on."""
+    """Units of cost, limits, and the techniques that are on."""
 
     error: int  # cost of a misclassified unit of weight
-    penalty: int  # of a split
-    margin: int  # B3 drops a split whose parts but one gain at most this weight, ...
-    second: int  # ... of which the second leaf of a part takes this much, ...
-    third: int  # ... the second and third this much
-    step: int  # the least rise of a bound worth a visit
-    least: int  # rows in a leaf that holds rows; 0 if rows are not counted
-    most_parts: int  # with a penalty per leaf, a split of more costs more than any tree
-    per_leaf: bool  # the penalty is for each leaf that holds rows
-    classes: bool  # B4
-    two_splits: bool  # t of B2
-    covers: bool  # B5
-    contained: int  # words of rows from which B6 is tried
-    listed: int  # words of rows from which those that are zero in a column are skipped
-    many: int  # features from which B6 is tried
+    penalty: int  # cost of a split
+    margin: int  # weight: the largest m with error * m <= penalty, for B3; 0 without B3
+    second: int  # weight: the same for two penalties, less margin
+    third: int  # weight: the same for three penalties, less margin
+    step: int  # cost: the first raise of a child's budget above its lower bound
+    min_rows: int  # minimum of rows in a leaf that holds rows; 0 if rows are not counted
+    max_children: int  # with a penalty per leaf, a split of more costs more than any tree
+    per_leaf: bool  # whether the penalty is for each leaf that holds rows
+    class_bound: bool  # B4
+    two_split_bound: bool  # `two` of B2
+    cover_bound: bool  # B5
+    contained_words: int  # words of rows from which B6 is tried
+    contained_features: int  # features from which B6 is tried
+    sparse_words: int  # words of rows from which words without rows of a column are skipped
     easier_first: bool
     deepening: bool
     lazy: bool
@@ -78,54 +77,54 @@ class Rules(NamedTuple):
 class Stack(NamedTuple):
     """Frames by depth; frame 0 is the problem itself, frame 1 the root's. Features stand in the order of `Layout`.
 
-    Weights are of a ``kind`` as narrow as they allow: int16, int32 or int64.
+    ``kind`` is the narrowest of int16, int32 and int64 that holds the weights.
     """
 
     frame: np.ndarray  # FRAME[depth]
-    feature: np.ndarray  # int64[depth, q], the features that may still be split, binary ones first
-    column: np.ndarray  # int64[depth, q], the first column of each
-    bound: np.ndarray  # int64[depth, q], bound on trees with this split at the root; INFINITE if dropped
-    price: np.ndarray  # int64[depth, q], what each split costs by itself
+    feature: np.ndarray  # int64[depth, q], the features whose splits are not pruned in the subtree, binary ones first
+    column: np.ndarray  # int64[depth, q], the first binary column of each
+    bound: np.ndarray  # int64[depth, q], bound on trees with this split at the root; INFINITE or PRUNED_HERE if pruned
+    penalty: np.ndarray  # int64[depth, q], penalty of each split by itself
     order: np.ndarray  # int64[depth, q], features by bound; then the candidates by bound
-    total: np.ndarray  # int64[depth, q], bound of each candidate
-    counts: np.ndarray  # kind[depth, K + totals, width], what is counted (see Layout) in each column
+    total: np.ndarray  # int64[depth, q], lower bound of each candidate
+    counts: np.ndarray  # kind[depth, K + totals, width], counts (see Layout) of the rows in each column
     gain: np.ndarray  # kind[depth, width], of each column: see `find_gains`
     classes: np.ndarray  # int64[depth, K + totals], rows of counts: of the classes present, then of the totals
     bits: np.ndarray  # uint64[depth, words * width], word after word, only words that hold rows
     blocks: np.ndarray  # int64[depth, blocks, 6], as in Layout
     key: np.ndarray  # uint64[depth, words], the rows
-    lower: np.ndarray  # int64[depth, clauses], bounds of the parts of candidates
-    upper: np.ndarray  # int64[depth, clauses]
-    entry: np.ndarray  # int64[depth, clauses], their entries in the memo, -1 if none
-    gain_row: np.ndarray  # kind[width], scratch: gains of a part
-    row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a part, or of part 1 of a binary split
+    lower: np.ndarray  # int64[depth, clauses], lower bounds of the children of candidates
+    upper: np.ndarray  # int64[depth, clauses], upper bounds
+    entry: np.ndarray  # int64[depth, clauses], entries in the memo, negative for none
+    gain_row: np.ndarray  # kind[width], scratch: gains of a child
+    row: np.ndarray  # kind[2, K + totals, width], scratch: counts of a child, or of child 1 of a binary split
     tops: np.ndarray  # kind[TOP_ROWS, width], scratch
     stump: np.ndarray  # kind[q], scratch
     leaf: np.ndarray  # kind[2, width], scratch, see `find_leaves`
-    score: np.ndarray  # kind[2, width], scratch: how much each column covers of two classes, see `cover`
-    three: np.ndarray  # int64[2], scratch: what trees of three splits or more cost, in the parts of a binary split
+    score: np.ndarray  # kind[2, width], scratch of B5: score of each column for two classes
+    three: np.ndarray  # int64[2], scratch: lower bounds for three splits or more, of the children of a binary split
     source: np.ndarray  # uint64[width], scratch
-    stride: np.ndarray  # int64[q], for each split of the root: by how much its bound may pass the next one's
-    parts: np.ndarray  # int64[most parts, 4], scratch
-    present: np.ndarray  # int64[K], scratch: the classes present in a part
+    stride: np.ndarray  # int64[q], for each split of the root: how far its bound may pass the next candidate's
+    children: np.ndarray  # int64[most children, 4], scratch: see `count_children`
+    present: np.ndarray  # int64[K], scratch: the classes present in a child
     weights: np.ndarray  # int64[K], scratch
-    place: np.ndarray  # int64[words + 1], scratch: where the words of some rows begin that are not zero, ...
-    mask: np.ndarray  # uint64[words + 1], ... what they are, unless the rows are a column, ...
-    stop: np.ndarray  # int64[blocks + 1], ... and which are of each block
-    key_below: np.ndarray  # uint64[words], scratch: rows of a part
-    # int64[6]: depth of the frame on top, iterations, whether the root was visited, and to end now; or to pause once a
-    # tree of all rows costs less than is wanted, after so many iterations at the earliest
+    place: np.ndarray  # int64[words + 1], scratch, a list of words of some rows: where they begin in the bits, ...
+    mask: np.ndarray  # uint64[words + 1], ... the rows, unless they are those of a column, ...
+    stop: np.ndarray  # int64[blocks + 1], ... and where each block begins in the list
+    key_below: np.ndarray  # uint64[words], scratch: rows of a child
+    # int64[6]: depth of the frame on top; iterations; whether the root was visited; whether to stop now; a cost, and
+    # the number of iterations from which a cheaper tree ends the search
     state: np.ndarray
 
 
 @inner_function
 def list_column(stack, d, column, rules):
-    """List the words of a column of frame ``d`` that are not zero, if it has many: often most are, as rows are sorted.
+    """List the words of a column of frame ``d`` that hold rows in ``stack.place``, if it has many words.
 
-    Whether there is a list, in ``stack.place`` and ``stack.stop``.
+    Returns whether there is a list. Rows are sorted, so often most words hold none.
     """
     frame, bits, blocks, at = stack.frame[d], stack.bits[d], stack.blocks[d], np.int64(0)
-    if blocks[frame["n_blocks"] - 1, LAST] < rules.listed:
+    if blocks[frame["n_blocks"] - 1, LAST] < rules.sparse_words:
         return False
     for b in range(frame["n_blocks"]):
         stack.stop[b] = at
@@ -136,7 +135,7 @@ def list_column(stack, d, column, rules):
 
 @inner_function
 def count_column(data, stack, d, column, out):
-    """Fill ``out`` with what is counted in the rows of ``column`` and each column."""
+    """Count the rows of ``column`` in each column of frame ``d``, into ``out``."""
     frame, blocks, bits = stack.frame[d], stack.blocks[d], stack.bits[d]
     width = frame["width"]
     for t in range(frame["n_counts"]):
@@ -151,7 +150,7 @@ def count_column(data, stack, d, column, out):
 
 @inner_function
 def subtract(stack, d, whole, less, out):
-    """``out = whole - less``, counts of frame ``d``."""
+    """Subtract counts of frame ``d``: ``out = whole - less``."""
     for t in range(stack.frame[d]["n_counts"]):
         k = stack.classes[d, t]
         target, first, second = out[k], whole[k], less[k]
@@ -160,14 +159,14 @@ def subtract(stack, d, whole, less, out):
 
 
 @inner_function
-def count_part(data, stack, d, column, parts, part):
-    """The counts of one part of a split, given its first column: filled and returned."""
+def count_child(data, stack, d, column, n_children, child):
+    """Return the counts of one child of the split whose first column is ``column``."""
     row, rest = stack.row[0], stack.row[1]
-    if part:
-        count_column(data, stack, d, column + part - 1, row)
+    if child:
+        count_column(data, stack, d, column + child - 1, row)
         return row
     whole = stack.counts[d]
-    for other in range(column, column + parts - 1):
+    for other in range(column, column + n_children - 1):
         count_column(data, stack, d, other, row)
         subtract(stack, d, whole, row, rest)
         whole = rest
@@ -176,71 +175,72 @@ def count_part(data, stack, d, column, parts, part):
 
 @inner_function
 def counts_classes(stack, d, rules):
-    """1 if B4 holds in frame ``d``: all its splits are binary, or every leaf is paid; else 0."""
-    return np.int64(rules.classes and (rules.per_leaf or stack.frame[d]["n_binary"] == stack.frame[d]["n_features"]))
+    """Return 1 if B4 holds in frame ``d`` (all splits are binary, or the penalty is per leaf), else 0."""
+    frame = stack.frame[d]
+    return np.int64(rules.class_bound and (rules.per_leaf or frame["n_binary"] == frame["n_features"]))
 
 
 @inner_function
 def gain_margin(stack, d, rules):
-    """The weight up to which B3 drops a split of frame ``d``; -1 where it does not hold."""
+    """Return the gain up to which B3 prunes a split of frame ``d``; -1 where B3 does not hold."""
     multiway = stack.frame[d]["n_binary"] < stack.frame[d]["n_features"]
-    return -1 if multiway and (rules.per_leaf or rules.least > 1) else rules.margin
+    return -1 if multiway and (rules.per_leaf or rules.min_rows > 1) else rules.margin
 
 
 @inner_function
 def bound_singles(stack, d, counts, rules):
-    """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits, for rows with ``counts``."""
+    """Fill ``bound`` of frame ``d + 1`` and ``stump`` for frame ``d``'s binary splits of rows with ``counts``."""
     classes, n_classes, bound = stack.classes[d + 1], stack.frame[d + 1]["n_classes"], stack.bound[d + 1]
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
-    if n_classes == 2 and rules.least == 0:
+    if n_classes == 2 and rules.min_rows == 0:
         bound_singles_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin, rules, bound, stack.stump)
         return
-    find_tops(counts, classes, n_classes, columns, rules.least, stack.tops)
+    find_tops(counts, classes, n_classes, columns, rules.min_rows, stack.tops)
     count_classes = counts_classes(stack, d, rules)
     bound_singles_of_many(stack.tops, e, columns, count_classes, margin, rules, bound, stack.stump)
-    if rules.least:
-        bar_small_parts(counts[len(counts) - 2], columns, rules.least, bound)
+    if rules.min_rows:
+        prune_small_children(counts[len(counts) - 2], columns, rules.min_rows, bound)
 
 
 @inner_function
 def least_pairs(stack, d, counts, n_classes, rules):
-    """Over the binary splits of frame ``d``: least errors of a stump and t of B2 for a part with these ``counts``.
+    """Return ``stump`` and ``two`` of B2 over the binary splits of frame ``d``, for a child with these ``counts``.
 
-    ``stack.present`` holds the classes of the part.
+    ``stack.present`` holds the classes of the child.
     """
     classes = stack.present
     columns, margin, e = 1 + stack.frame[d]["n_binary"], gain_margin(stack, d, rules), counts[len(counts) - 1]
-    if n_classes == 2 and rules.least == 0:
+    if n_classes == 2 and rules.min_rows == 0:
         return least_pairs_of_two(counts[classes[0]], counts[classes[1]], e, columns, margin)
-    find_tops(counts, classes, n_classes, columns, rules.least, stack.tops)
+    find_tops(counts, classes, n_classes, columns, rules.min_rows, stack.tops)
     return least_pairs_of_many(stack.tops, e, columns, counts_classes(stack, d, rules), margin, rules)
 
 
 @inner_function
 def inherit_binary(stack, d, rules):
-    """As `inherit`, of the binary features; how many are kept. They come first, a column each, behind column 0."""
+    """Inherit binary features as `inherit` does, which have a column each from 1 on; return the number kept."""
     frame, kept = stack.frame[d + 1], np.int64(0)
     above, bound, stump, feature = stack.bound[d], stack.bound[d + 1], stack.stump, stack.feature[d]
-    below, column, price, source = stack.feature[d + 1], stack.column[d + 1], stack.price[d + 1], stack.source
+    below, column, penalty, source = stack.feature[d + 1], stack.column[d + 1], stack.penalty[d + 1], stack.source
     source[0] = 0
-    for t in range(stack.frame[d]["n_binary"]):  # without a branch on what is kept, which nothing could foresee
+    for t in range(stack.frame[d]["n_binary"]):  # no branch on `own`: no processor could predict it
         own = bound[t]
-        below[kept], column[kept], bound[kept], price[kept] = feature[t], kept + 1, own, rules.penalty
+        below[kept], column[kept], bound[kept], penalty[kept] = feature[t], kept + 1, own, rules.penalty
         source[kept + 1] = t + 1
-        dropped = above[t] == INFINITE
+        pruned = above[t] == INFINITE
         cost = rules.penalty + rules.error * stump[t]
-        if cost < frame["upper"] and not dropped:
+        if cost < frame["upper"] and not pruned:
             frame["upper"] = cost
             frame["best"] = feature[t]
-        kept += not (dropped or own == INFINITE)
+        kept += not (pruned or own == INFINITE)
     return kept
 
 
 @inner_function
 def inherit(data, stack, d, counts, rules):
-    """Fill features, bounds and counts of frame ``d + 1``, whose rows have these ``counts`` of frame d's columns.
+    """Fill features and bounds of frame ``d + 1``, whose rows have ``counts`` in the columns of frame ``d``.
 
-    Keeps the features that B3 does not drop; finds the best stump.
+    Keeps the features that B3 does not prune, and finds the best stump.
     """
     above, frame = stack.frame[d], stack.frame[d + 1]
     classes, n_classes = stack.classes[d + 1], frame["n_classes"]
@@ -252,9 +252,9 @@ def inherit(data, stack, d, counts, rules):
         if stack.bound[d, t] == INFINITE:
             continue
         f, column = stack.feature[d, t], stack.column[d, t]
-        parts = data.first_clause[f + 1] - data.first_clause[f]
-        multiway_cells(counts, classes, n_classes, column, parts, rules.least, stack.parts)
-        bound, cost, _, price = bound_multiway(stack.parts, parts, margin, rules)
+        n_children = data.first_clause[f + 1] - data.first_clause[f]
+        count_children(counts, classes, n_classes, column, n_children, rules.min_rows, stack.children)
+        bound, cost, _, penalty = bound_multiway(stack.children, n_children, margin, rules)
         if cost < frame["upper"]:
             frame["upper"] = cost
             frame["best"] = f
@@ -263,8 +263,8 @@ def inherit(data, stack, d, counts, rules):
         stack.feature[d + 1, kept] = f
         stack.column[d + 1, kept] = columns
         stack.bound[d + 1, kept] = bound
-        stack.price[d + 1, kept] = price
-        for other in range(parts - 1):
+        stack.penalty[d + 1, kept] = penalty
+        for other in range(n_children - 1):
             stack.source[columns] = column + other
             columns += 1
         kept += 1
@@ -277,7 +277,7 @@ def inherit(data, stack, d, counts, rules):
 
 @inner_function
 def gather_counts(stack, d, counts):
-    """Copy to frame ``d`` the columns that it keeps of ``counts``."""
+    """Copy the columns that frame ``d`` keeps of ``counts`` to it."""
     columns, width = stack.frame[d]["n_columns"], stack.frame[d]["width"]
     for t in range(stack.frame[d]["n_counts"]):
         k = stack.classes[d, t]
@@ -289,8 +289,8 @@ def gather_counts(stack, d, counts):
 
 
 @inner_function
-def gather_bits(stack, d, column, parts, part):
-    """Copy to frame ``d + 1`` the words and columns that it keeps of frame ``d``, for one part of a split."""
+def gather_bits(stack, d, column, n_children, child):
+    """Copy the words and columns that frame ``d + 1`` keeps of frame ``d``, for one child of a split."""
     frame, source = stack.frame[d + 1], stack.source
     bits, below, width = stack.bits[d], stack.bits[d + 1], stack.frame[d]["width"]
     columns, width_below = frame["n_columns"], frame["width"]
@@ -299,11 +299,12 @@ def gather_bits(stack, d, column, parts, part):
         block, first = stack.blocks[d, b], words
         for w in range(block[FIRST], block[LAST]):
             base = w * width
-            held = bits[base + column + part - 1] if part else bits[base]
-            for other in range(0 if part else parts - 1):
+            held = bits[base + column + child - 1] if child else bits[base]
+            for other in range(0 if child else n_children - 1):
                 held &= ~bits[base + column + other]
             if held:
-                row, target = np.uint64(base), np.uint64(words * width_below)  # what is unsigned is never from the end
+                # unsigned indices skip numba's check of negative ones
+                row, target = np.uint64(base), np.uint64(words * width_below)
                 for c in range(columns):
                     below[target + np.uint64(c)] = held & bits[row + source[c]]
                 for c in range(columns, width_below):
