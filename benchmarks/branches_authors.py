@@ -122,7 +122,7 @@ def check(theirs: Run, ours: Run) -> None:
 
 
 def measure(case: Case, problem: Problem, options: argparse.Namespace) -> Iterator[Pair]:
-    """Runs of a case, alternated. A case that the authors' program does not finish is run once."""
+    """Yield the runs of a case, alternated; once only if the authors' program does not finish."""
     with tempfile.TemporaryDirectory() as folder:
         programs = calls(case, problem, options, Path(folder))
         for repeat in range(options.repeats):

@@ -95,7 +95,7 @@ def problem_of(rows: np.ndarray) -> Problem:
 
 
 def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tuple[Run, Run]]:
-    """Runs of a case, alternated. A case that pystreed does not finish is run once."""
+    """Yield the runs of a case, alternated; once only if pystreed does not finish."""
     name, rows = path.name.split(".")[0], read(path)
     with tempfile.TemporaryDirectory() as folder:
         table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")

@@ -103,7 +103,7 @@ class Trial:
         return self.start().wait() == 0
 
     def processes(self) -> list[int]:
-        """Processes that work in the copy."""
+        """Return the processes that work in the copy."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:

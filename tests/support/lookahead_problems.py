@@ -19,7 +19,7 @@ def binary(seed):
 
 
 def intervals(seed):
-    """A small problem of features with up to five parts in order."""
+    """Make a small problem of features with up to five ordered categories."""
     random = np.random.RandomState(seed)
     n, q, classes = random.randint(2, 30), random.randint(1, 4), random.randint(2, 4)
     parts = random.randint(2, 6, q)

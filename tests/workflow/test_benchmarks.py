@@ -56,7 +56,7 @@ def script() -> ModuleType:
 
 
 def run(tmp_path: Path, *arguments: str, complete: bool = True, errors: int = 0) -> subprocess.CompletedProcess:
-    """The command line, with a stand-in that may not finish, or whose tree errs on some rows more."""
+    """Run the command line with a stand-in that may not finish, or whose tree has more errors."""
     source = tmp_path / "clone" / "src"
     source.mkdir(parents=True)
     (source / "branches.py").write_text(FAKE.replace("COMPLETE", str(complete)).replace("ERRORS", str(errors)))

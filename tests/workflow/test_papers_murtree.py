@@ -42,7 +42,7 @@ def record():
 
 
 def made(record, *rows: dict) -> pd.DataFrame:
-    """Runs like the record but for these columns."""
+    """Return runs like the record, except for these columns."""
     table = pd.concat([record.assign(encoding="binary", **row) for row in rows], ignore_index=True)
     return table.astype(record.dtypes.to_dict())
 

@@ -68,7 +68,7 @@ def _slices(count: int, length: int) -> list[slice]:
 
 
 def _numbered(column: np.ndarray) -> np.ndarray:
-    """Number the categories that occur in a column of codes in order of appearance."""
+    """Renumber the categories of a column of codes in order of appearance."""
     held, first, part = np.unique(column, return_index=True, return_inverse=True)
     rank = np.empty(len(held), column.dtype)
     rank[np.argsort(first)] = np.arange(len(held))
@@ -123,7 +123,7 @@ def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np
 
 
 def _order(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The groups sorted by the most informative features, as many as 16 bits tell apart: int64[g]."""
+    """Return the groups sorted by the most informative features, up to 16 bits of them: int64[g]."""
     key, size = np.zeros(weights.shape[1], np.uint16), 1
     for f in np.argsort(_impurities(parts, sizes, weights.astype(float)), kind="stable"):
         if size * sizes[f] > 2**16:

@@ -171,7 +171,7 @@ def hash_rows(bits, classes):
 
 @kernel
 def group_rows(bits, classes, hashes, order, group, first):
-    """Number the distinct rows in ``group``, int64[n], and write the first of each to ``first``; return their number.
+    """Write each row's group of equal rows to ``group``, int64[n], and each first row to ``first``; return the count.
 
     ``order`` sorts the hashes. Rows of equal hash are compared, so the groups are exact.
     """

@@ -108,7 +108,7 @@ def _count(data, work, rows):
 
 @inner_function
 def _list_parts(data, work, f):
-    """The parts of a feature that hold rows, cumulated; how many. Parts without rows go with the next that has some."""
+    """Cumulate the nonempty categories of a feature; return their number. Empty ones join the next one."""
     first, end, parts = data.first[f], data.first[f + 1], 0
     work.above[0], work.part[0], work.held[0] = 0, 0, 0
     for at in range(first, end):
@@ -127,7 +127,7 @@ def _list_parts(data, work, f):
 
 @inner_function
 def _size(work, i):
-    """The rows of a bin."""
+    """Return the rows of a bin."""
     return work.held[work.cols[i + 1]] - work.held[work.cols[i]]
 
 
@@ -155,7 +155,7 @@ def _sort(data, work, bins, k):
 
 @inner_function
 def _assign_in_order(data, work, rules, bins, k):
-    """The best assignments to groups of neighbours in an order, where they are better than those in hand."""
+    """Update the best assignments with groups of neighbours in an order."""
     _sort(data, work, bins, k)
     ways = min(rules.ways, bins)
     least_impurities(
@@ -185,7 +185,7 @@ def _assign_in_order(data, work, rules, bins, k):
 
 @inner_function
 def _gain(data, work, rules, i, source, target):
-    """What moving a bin from group to group lessens the impurity by."""
+    """Return the decrease of impurity by a move of a bin to another group."""
     low, high, without, joined = work.above[work.cols[i]], work.above[work.cols[i + 1]], work.moved[0], work.moved[1]
     total = np.int64(0)
     for k in range(data.classes):

@@ -71,7 +71,7 @@ class Grower:
         self.work = new_work(problem, ways, min(int(problem.n_parts.max()), options["inner_leaves"]))
 
     def shape(self, rows: np.ndarray) -> tuple[int, int, np.ndarray]:
-        """The feature to split some rows by, LEAF for none; the number of children, and the child of each part."""
+        """Return the feature of a split (LEAF for none), the number of children, and the child of each category."""
         try:
             self.status = self.status or self.clock.limit(self.iterations)
             if self.status is None:

@@ -19,7 +19,7 @@ class Plan(NamedTuple):
 
 
 def grow_tree(problem: Problem, plan: Plan) -> Tree:
-    """The tree of a plan."""
+    """Return the tree of a plan."""
 
     def choose(rows: np.ndarray, node: Plan) -> tuple:
         parts = 0 if node.feature == LEAF else len(problem.features[node.feature].labels)
@@ -39,7 +39,7 @@ def collapse(problem: Problem, plan: Plan, ways: int) -> Plan:
 
 
 def _collapse(problem: Problem, plan: Plan, ways: int, rows: np.ndarray) -> tuple[Plan, int]:
-    """The shorter plan of some rows, and the class of these as a leaf."""
+    """Return the collapsed plan of some rows, and their class as a leaf."""
     values = problem.losses(rows).sum(axis=0)
     label = int(values.argmin())
     if plan.feature == LEAF:
@@ -68,7 +68,7 @@ def _collapse(problem: Problem, plan: Plan, ways: int, rows: np.ndarray) -> tupl
 
 
 def _unfold(problem: Problem, plan: Plan, start: int, rows: np.ndarray) -> list[tuple[int, Plan, int]]:
-    """The parts of a split as parts of the one above it: where each begins, its plan and its class."""
+    """Return the children of a split as children of the split above: start, plan and class of each."""
     place = np.searchsorted(plan.starts, problem.codes[rows, plan.feature], "right")
     labels = [int(problem.losses(rows[place == i]).sum(axis=0).argmin()) for i in range(len(plan.below))]
     return list(zip((start, *plan.starts), plan.below, labels, strict=True))
