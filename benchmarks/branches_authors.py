@@ -40,7 +40,7 @@ TOLERANCE = 1e-9  # between their floats and our fractions
 
 
 class Case(NamedTuple):
-    """What is solved; as text ``dataset/encoding/lambda``."""
+    """The problem; as text ``dataset/encoding/lambda``."""
 
     dataset: str
     encoding: str

@@ -11,8 +11,8 @@ B6 (contained).
 **Statement**: let leaf(Q) + n(R - Q) <= l(R). Then the best tree with y at the root of S costs no more than any tree
 with x at the root.
 **Proof**: a tree with x costs penalty + opt(R) + opt(S - R) at least. Put y at the root instead, with Q as a leaf and
-the tree of S - R for S - Q. On S - Q this tree errs on at most n(R - Q) more rows than on S - R. So the new tree costs
-at most penalty + error * (leaf(Q) + n(R - Q)) + opt(S - R) <= penalty + error * l(R) + opt(S - R). It has no more
+the tree of S - R for S - Q. On S - Q this tree misclassifies at most n(R - Q) more rows than on S - R. So the new tree
+costs at most penalty + error * (leaf(Q) + n(R - Q)) + opt(S - R) <= penalty + error * l(R) + opt(S - R). It has no more
 splits or levels. (Mostly R is a subset of Q, and best as a leaf.) So x is pruned in S, but not in subsets, where y may
 separate no rows. One of two splits with equal children stays, as a pruned split prunes no other.
 **Used in** `contain`. Not used with a minimum of rows in a leaf, as a leaf could become too small. Not used if a
@@ -110,5 +110,5 @@ def contain(stack, d, t, rules):
 
 @inner_function
 def weight_of(gain, e):
-    """Return an upper bound on the weight of rows with a gain, on which every tree errs on ``e`` at most."""
+    """Return an upper bound on the weight of rows with a gain, on which every tree misclassifies ``e`` at most."""
     return gain + e if gain else gain  # without a gain no row has weight

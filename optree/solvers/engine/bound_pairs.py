@@ -61,7 +61,7 @@ def bound_pairs(stack, d, own, many, rules):
     Each is the least over the splits of the child. ``three`` is INFINITE with two classes, where it would be e. Fills
     ``stack.gain_row`` with n - e of the rows that ``own`` and each column share.
 
-    many : whether a stump errs on all classes but the two heaviest (B4).
+    many : whether a stump misclassifies all classes but the two heaviest (B4).
     """
     frame, bits, blocks, counts = stack.frame[d], stack.bits[d], stack.blocks[d], stack.counts[d]
     width, gain, unavoidable = frame["width"], stack.gain[d], counts[len(counts) - 1]

@@ -17,7 +17,7 @@ margin       largest weight m with error * m <= penalty
 
 B1 (purification).
 **Statement**: opt(S) >= min(error * leaf, penalty + error * e).
-**Proof**: a tree that is not a leaf has a split, and every tree errs on e.
+**Proof**: a tree that is not a leaf has a split, and every tree misclassifies e.
 **Used in** `bound_singles_of_two`, `bound_singles_of_many`, `bound_multiway`; `expand.bound_child`.
 **Worth**: not measured.
 
@@ -29,12 +29,12 @@ In general ``three`` is e. If all splits are binary, ``three`` is the minimum, o
 - leaf(R) + e(the other child), for either child R of x;
 - the sum of min(worst, e + margin) over both children. It counts only if leaf - e > margin for both.
 
-**Proof**: a tree of exactly two splits has a root x. One child of x is a stump, which errs on e at least; the others
-are leaves. Every tree of more splits pays three penalties and errs on e. Now let all splits be binary. If a child of
-the root is a leaf, the tree errs on leaf of this child and on e of the other. Otherwise each child is a stump and costs
-penalty + error * worst, or it has more splits and costs 2 * penalty + error * e. Either cost is at least penalty +
-error * min(worst, e + margin). By B1 a child with leaf - e <= margin is best as a leaf. By B3 only the splits that it
-keeps need be tried for x.
+**Proof**: a tree of exactly two splits has a root x. One child of x is a stump, which misclassifies e at least; the
+others are leaves. Every tree of more splits pays three penalties and misclassifies e. Now let all splits be binary. If
+a child of the root is a leaf, the tree misclassifies leaf of this child and on e of the other. Otherwise each child is
+a stump and costs penalty + error * worst, or it has more splits and costs 2 * penalty + error * e. Either cost is at
+least penalty + error * min(worst, e + margin). By B1 a child with leaf - e <= margin is best as a leaf. By B3 only the
+splits that it keeps need be tried for x.
 **Used in** `least_pairs_of_two`, `least_pairs_of_many`, `bound_multiway`; `bound_pairs.bound_cells`,
 `expand.bound_trees`.
 **Worth**: 1.13 times fewer visits by ``two`` (ablation, ``two_split_bound``); the rest not measured.
@@ -45,19 +45,19 @@ penalty / error, an optimal tree of S does without the split. So does an optimal
 gain(R) <= max(n - leaf, n - worst - penalty / error, n - e - 2 * penalty / error).
 **Proof**: let V be the child that the sum leaves out. Trees with the split cost at least
 penalty + opt(V) + sum of opt(R) = penalty + opt(V) + error * sum of (n(R) - gain(R)) >= opt(V) + error * sum of n(R).
-The tree of V, for all rows of S, costs no more: it errs at most on all rows of the other children. It has fewer splits
-and no more levels. So an optimal tree of fewest splits does without the split. A gain does not grow on subsets: the
-tree of a subset errs at most on all rows that are added. Its bound has one term for each number of splits: none, one,
-more. No term grows on subsets. With two classes the first term suffices, as n <= 2 * (n - leaf): if n - leaf is at most
-penalty / error, so are the others. With a penalty per leaf all splits must be binary: in a multiway split, the tree of
-V could reach more children, each another leaf.
+The tree of V, for all rows of S, costs no more: it misclassifies at most all rows of the other children. It has fewer
+splits and no more levels. So an optimal tree of fewest splits does without the split. A gain does not grow on subsets:
+the tree of a subset misclassifies at most all rows that are added. Its bound has one term for each number of splits:
+none, one, more. No term grows on subsets. With two classes the first term suffices, as n <= 2 * (n - leaf): if n - leaf
+is at most penalty / error, so are the others. With a penalty per leaf all splits must be binary: in a multiway split,
+the tree of V could reach more children, each another leaf.
 **Used in** `bound_singles_of_two`, `bound_singles_of_many` and `bound_multiway`, which return INFINITE;
 `least_pairs_of_two`, `least_pairs_of_many`, `bound_pairs.bound_cells`.
 **Worth**: 1.50 times fewer visits, 11 times on mushroom (ablation, ``gain_bound``).
 
 B4 (class count).
 **Statement**: opt(S) >= min over t of (t - 1) * penalty + error * max(e, n - weight of the t heaviest classes), if all
-splits are binary or the penalty is per leaf. A stump errs on ``worst`` = max(e, n - weight of the two heaviest).
+splits are binary or the penalty is per leaf. A stump misclassifies ``worst`` = max(e, n - weight of the two heaviest).
 **Proof**: t leaves name at most t classes and take t - 1 binary splits. (A multiway split has many leaves for one
 penalty.)
 **Used in** `bound_classes`, `bound_singles_of_many`, `least_pairs_of_many`; `bound_pairs.bound_pairs`.

@@ -197,7 +197,7 @@ def sort_by(order, length, key):
 
 @inner_function
 def expand(data, memo, stack, shares, d, rules):
-    """Bound the splits of a new frame in order of their single bounds; those that may win are its candidates."""
+    """Bound the splits of a new frame in order of their single bounds; the splits that may win are its candidates."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
     find_gains(stack, d, stack.counts[d], rules, stack.gain[d])
     find_leaves(stack, d)

@@ -86,7 +86,7 @@ class Search:
 
     @property
     def iterations(self) -> int:
-        """Return the iterations so far, those of other searches included."""
+        """Return the iterations so far, with the iterations of other searches."""
         return self.other_iterations if self.data is None else int(self.stack.state[ITERATIONS])
 
     @property

@@ -1,4 +1,4 @@
-"""The table from a set of rows to what is known of it: open addressing with linear probing over numbered entries.
+"""The table from a set of rows to its payload: open addressing with linear probing over numbered entries.
 
 Entries are the rows of a structured array with a field ``hash`` (int64, not negative), in order of creation; the other
 fields are the family's payload. ``slots`` is int64[a power of two]: -1 for a free slot, else the high half of a hash

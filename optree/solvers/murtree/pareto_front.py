@@ -237,7 +237,7 @@ def error_front(
 
 @dataclass(frozen=True)
 class BestF1:
-    """The tree with the greatest F1 score, and what is proven of it.
+    """The tree with the greatest F1 score, and its proof.
 
     Attributes
     ----------

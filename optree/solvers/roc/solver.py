@@ -1,6 +1,6 @@
 """Optimal trees for measures that are no sum over rows: AUC, partial AUC, F-beta, Jaccard.
 
-The objectives are those of J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse
+Source of the objectives: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable Optimal Sparse
 Decision Trees", ICML 2020, section 2. The method is this project's; the paper's search over sets of leaves is
 ``pygosdt``.
 

@@ -11,7 +11,7 @@ the sum of f(counts) over groups (`partitions`), and the least is looked for:
   neighbours in the order of the rate of a class, and the program of `partitions` over bins in that order is the best of
   all assignments, for each number of groups. Source: W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958.
 - *Enough rows in each group*: the program looks at such groups only. The best of all assignments is found if it has
-  enough (and no other is as good); otherwise groups that are no neighbours may be better than those that are. The
+  enough (and no other is as good); otherwise groups of bins that are no neighbours may be better. The
   program over bins in their own order is looked at, too.
 - *More classes*: the programs over bins in their own order and in the order of each class's share; from the best of
   these, for each number of groups, coordinate descent: a bin moves to the group that lessens the impurity most, until

@@ -5,7 +5,7 @@ that the weighted impurity is least; the feature of least impurity is split. ``s
 its proofs and its complexity. Parts of a feature are taken in order, as of numbers.
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, without its shapes
-of two features and its refinement of grown trees. Defaults of the inner tree are those of the paper's program, depth 6
+of two features and its refinement of grown trees. The defaults of the inner tree are the paper's program's, depth 6
 and 32 leaves; its library sgtlearn has 3 and 8. Where ours differs from that program: the assignment of bins is the
 best one for two classes, and nothing is drawn for more; it is one with enough rows in each child, where theirs passes
 over a feature whose best assignment has a child of too few; of shapes of equal impurity the one with fewer children is

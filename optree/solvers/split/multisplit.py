@@ -1,6 +1,6 @@
 """SPLIT with splits of a feature into several intervals of its parts, which are taken in order.
 
-The search is that of `split`; what is new is which splits are candidates: `kernels/interval_partitions.py`. The exact
+The search is that of `split`; the new part is the candidate splits: `kernels/interval_partitions.py`. The exact
 best tree of one level, and of two, is in `split/interval_splits.py`; with ``max_depth`` 1 or 2 and as much lookahead
 this is a solver of its own for these. Trees are the best of those looked at: nothing is proven of others.
 """

@@ -32,9 +32,10 @@ for which the split was chosen.
 **Used in** no function; a property of the trees. **Worth**: not measured.
 
 **Statement** (bounds): the value of S is at least min(leaf(S), wrong(S) + 2 * penalty) and at least min(leaf(S),
-stump(S), wrong(S) + 3 * penalty). **Proof**: a tree errs at least wrong(S). It is a leaf, or it has two leaves or more;
-and it is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S) takes 14 %
-off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`); otherwise not measured.
+stump(S), wrong(S) + 3 * penalty). **Proof**: a tree misclassifies at least wrong(S). It is a leaf, or it has two leaves
+or more; and it is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S)
+takes 14 % off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`); otherwise not
+measured.
 
 **Statement** (budgets): a child can be pruned once its lower bound reaches the cost of the node's incumbent, less the
 lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children. **Used in**

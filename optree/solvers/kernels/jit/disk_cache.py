@@ -74,7 +74,7 @@ def _candidates(file: str) -> Iterator[Callable[[], Path]]:
 
 @cache
 def folder(module: str, file: str, kind: str) -> Path | None:
-    """Make the folder for the machine code of a module, and delete those of its older versions.
+    """Make the folder for the machine code of a module, and delete the folders of its older versions.
 
     Parameters
     ----------
