@@ -7,10 +7,11 @@ it is the integer ``loss * scale.error + splits * scale.penalty``, so proofs com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +46,89 @@ class Scale(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Objective:
+class Constraint:
+    """A limit on trees: an upper limit, or a lower one if the value without a limit is a number.
+
+    Attributes
+    ----------
+    unset : int or None
+        The value without a limit.
+    minimum : int
+        The least accepted value.
+    key : str
+        A short name for file names.
+    noun, title : str
+        The limited quantity, and the limit, for people.
+    value : callable
+        ``value(tree, problem)``: the quantity of a tree with splits.
+    """
+
+    unset: int | None
+    minimum: int
+    key: str
+    noun: str
+    title: str
+    value: Callable[..., int]
+
+    @property
+    def bound(self) -> str:
+        """Return the direction of the limit, for people."""
+        return "at most" if self.unset is None else "at least"
+
+    @property
+    def schema(self) -> dict:
+        """Return the JSON schema of the limit."""
+        return {"type": ["integer", "null"] if self.unset is None else "integer", "minimum": self.minimum}
+
+    def check(self, name: str, limit) -> int | None:
+        """Return a limit of the user's, or raise OptreeError."""
+        if limit is None and self.unset is None:
+            return None
+        if not isinstance(limit, Integral) or isinstance(limit, bool) or limit < self.minimum:
+            otherwise = " or None" if self.unset is None else ""
+            raise OptreeError(f"{name}: {limit!r} is not accepted; give a whole number >= {self.minimum}{otherwise}")
+        return int(limit)
+
+    def broken(self, value: int, limit: int) -> bool:
+        """Return whether a value of :attr:`value` is outside a limit."""
+        return value > limit if self.unset is None else value < limit
+
+
+def _limit(*declared) -> Any:
+    """Return a field of :class:`Constraints`."""
+    constraint = Constraint(*declared)
+    return field(default=constraint.unset, metadata={"constraint": constraint})
+
+
+def _smallest_leaf(tree, problem: Problem) -> int:
+    """Return the number of rows of positive weight in the smallest non-empty leaf."""
+    return int(np.unique(tree.apply(problem.codes)[problem.weights > 0], return_counts=True)[1].min())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """The limits on trees, declared once: objectives, runs, schemas and tables have a field for each of them.
+
+    Attributes
+    ----------
+    max_depth : int, optional
+        The greatest number of splits on a path; no limit by default.
+    max_splits : int, optional
+        The greatest number of splits of the tree; no limit by default.
+    min_samples_leaf : int, default 1
+        The minimum number of rows in a non-empty leaf of a tree with splits. Each row of positive weight counts once.
+    """
+
+    max_depth: int | None = _limit(None, 0, "depth", "depth", "depth limit", lambda tree, problem: tree.depth)
+    max_splits: int | None = _limit(None, 0, "nodes", "splits", "split limit", lambda tree, problem: tree.n_splits)
+    min_samples_leaf: int = _limit(1, 1, "leaf", "rows in a leaf", "minimum rows in a leaf", _smallest_leaf)
+
+
+CONSTRAINTS: dict[str, Constraint] = {one.name: one.metadata["constraint"] for one in fields(Constraints)}
+
+
+@dataclass(frozen=True)
+class Objective(Constraints):
     """Loss plus penalty, under constraints; the loss is the misclassified weight, or that of the costs or the measure.
 
     Parameters
@@ -54,21 +137,14 @@ class Objective:
         Lambda in [0, 1]: the penalty of one split or leaf, as a share of all rows. See :meth:`of`.
     penalty : {"split", "leaf"}, default "split"
         The counted nodes: splits (BRANCHES) or non-empty leaves (GOSDT). Equivalent for binary splits only.
-    max_depth : int, optional
-        The greatest number of splits on a path; no limit by default.
-    max_splits : int, optional
-        The greatest number of splits of the tree; no limit by default.
-    min_samples_leaf : int, default 1
-        The minimum number of rows in a non-empty leaf of a tree with splits. Each row of positive weight counts once.
     measure : Measure, default accuracy
         The measure that defines the loss.
+    **constraints
+        The fields of :class:`Constraints`.
     """
 
     regularization: Fraction
     penalty: str = "split"
-    max_depth: int | None = None
-    max_splits: int | None = None
-    min_samples_leaf: int = 1
     measure: Measure = ACCURACY
 
     @classmethod
@@ -80,6 +156,7 @@ class Objective:
         max_splits: int | None = None,
         min_samples_leaf: int = 1,
         measure: str = "accuracy",
+        **others: int | None,
     ) -> Objective:
         """Make the objective of a user's values; a float is read as its shortest decimal, a string as written.
 
@@ -97,16 +174,15 @@ class Objective:
             raise OptreeError(f"regularization: {regularization!r} is not accepted; give a number from 0 to 1")
         if penalty not in PENALTIES:
             raise choice("penalty", penalty, PENALTIES)
-        depth = None if max_depth is None else _whole("max_depth", max_depth, 0, " or None")
-        splits = None if max_splits is None else _whole("max_splits", max_splits, 0, " or None")
-        leaf_rows = _whole("min_samples_leaf", min_samples_leaf, 1)
-        return cls(exact, penalty, depth, splits, leaf_rows, Measure.of(measure))
+        given = {"max_depth": max_depth, "max_splits": max_splits, "min_samples_leaf": min_samples_leaf, **others}
+        limits = {name: CONSTRAINTS[name].check(name, limit) for name, limit in given.items()}
+        return cls(exact, penalty, Measure.of(measure), **limits)
 
     @property
     def constraints(self) -> dict[str, int]:
         """Return the constraints that are set, by name."""
-        unset = {"max_depth": None, "max_splits": None, "min_samples_leaf": 1}
-        return {name: getattr(self, name) for name, value in unset.items() if getattr(self, name) != value}
+        limits = {name: getattr(self, name) for name in CONSTRAINTS}
+        return {name: limit for name, limit in limits.items() if limit != CONSTRAINTS[name].unset}
 
     def scale(self, problem: Problem) -> Scale:
         """Return the integer units of cost for a problem.
@@ -136,19 +212,5 @@ class Objective:
         """Return the constraints that a tree breaks, with the tree's values; a tree without splits breaks none."""
         if not tree.n_splits:
             return {}
-        leaf = tree.apply(problem.codes)[problem.weights > 0]
-        found = {
-            "max_depth": tree.depth,
-            "max_splits": tree.n_splits,
-            "min_samples_leaf": int(np.unique(leaf, return_counts=True)[1].min()),
-        }
-        limits = self.constraints.items()
-        return {
-            n: found[n] for n, limit in limits if (found[n] < limit if n == "min_samples_leaf" else found[n] > limit)
-        }
-
-
-def _whole(name: str, value, minimum: int, otherwise: str = "") -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
-        raise OptreeError(f"{name}: {value!r} is not accepted; give a whole number >= {minimum}{otherwise}")
-    return int(value)
+        values = {name: CONSTRAINTS[name].value(tree, problem) for name in self.constraints}
+        return {name: value for name, value in values.items() if CONSTRAINTS[name].broken(value, getattr(self, name))}

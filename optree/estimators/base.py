@@ -23,7 +23,7 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.weights import whole_costs, whole_weights
-from optree.objective import Objective
+from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 from optree.result import Result
 from optree.tree import Tree
@@ -91,8 +91,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
     def _objective(self) -> Objective:
         """Return the objective of the parameters that the subclass has."""
-        others = ("penalty", "max_depth", "max_splits", "min_samples_leaf")
-        return Objective.of(self.regularization, **{n: getattr(self, n) for n in others if hasattr(self, n)})
+        own = {name: getattr(self, name) for name in ("penalty", *CONSTRAINTS) if hasattr(self, name)}
+        return Objective.of(self.regularization, **own)
 
     @staticmethod
     def _weighted(X, y, sample_weight):

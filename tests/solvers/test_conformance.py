@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
-from support.declared import CONSTRAINTS, MEASURES, check_result, draw, measures, objective, optimum
+from support.declared import LIMITS, MEASURES, check_result, draw, measures, objective, optimum
 from support.modes import COMPILED, compiled_only, seeds
 from support.problems import make, noise
 from support.refusal import refused
@@ -60,7 +60,7 @@ def test_a_solver_declares_itself(solver):
     assert solver.iteration
     assert set(solver.features) <= {"binary", "multiway"}
     assert set(solver.penalties) <= set(PENALTIES)
-    assert set(solver.constraints) <= {*CONSTRAINTS, "costs"}
+    assert set(solver.constraints) <= {*LIMITS, "costs"}
     assert set(solver.needs) <= set(solver.constraints)
     assert set(solver.measures) <= set(MEASURES)
     assert all(isinstance(parameter.default, parameter.type) for parameter in solver.parameters.values())
@@ -88,8 +88,8 @@ def test_undeclared_objectives_are_refused(solver):
         refuses(solver, wanted=objective(solver, penalty=penalty), words=["penalty", repr(penalty)])
     if not solver.penalties:
         refuses(solver, wanted=replace(objective(solver), regularization=Objective.of("0.1").regularization))
-    for name in set(CONSTRAINTS).difference(solver.constraints):
-        refuses(solver, wanted=objective(solver, **{name: CONSTRAINTS[name]}), words=[f"{name} = {CONSTRAINTS[name]}"])
+    for name in set(LIMITS).difference(solver.constraints):
+        refuses(solver, wanted=objective(solver, **{name: LIMITS[name]}), words=[f"{name} = {LIMITS[name]}"])
     for name in solver.needs:
         refuses(solver, wanted=replace(objective(solver), **{name: None}), words=[f"{name} = None"])
     for name in set(MEASURES).difference(measures(solver)):

@@ -6,13 +6,13 @@ import numpy as np
 
 from optree import solvers
 from optree.measure import ADDITIVE
-from optree.objective import PENALTIES, Objective
+from optree.objective import CONSTRAINTS, PENALTIES, Objective
 from optree.problem import Problem
 from optree.result import STATUSES, Result
 from optree.solvers import Solver
 from support.problems import make, random_problem, with_costs
 
-CONSTRAINTS = {"max_depth": 3, "max_splits": 3, "min_samples_leaf": 2}
+LIMITS = {name: 3 if one.unset is None else one.unset + 1 for name, one in CONSTRAINTS.items()}
 MEASURES = {name: name for name in ("accuracy", "balanced-accuracy", "jaccard", "auc")}
 MEASURES |= {"f-beta": "f1", "partial-auc": "partial-auc:0.3", "weighted-accuracy": "weighted-accuracy:3"}
 
@@ -46,7 +46,7 @@ def draw(solver: Solver, seed: int) -> tuple[Problem, Objective]:
     fields = {"penalty": random.choice(solver.penalties or PENALTIES).item(), "measure": MEASURES[measure]}
     for name in CONSTRAINTS if measure in ADDITIVE else ():
         if name in solver.needs or (name in solver.constraints and random.randint(2)):
-            fields[name] = int(random.randint(name == "min_samples_leaf", 4))
+            fields[name] = int(random.randint(CONSTRAINTS[name].minimum, 4))
     decimal = random.choice(["0.02", "0.05", "0.1", "0.125", "0.25"]).item()
     return problem, Objective.of(decimal if solver.penalties else 0, **fields)
 

@@ -21,6 +21,7 @@ from optree.bench.system.numba_cache import VARIABLE, cache_folder
 from optree.bench.tables.frame import load
 from optree.datasets import read_table
 from optree.errors import OptreeError
+from optree.objective import CONSTRAINTS
 
 HOME = Path(workflow.basedir)
 DATASETS_TABLE = "config/datasets.csv"
@@ -65,15 +66,13 @@ FRAME = pd.DataFrame(
         "algorithm": run.algorithm,
         "regularization": run.regularization,
         "penalty": run.penalty,
-        "depth": "none" if run.max_depth is None else str(run.max_depth),
-        "nodes": "none" if run.max_splits is None else str(run.max_splits),
-        "leaf": str(run.min_samples_leaf),
+        **{constraint.key: str(getattr(run, name)).lower() for name, constraint in CONSTRAINTS.items()},
         "measure": run.measure.replace(":", "-").replace("/", "-"),
         "split": run.split,
     }
     for run in RUNS
 )
-SPACE = Paramspace(FRAME, filename_params=["regularization", "penalty", "depth", "nodes", "leaf", "measure", "split"])
+SPACE = Paramspace(FRAME, filename_params=list(FRAME.columns[3:]))
 RECORDS = [] if GIVEN else [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
 RECORD = dict(zip((run.to_json() for run in RUNS), RECORDS))
 # Compared runs share a job, so that their algorithms alternate.

@@ -14,8 +14,8 @@ import pandas as pd
 from optree.bench.runs.folds import FULL, fold_name
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM
 from optree.bench.tables.formats import HEAD, LINKS, Table, count
-from optree.bench.tables.frame import CONSTRAINTS
 from optree.drawing import svg
+from optree.objective import CONSTRAINTS
 from optree.tree import Tree
 
 MAX_PICTURES = 1000  # Of a page; about four megabytes.
@@ -157,10 +157,9 @@ def _problem_line(runs: pd.DataFrame) -> str:
     text = f"{one['encoding']}, lambda {one['regularization']} per {one['penalty']}"
     if one["measure"] != "accuracy":
         text += f", {one['measure']}"
-    limits = zip(("depth", "splits", "rows in a leaf"), CONSTRAINTS, ("at most", "at most", "at least"), strict=True)
-    for noun, name, bound in limits:
-        if not pd.isna(one[name]) and (name, one[name]) != ("min_samples_leaf", 1):
-            text += f", {noun} {bound} {one[name]}"
+    for name, constraint in CONSTRAINTS.items():
+        if not pd.isna(one[name]) and one[name] != constraint.unset:
+            text += f", {constraint.noun} {constraint.bound} {one[name]}"
     text += f", {split}" if (split := fold_name(one["split"])) else ""
     text = f"{escape(text)}: objective {one['objective']:.5f}"
     others = runs[runs["status"].ne(CERTIFIED)]

@@ -12,7 +12,7 @@ from optree.bench.runs.progress import Progress
 from optree.bench.runs.record import Run
 from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system.process_limits import ProcessEnd, run_program
-from optree.objective import Objective
+from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 
 _THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
@@ -29,9 +29,7 @@ def make_request(peer: Peer, run: Run, objective: Objective) -> dict:
     return {
         "regularization": run.regularization,
         "penalty": run.penalty,
-        "max_depth": objective.max_depth,
-        "max_splits": objective.max_splits,
-        "min_samples_leaf": objective.min_samples_leaf,
+        **{name: getattr(objective, name) for name in CONSTRAINTS},
         "seconds": run.limits.get("seconds"),
         "memory_mib": run.limits.get("memory_mib"),
         "seed": random_seed(run.split),

@@ -19,6 +19,7 @@ from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.jobs import group_into_jobs, max_seconds, resources
 from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
+from optree.objective import CONSTRAINTS
 
 _HOME = Path(__file__).resolve().parents[3]
 _HEAD = """# Reproducing the papers
@@ -95,7 +96,7 @@ _COLUMNS = {
     **dict.fromkeys(
         ("dataset", "algorithm", "split", "encoding", "regularization", "penalty", "measure", "status"), "str"
     ),
-    **dict.fromkeys(("lambda", "max_depth", "max_splits", "min_samples_leaf", "errors_train", "rows_train"), "float"),
+    **dict.fromkeys(("lambda", *CONSTRAINTS, "errors_train", "rows_train"), "float"),
     **dict.fromkeys(("objective", "depth", "decisions", "path_features", "candidates_gap"), "float"),
     **dict.fromkeys(("leaves", "encoded_features", "accuracy_train", "accuracy_test", "search_seconds"), "float"),
     **dict.fromkeys(("exact", "tree"), "object"),

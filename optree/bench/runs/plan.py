@@ -15,11 +15,11 @@ from optree.bench.runs.record import Run
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
-from optree.objective import Objective
+from optree.objective import CONSTRAINTS, Objective
 from optree.solvers.base import Declaration
 
 _COMPARISON = (
-    *("dataset", "encoding", "regularization", "penalty", "max_depth", "max_splits", "min_samples_leaf"),
+    *("dataset", "encoding", "regularization", "penalty", *CONSTRAINTS),
     *("measure", "split", "test_size"),
 )
 
@@ -126,10 +126,8 @@ def _experiment_runs(
 
 def _objectives(experiment: Mapping) -> Iterator[dict]:
     """Yield the objectives of an experiment, as fields of a run."""
-    defaults = {
-        **{"penalty": ["split"], "max_depth": [None], "max_splits": [None], "min_samples_leaf": [1]},
-        "measure": ["accuracy"],
-    }
+    constraints = {name: [constraint.unset] for name, constraint in CONSTRAINTS.items()}
+    defaults = {"penalty": ["split"], **constraints, "measure": ["accuracy"]}
     for values in product(experiment["regularization"], *(experiment.get(key, defaults[key]) for key in defaults)):
         yield dict(zip(("regularization", *defaults), (str(values[0]), *values[1:]), strict=True))
 

@@ -10,7 +10,7 @@ from typing import Any
 from optree.bench.system import schema
 from optree.errors import OptreeError
 from optree.files import write_whole
-from optree.objective import Objective
+from optree.objective import CONSTRAINTS, Constraints, Objective
 
 SCHEMA = Path(__file__).with_name("record.schema.json")
 # Further statuses of a run: see optree.bench.peers.run_peer and optree.bench.system.process_limits.
@@ -18,7 +18,7 @@ PEER_STATUSES = ("wrong_certificate", "killed", "error", "skipped")
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Constraints):
     """One run: a problem, an objective, an algorithm, and limits.
 
     Attributes
@@ -34,8 +34,6 @@ class Run:
     regularization : str
         lambda, as written.
     penalty : {"split", "leaf"}
-    max_depth, max_splits : int or None
-    min_samples_leaf : int
     measure : str
         The loss, as written; see :mod:`optree.measure`.
     split : str
@@ -48,6 +46,8 @@ class Run:
         Maximum number of searches; see :data:`optree.bench.runs.score.REPEAT_SECONDS`.
     depth_of : str or None
         Another algorithm of the configuration: the depth of its tree is the depth limit, in place of ``max_depth``.
+    max_depth, max_splits, min_samples_leaf, ...
+        The constraints; see :class:`optree.objective.Constraints`.
     """
 
     dataset: str
@@ -56,9 +56,6 @@ class Run:
     solver: str
     regularization: str
     penalty: str = "split"
-    max_depth: int | None = None
-    max_splits: int | None = None
-    min_samples_leaf: int = 1
     measure: str = "accuracy"
     split: str = "full"
     test_size: str = "0.2"
@@ -69,8 +66,8 @@ class Run:
 
     def objective(self, max_depth: int | None) -> Objective:
         """Return the objective with this depth limit, which may be another than ``self.max_depth``."""
-        constraints = (max_depth, self.max_splits, self.min_samples_leaf)
-        return Objective.of(self.regularization, self.penalty, *constraints, self.measure)
+        limits = {name: getattr(self, name) for name in CONSTRAINTS} | {"max_depth": max_depth}
+        return Objective.of(self.regularization, self.penalty, measure=self.measure, **limits)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

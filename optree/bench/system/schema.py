@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from optree.errors import OptreeError
+from optree.objective import CONSTRAINTS
 
 
 @cache
@@ -14,10 +15,28 @@ def _validator(schema: Path):
     from jsonschema import Draft202012Validator
 
     if schema.suffix == ".json":
-        return Draft202012Validator(json.loads(schema.read_text()))
-    import yaml
+        loaded = json.loads(schema.read_text())
+    else:
+        import yaml
 
-    return Draft202012Validator(yaml.safe_load(schema.read_text()))
+        loaded = yaml.safe_load(schema.read_text())
+    _add_constraints(loaded)
+    return Draft202012Validator(loaded)
+
+
+def _add_constraints(schema) -> None:
+    """Complete each part of a schema that asks for the constraints on trees, by its key ``optree``."""
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _add_constraints(part)
+    match schema.pop("optree", None) if isinstance(schema, dict) else None:
+        case "constraint":
+            schema["enum"] = list(CONSTRAINTS)
+        case "constraints":
+            schema["properties"] |= {name: constraint.schema for name, constraint in CONSTRAINTS.items()}
+            schema["required"] += CONSTRAINTS
+        case "lists of constraints":
+            lists = {name: {"type": "array", "minItems": 1, "items": one.schema} for name, one in CONSTRAINTS.items()}
+            schema["properties"] |= lists
 
 
 def _explain(error) -> str:

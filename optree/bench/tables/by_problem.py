@@ -6,8 +6,8 @@ import pandas as pd
 
 from optree.bench.tables.comparison import CERTIFIED, FACTS, PROBLEM, algorithms
 from optree.bench.tables.formats import Table
-from optree.bench.tables.frame import CONSTRAINTS
 from optree.bench.tables.summary import number, provenance, seconds
+from optree.objective import CONSTRAINTS
 
 _NOTE = (
     "Seconds alone mean a proof; > means that the time limit ended the search. Brackets: objective of the incumbent, "

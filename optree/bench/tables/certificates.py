@@ -9,11 +9,12 @@ from __future__ import annotations
 import pandas as pd
 
 from optree.bench.tables.formats import Table
+from optree.objective import CONSTRAINTS
 
 # Runs that agree in these columns minimise the same objective over the same trees, except for their depth limits.
 _PROBLEM = [
-    *("dataset", "encoding", "cost_of_error", "cost_of_penalty", "penalty", "max_splits", "min_samples_leaf"),
-    *("measure", "split", "test_size"),
+    *("dataset", "encoding", "cost_of_error", "cost_of_penalty", "penalty", "measure", "split", "test_size"),
+    *(name for name in CONSTRAINTS if name != "max_depth"),
 ]
 
 

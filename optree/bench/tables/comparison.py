@@ -9,8 +9,8 @@ import pandas as pd
 
 from optree.bench.runs.folds import fold_name
 from optree.bench.tables.formats import Table
-from optree.bench.tables.frame import CONSTRAINTS
 from optree.bench.tables.summary import number, provenance
+from optree.objective import CONSTRAINTS
 
 # Runs that agree in these columns are runs on the same problem.
 PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
@@ -39,9 +39,8 @@ def name_of(problem: pd.Series) -> str:
         parts.append(problem["measure"])
     if problem["penalty"] != "split":
         parts.append(f"per {problem['penalty']}")
-    defaults = dict(zip(CONSTRAINTS, (None, None, 1), strict=True))
-    for key, default in defaults.items():
-        if not pd.isna(problem[key]) and problem[key] != default:
+    for key, constraint in CONSTRAINTS.items():
+        if not pd.isna(problem[key]) and problem[key] != constraint.unset:
             parts.append(f"{key} {problem[key]}")
     return "/".join([*parts, *([split] if (split := fold_name(problem["split"])) else [])])
 

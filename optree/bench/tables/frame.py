@@ -13,6 +13,7 @@ import pandas as pd
 from optree.bench.runs import record
 from optree.bench.tables.certificates import refute
 from optree.files import write_whole
+from optree.objective import CONSTRAINTS
 
 
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
@@ -62,9 +63,7 @@ def _row(entry: dict) -> dict:
         "regularization": run["regularization"],
         "lambda": float(Fraction(run["regularization"])),
         "penalty": run["penalty"],
-        "max_depth": run["max_depth"],
-        "max_splits": run["max_splits"],
-        "min_samples_leaf": run["min_samples_leaf"],
+        **{name: run[name] for name in CONSTRAINTS},
         "measure": run["measure"],
         "split": run["split"],
         "test_size": run["test_size"],
@@ -125,10 +124,10 @@ def _row(entry: dict) -> dict:
     }
 
 
-CONSTRAINTS = ("max_depth", "max_splits", "min_samples_leaf")
 # Nullable integers: floats would print 3 as 3.0 and would round large costs.
 _WHOLE = (
-    *("max_depth", "max_splits", "depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
+    *(name for name, constraint in CONSTRAINTS.items() if constraint.unset is None),
+    *("depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
     *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
 )
 _REAL = (

@@ -9,7 +9,7 @@ from pandas.api.typing import DataFrameGroupBy
 
 from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.tables.formats import Table
-from optree.bench.tables.frame import CONSTRAINTS
+from optree.objective import CONSTRAINTS
 
 STATUS = {
     "optimal": "proven: no tree has a better objective",
@@ -23,7 +23,7 @@ STATUS = {
     "error": "crashed, or returned no valid answer",
     "skipped": "not run: its environment or an input is missing",
 }
-_TITLES = dict(zip(CONSTRAINTS, ("depth limit", "split limit", "minimum rows in a leaf"), strict=True))
+_TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
 _GROUP = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
 
