@@ -1,10 +1,17 @@
-"""The README's table of solvers, made of their declarations: ``python -m optree.solvers`` prints it."""
+"""The table of solvers, made of their declarations.
+
+``python -m optree.solvers`` prints it; ``python -m optree.solvers README.md`` renews it in a file.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 from optree.solvers import Solver, get, names
+
+_HEAD = "| name | method | proof | accepts | paper |\n|---|---|---|---|---|\n"
 
 
 def _accepted(solver: Solver) -> str:
@@ -20,13 +27,21 @@ def _accepted(solver: Solver) -> str:
 
 def table() -> str:
     """Return the table in Markdown."""
-    lines = ["| name | method | proof | accepts | paper |", "|---|---|---|---|---|"]
+    text = _HEAD
     for solver in map(get, names()):
         proof = "yes" if solver.exact else "no"
         paper = re.sub(r"arXiv (\d+\.\d+)", r"[arXiv \1](https://arxiv.org/abs/\1)", solver.paper)
-        lines.append(f"| `{solver.name}` | {solver.title} | {proof} | {_accepted(solver)} | {paper} |")
-    return "\n".join(lines)
+        text += f"| `{solver.name}` | {solver.title} | {proof} | {_accepted(solver)} | {paper} |\n"
+    return text
+
+
+def renew(path: Path) -> None:
+    """Replace the table in a file by the present one."""
+    path.write_text(re.sub(re.escape(_HEAD) + r"(?:\|.*\n)*", lambda old: table(), path.read_text()))
 
 
 if __name__ == "__main__":
-    print(table())
+    if sys.argv[1:]:
+        renew(Path(sys.argv[1]))
+    else:
+        print(table(), end="")

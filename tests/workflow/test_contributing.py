@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 
 from support import ROOT
@@ -25,9 +26,10 @@ def follow(checkout, section):
         elif language == "diff":
             subprocess.run(["git", "apply", "-"], input=content, text=True, check=True, cwd=checkout.path)
         elif language == "sh":
-            done = checkout.run(content.split())
-            assert done.returncode == 0, done.stdout + done.stderr
-            printed += done.stdout + done.stderr
+            for line in content.splitlines():
+                done = checkout.run(shlex.split(line))
+                assert done.returncode == 0, done.stdout + done.stderr
+                printed += done.stdout + done.stderr
     return printed
 
 
@@ -44,6 +46,22 @@ def test_adding_a_solver(checkout):
     assert stump["status"] == "heuristic"
     assert stump["size"]["splits"] <= 1
     assert stump["objective"] <= branches["objective"]
+
+
+def test_adding_a_constraint(checkout):
+    follow(checkout, "Add a constraint")
+    small, large = sorted(records(checkout, "split"), key=lambda record: record["run"]["min_samples_split"])
+    assert [record["status"] for record in (small, large)] == ["optimal", "optimal"]
+    assert large["objective"] < small["objective"]
+    assert "minimum rows in an inner node" in (checkout.path / "results/split/tables/summary.md").read_text()
+    code = (
+        "from optree.estimators.exhaustive import ExhaustiveClassifier as Trees\n"
+        "for rows in (2, 9):\n"
+        "    model = Trees(0, min_samples_split=rows)\n"
+        "    print(model.fit([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, [0, 1, 1, 0] * 2).cost_)\n"
+    )
+    done = checkout.run(["python", "-c", code])
+    assert done.stdout.split() == ["0", "4"], done.stderr
 
 
 def test_adding_a_dataset(checkout):
