@@ -36,9 +36,10 @@ def picture_numbers(runs: pd.DataFrame) -> pd.Series:
         From :func:`optree.bench.tables.frame.frame`.
     """
     drawn = runs[runs["tree"].notna() & (runs["status"].eq(CERTIFIED) | _representative(runs))]
+    keys = ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "split"]
     drawn = drawn.assign(seeded=drawn["split"].ne(FULL)).sort_values(
-        ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "split"],
-        ascending=[True, True, True, True, False, True, True, True, True],
+        keys,
+        ascending=[key != "lambda" for key in keys],
         na_position="first",
         kind="stable",
     )
