@@ -19,8 +19,8 @@ def tree(paths):
     if not paths[0]:
         return {}
     feature = abs(int(paths[0][0])) - 1
-    below = ([path[1:] for path in paths if (int(path[0]) > 0) == value] for value in (False, True))
-    return {"feature": feature, "children": [tree(paths) for paths in below]}
+    children = ([path[1:] for path in paths if (int(path[0]) > 0) == value] for value in (False, True))
+    return {"feature": feature, "children": [tree(child) for child in children]}
 
 
 def answer(model, request):
