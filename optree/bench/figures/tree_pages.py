@@ -26,9 +26,10 @@ _GROUP = ["dataset", "encoding", "algorithm"]
 def picture_numbers(runs: pd.DataFrame) -> pd.Series:
     """Return for each run the number of its tree's picture on the page of its dataset; NA if the tree is not drawn.
 
-    All trees that are proven optimal are drawn. An algorithm without a proof on a dataset and encoding has one tree: on
-    all rows, not stopped by a limit, and of at most :data:`MAX_SPLITS` splits if possible, then of the smallest lambda.
-    Trees on all rows come first, then seeds and folds. Pictures beyond :data:`MAX_PICTURES` are left out.
+    All trees that are proven optimal are drawn. An algorithm without a proof on a dataset and encoding has one tree. If
+    possible, this tree is on all rows, was not stopped by a limit, and has at most :data:`MAX_SPLITS` splits; of
+    several such trees, the tree of the smallest lambda is drawn. Trees on all rows come first, then seeds and folds.
+    Pictures beyond :data:`MAX_PICTURES` are left out.
 
     Parameters
     ----------

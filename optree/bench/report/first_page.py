@@ -77,7 +77,7 @@ def _found(runs: pd.DataFrame) -> list[str]:
     found = [f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."]
     counts = runs["status"].value_counts()
     found += [
-        f"{counts[status]:,} ended as *{_escape(status)}*: {text}."
+        f"{counts[status]:,} runs have the status *{_escape(status)}*: {text}."
         for status, text in STATUS.items()
         if status in counts and status != CERTIFIED
     ]
@@ -106,7 +106,7 @@ def _faster(row: dict) -> str:
     memory = times(row["memory_ratio"] if ratio <= 1 else 1 / row["memory_ratio"]) or "unknown"
     counts = " and ".join(number(0)(count) or "unknown" for count in iterations)
     return (
-        f"**{first}** is {with_interval(value, *ends)} times faster than {second}, with {memory} times its memory "
+        f"**{first}** is {with_interval(value, *ends)} times faster than {second}, with {memory} times the memory "
         f"(geometric means over the problems that both prove, {row['datasets']} datasets; median iterations {counts}, "
         "each in its own units)."
     )

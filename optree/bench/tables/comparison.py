@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -61,9 +61,9 @@ def both_certify(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs[pairs["status"].eq(CERTIFIED) & pairs["status_reference"].eq(CERTIFIED)]
 
 
-def geometric_mean(ratios: pd.Series) -> float:
-    """Return the geometric mean, NaN of an empty series."""
-    return float(np.exp(np.log(ratios.astype(float)).mean())) if len(ratios) else float("nan")
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """Return the geometric mean, NaN without ratios."""
+    return float(np.exp(np.log(pd.Series(ratios, dtype=float)).mean()))
 
 
 def ratio_of_seconds(both: pd.DataFrame) -> tuple[float, float, float]:

@@ -55,12 +55,9 @@ def by_dataset(ran: pd.DataFrame, quantity: str, names: list[str]) -> pd.DataFra
 
 def holm(values: list[float]) -> list[float]:
     """Return Holm's corrected p-values in the given order; NaN stays NaN and does not count as a test."""
-    order = sorted((p, i) for i, p in enumerate(values) if p == p)
-    corrected, largest = [float("nan")] * len(values), 0.0
-    for rank, (p, i) in enumerate(order):
-        largest = max(largest, min(1.0, p * (len(order) - rank)))
-        corrected[i] = largest
-    return corrected
+    p = pd.Series(values, dtype=float).dropna().sort_values(kind="stable")
+    corrected = (p * np.arange(len(p), 0, -1)).clip(upper=1).cummax()
+    return corrected.reindex(range(len(values))).tolist()
 
 
 def wilcoxon(one: pd.Series, other: pd.Series) -> float:

@@ -18,6 +18,7 @@ from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Level, Paper, Results
 from optree.bench.papers.verdicts import agreement, reproduced
 from optree.bench.runs.folds import FULL
+from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import seconds
 from optree.drawing.views import plot
@@ -116,7 +117,7 @@ def times(results: Results) -> Table:
     data = pd.DataFrame(rows, columns=columns)
     shown = as_text(data, dict.fromkeys(("search", *_MODELS), seconds) | {"ratio": "{:.1f}"})
     means = [
-        f"depth {depth}, {name} classes: {np.exp(np.log(part['ratio']).mean()):.1f}"
+        f"depth {depth}, {name} classes: {geometric_mean(part['ratio']):.1f}"
         for depth, of_depth in data.dropna(subset=["ratio"]).groupby("depth")
         for name, part in (("two", of_depth[of_depth["classes"] == 2]), ("more", of_depth[of_depth["classes"] > 2]))
         if len(part)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from optree.bench.papers.claims import declare
 from optree.bench.runs.folds import FULL
-from optree.bench.tables.comparison import CERTIFIED
+from optree.bench.tables.comparison import CERTIFIED, geometric_mean
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance, seconds
 
@@ -157,14 +157,14 @@ def _summary(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> str:
     """Return a line on the agreement of a printed column; of an unprinted column, its geometric mean."""
     values = [pair["measured"].value for pair in pairs if pair["measured"] and pair["measured"].value]
     if "paper" not in pairs[0]:
-        mean = f"geometric mean {np.exp(np.log(values).mean()):.3g} over {len(values)} rows" if values else "not run"
+        mean = f"geometric mean {geometric_mean(values):.3g} over {len(values)} rows" if values else "not run"
         return f"{ratio.title}: {mean}."
     both = [(p, m) for p, m in (pair.values() for pair in pairs) if p is not None and m is not None]
     sided = [p.side == m.side for p, m in both if p.side and m.side]
     exact = [(p.value, m.value) for p, m in both if p.value and m.value]
     texts = [f"{sum(sided)} of {len(sided)} rows on the printed side of 1"] if sided else []
     if exact:
-        means = np.exp(np.log(np.array(exact)).mean(axis=0))
+        means = [geometric_mean(values) for values in zip(*exact, strict=True)]
         texts += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
     return f"{ratio.title}: {'; '.join(texts) or 'no printed row to compare with'}."
 
@@ -176,11 +176,12 @@ def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
     claim = f"{ratio.title}: geometric mean of the ratio"
     if not both:
         return declare(claim, "", "", SIDE, "not run")
-    logs = np.log(np.array(both)).mean(axis=0)
+    means = [geometric_mean(values) for values in zip(*both, strict=True)]
+    logs = np.log(means)
     clear = np.abs(logs) > np.log(1 + _NOISE)
     verdict = ("same" if logs[0] * logs[1] > 0 else "other") + " side of 1" if clear.all() else "undecided"
     why = "" if clear.all() else f"{'measured' if clear[0] else 'printed'}: no clear difference"
-    texts = [f"{_digits(float(mean))} over {len(both)} rows" for mean in np.exp(logs)]
+    texts = [f"{_digits(mean)} over {len(both)} rows" for mean in means]
     return declare(claim, *texts, SIDE, verdict, why)
 
 
