@@ -8,9 +8,8 @@ tree of at most d levels and n splits. Three facts leave few searches:
   smaller n attains the same loss, all n in between do.
 - T(d, n) is at most T(d - 1, n) and T(d, n - 1), so a search asks only for trees better than both.
 
-The sparse objective, loss + lambda * splits, follows for every lambda at once: its optimum is one of T(D, 0), T(D, 1),
-..., and the lower hull of these points says which. The tree of fewest splits among the trees of lowest loss follows,
-too.
+The sparse objective, loss + lambda * splits, follows for every lambda at once. Its optimum is one of T(D, 0), T(D, 1),
+...: a corner of the lower hull of these points. The smallest tree of lowest loss follows, too.
 """
 
 from __future__ import annotations

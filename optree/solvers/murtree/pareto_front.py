@@ -5,10 +5,9 @@ either kind. So the best tree for any of them is on the front of undominated pai
 (E. Demirovic, P. J. Stuckey, "Optimal Decision Trees for Nonlinear Metrics", AAAI 2021; MurTree, JMLR 23, 2022, section
 4.9.6).
 
-**Statement.** Every pair on the front of a node is the sum of a pair on the front of each child of some split, or a
-leaf. **Proof.** In an undominated tree a child's subtree may be exchanged for one that dominates or equals it: the tree
-gets no worse in either kind. **Used in** `error_front`, a dynamic program over supports whose values are fronts.
-**Worth.** Not measured.
+**Statement.** A pair on the front of a node belongs to a leaf, or is the sum of a pair on the front of each child of
+some split. **Proof.** Exchange a child's subtree for a subtree that dominates it: the tree gets no worse in either
+kind. **Used in** `error_front`, a dynamic program over supports with fronts as values. **Worth.** Not measured.
 
 F1 alone needs no front. F1 >= c exactly if c FP + (2 - c) FN <= 2 P (1 - c), with P the positive weight. The left side
 is a weighted number of errors, which the depth-limited search minimises. `best_f1` repeats the search with c = F1 of
@@ -237,7 +236,7 @@ def error_front(
 
 @dataclass(frozen=True)
 class BestF1:
-    """The tree with the greatest F1 score, and its proof.
+    """The tree with the greatest F1 score, and an upper bound.
 
     Attributes
     ----------

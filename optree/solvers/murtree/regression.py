@@ -1,14 +1,15 @@
 """Regression trees of a given depth and number of splits with the least sum of squared errors.
 
 Source: E. Demirovic et al., "MurTree: Optimal Decision Trees via Dynamic Programming and Search", JMLR 23, 2022,
-section 4.9.2. The search is the classifier's (``fast/depth_first.py``) with other costs (``fast/squares.py``): the best
+section 4.9.2. The search is the classifier's (``fast/depth_first.py``) with other costs (``fast/squares.py``). The best
 trees of two levels follow from sums of the target over pairs of columns. The similarity bound does not hold for squared
 errors and is off. Equal rows share a leaf, which bounds the cost of every support.
 
 Guarantee. The target is rounded to a grid of whole numbers of at most 20 bits (`Target`). Values that lie on such a
 grid, as whole numbers and short decimals do, are kept. For the rounded target the search is exact up to the rounding of
-leaf costs: at most 2^-48 of the root's sum of squares for each leaf. A tree of L leaves is therefore within 2 L * 2^-48
-of that sum of the optimum. Rounding the target moves the root mean squared error of every tree by half a step at most.
+leaf costs. A leaf's cost is rounded by at most 2^-48 of the root's sum of squares, so a tree of L leaves is within
+2 L * 2^-48 of that sum of the optimum. Rounding the target moves the root mean squared error of every tree by half a
+step at most.
 """
 
 from __future__ import annotations

@@ -4,16 +4,16 @@ Source: E. Demirovic, A. Lukina, E. Hebrard, J. Chan, J. Bailey, C. Leckie, K. R
 Optimal Decision Trees via Dynamic Programming and Search", JMLR 23, 2022.
 
 Two searches solve the same problem. ``search="fast"`` is ours (``fast/depth_first.py``): depth first over supports with
-a memo, the paper's solution of the last two levels from counts of pairs of features, and bounds among all splits of a
-node in place of the paper's two archived datasets. ``search="paper"`` is the paper's (``paper/algorithms.py``), with a
-switch for each technique, so that its tables can be rebuilt.
+a memo. The last two levels are solved from counts of pairs of features, as in the paper. Bounds among all splits of a
+node take the place of the paper's two archived datasets. ``search="paper"`` is the paper's (``paper/algorithms.py``),
+with a switch for each technique, so that its tables can be rebuilt.
 
-Complexity: with q features and depth d at most O((2 q)^(d - 2)) supports are counted, each in O(words of its rows *
-q^2): linear in the rows.
+Complexity: with q features and depth d at most O((2 q)^(d - 2)) supports are counted. Each takes O(words of its rows *
+q^2), which is linear in the rows.
 
 Both searches minimise errors + penalty for each split. The fast search adds the penalty to every split; the paper's
-search asks for the fewest errors with 1, 2, ... splits (Algorithm 6). ``fewest_splits`` breaks ties of the errors by
-the number of splits where splits are free: the fast search makes one error cost more than all splits together, the
+search asks for the fewest errors with 1, 2, ... splits (Algorithm 6). Where splits are free, ``fewest_splits`` breaks
+ties of the errors by the number of splits. One error then costs the fast search more than all splits together, and the
 paper's search runs Algorithm 7. Searches are the same on every machine; "random" features follow the seed. A long fast
 search deepens iteratively (`fast.search.Search.solve`).
 

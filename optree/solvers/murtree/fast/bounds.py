@@ -9,7 +9,7 @@
 | bound | a lower bound of T |
 
 **B1, similarity. Statement.** T(A) >= T(B) - error * weight(B \\ A). In a node, a bound of child f = 1 implies two
-bounds for every other column j: child j = 1 costs at least bound - error * weight(f = 1, j = 0), and child j = 0 at
+bounds for every other column j. Child j = 1 costs at least bound - error * weight(f = 1, j = 0). Child j = 0 costs at
 least bound - error * weight(f = 1, j = 1). A bound of child f = 0 does likewise. The node's counts of pairs hold all
 these weights.
 **Proof.** The optimal tree of A, used for B, misclassifies at most weight(B \\ A) more and has no more splits. So

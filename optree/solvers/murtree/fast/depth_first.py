@@ -37,7 +37,7 @@ def splits_of_child(stack, d, child):
     if frame["splits_left"] == NO_LIMIT:
         return np.int64(NO_LIMIT)
     splits = frame["fewest"] + frame["allocation"]
-    return normal_splits_inner(frame["levels_left"] - 1, frame["splits_left"] - 1 - splits if child else splits)
+    return normal_splits_inner(d - 1, frame["splits_left"] - 1 - splits if child else splits)
 
 
 @inner_function
@@ -46,14 +46,12 @@ def look_up_children(data, stack, memo, rules, d, many, squares):
     frame = stack.frame[d]
     for child in range(2):
         stack.child_upper[d, child] = stack.child_leaf[d, child, frame["column"]]
-        stack.child_entry[d, child] = -1
     for child in range(2):
         splits = splits_of_child(stack, d, child)
         if splits != 0:
-            at, _ = look_up_child(data, stack, memo, d, frame["column"], child, frame["levels_left"] - 1, splits)
-            stack.child_entry[d, child] = at
+            at, _ = look_up_child(data, stack, memo, d, frame["column"], child, d - 1, splits)
             if at >= 0:
-                take_bound(data, stack, memo, rules, d, child, many, squares)
+                take_bound(data, stack, memo, rules, d, child, at, many, squares)
 
 
 @inner_function
@@ -80,14 +78,14 @@ def descend(data, stack, memo, rules, d, child):
     j, a = frame["column"], frame["allocation"]
     bound = split_bound(stack, d, j, a)
     lower = stack.child_lower[d, 1, frame["allocations"] - 1 - a, j] if child else stack.child_lower[d, 0, a, j]
-    levels, splits = frame["levels_left"] - 1, splits_of_child(stack, d, child)
-    below["levels_left"], below["splits_left"], below["lower"] = levels, splits, lower
+    splits = splits_of_child(stack, d, child)
+    below["splits_left"], below["lower"] = splits, lower
     below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - (bound - lower)
-    at, hashed = look_up_child(data, stack, memo, d, j, child, levels, splits)
+    at, hashed = look_up_child(data, stack, memo, d, j, child, d - 1, splits)
     if at < 0:
         literal, upper = stack.column[d, j] * 2 + child, stack.child_leaf[d, child, j]
-        at = insert(memo, hashed, levels, splits, frame["entry"], literal, lower, upper)
-    stack.child_entry[d, child] = below["entry"] = at
+        at = insert(memo, hashed, d - 1, splits, frame["entry"], literal, lower, upper)
+    below["entry"] = at
     for w in range(len(stack.support)):
         stack.key[d - 1, w] = stack.support[w]
     select_child(stack, d, j, child)
@@ -95,17 +93,17 @@ def descend(data, stack, memo, rules, d, child):
 
 @inner_function
 def start(data, stack, memo, rules):
-    """Prepare the top level: the problem itself, child 1 of the column of all rows of the level above."""
+    """Prepare the top level: child 1 of the problem's column of all rows."""
     d = rules.levels
     frame = stack.frame[d]
-    frame["levels_left"], frame["splits_left"] = d, rules.splits
+    frame["splits_left"] = rules.splits
     for w in range(len(stack.support)):
         stack.key[d, w] = data.rows[0, w]
     hashed = hash_words(stack.key[d], data.salt)
     frame["entry"] = find(memo, data.rows, stack.key[d], hashed, d, rules.splits)
     if frame["entry"] < 0:
         frame["entry"] = insert(memo, hashed, d, rules.splits, 0, -1, 0, INFINITE)
-    select_child(stack, d + 1, 0, 1)
+    select_child(stack, len(stack.frame) - 1, 0, 1)
 
 
 @inner_function
@@ -135,12 +133,12 @@ def advance(data, stack, memo, rules, d, many, squares):
 def search(data, stack, memo, rules, many, squares, iterations):
     """Search for some more iterations; return COMPLETE, PAUSED or NO_ROOM.
 
-    numba compiles one target only: ``many`` is None for two classes, else True; ``squares`` is None for classes.
+    ``many`` is None for two classes, else True; ``squares`` is None for classes: numba compiles one target only.
 
     ``iterations`` = CLOSE ends the search early and stores the interval that was reached. READ looks up the rows
-    ``stack.support`` with the limits of level 0, and sets ``stack.state[FOUND]`` to the memo's entry. Without an entry,
-    or if two levels suffice, READ builds and counts level 0 from the rows ``stack.mask``. (READ is not a kernel of its
-    own because numba would compile all inner functions again.)
+    ``stack.support`` with the limits of ``rules``: ``stack.state[FOUND]`` is the memo's entry, or -1. In the latter
+    case, and if two levels suffice, READ builds and counts level 0 from the same rows, ``stack.mask``. (READ is not a
+    kernel of its own because numba would compile all inner functions again.)
     """
     data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
     target = None
@@ -149,14 +147,12 @@ def search(data, stack, memo, rules, many, squares, iterations):
     state, top = stack.state, rules.levels
     last = state[ITERATIONS] + iterations
     if iterations == READ:
-        frame = stack.frame[0]
         state[FOUND] = -1
-        if not two_levels_suffice(frame["levels_left"], frame["splits_left"]):
+        if not two_levels_suffice(top, rules.splits):
             hashed = hash_words(stack.support, data.salt)
-            state[FOUND] = find(memo, data.rows, stack.support, hashed, frame["levels_left"], frame["splits_left"])
+            state[FOUND] = find(memo, data.rows, stack.support, hashed, top, rules.splits)
         if state[FOUND] >= 0:
             return COMPLETE
-        frame["levels_left"] = min(2, frame["levels_left"])
         for w in range(len(stack.support)):
             stack.key[0, w] = stack.support[w]
         state[LEVEL], state[UNBUILT] = 0, 1
@@ -169,11 +165,12 @@ def search(data, stack, memo, rules, many, squares, iterations):
             start(data, stack, memo, rules)
             state[LEVEL], state[UNBUILT] = top, 1
         elif state[UNBUILT]:
-            build_node(stack, d, d + 1 if d > 0 else top + 1)
+            build_node(stack, d, d + 1 if 0 < d < top else len(stack.frame) - 1)
             state[UNBUILT] = 0
             finished = not expand(data, stack, rules, d, many, target)
             if d == 0:
                 return COMPLETE
+            state[ITERATIONS] += 1
         elif iterations == CLOSE:
             finished = True
         elif state[ITERATIONS] >= last:
@@ -185,6 +182,7 @@ def search(data, stack, memo, rules, many, squares, iterations):
         if finished:
             store_interval(stack, memo, rules, d)
             if d < top:
-                take_bound(data, stack, memo, rules, d + 1, stack.frame[d + 1]["child"], many, target)
+                child, at = stack.frame[d + 1]["child"], stack.frame[d]["entry"]
+                take_bound(data, stack, memo, rules, d + 1, child, at, many, target)
             state[LEVEL] = d + 1
     return COMPLETE

@@ -27,22 +27,21 @@ def expand(data, stack, rules, d, many, squares):
     """Count the node of level ``d`` and bound its candidates; return False if no candidate is to be searched."""
     apart()
     frame, costs = stack.frame[d], stack.small[1]
-    stack.state[ITERATIONS] += 1
     count_node(data, stack, d, many, squares)
     count_children(data, stack, d, stack.bits[d], stack.runs[d], True, np.int64(0), many, squares)
     best_costs(stack.loss[1], frame["columns"], rules, costs)
-    levels, splits = frame["levels_left"], frame["splits_left"]
+    splits = frame["splits_left"]
     limited = splits != NO_LIMIT
     frame["upper"], frame["best"], frame["child0_splits"] = costs[0], -1, 0
     frame["next"], frame["column"] = 0, -1
-    if two_levels_suffice(levels, splits):
-        most = 3 if levels > 1 else levels
+    if two_levels_suffice(d, splits):
+        most = 3 if d > 1 else d
         frame["lower"] = frame["upper"] = costs[min(most, splits) if limited else most]
         frame["allocations"] = 0
         return False
     frame["fewest"], frame["allocations"] = 0, 1
     if limited:
-        most = min(full_splits_inner(levels - 1), splits - 1)
+        most = min(full_splits_inner(d - 1), splits - 1)
         frame["fewest"] = splits - 1 - most
         frame["allocations"] = most - frame["fewest"] + 1
     bound_small_trees(stack, rules, d)
@@ -94,10 +93,10 @@ def look_up_child(data, stack, memo, d, column, child, levels, splits):
 
 
 @inner_function
-def take_bound(data, stack, memo, rules, d, child, many, squares):
-    """Improve level ``d`` by the memo's interval of a child of its candidate."""
+def take_bound(data, stack, memo, rules, d, child, at, many, squares):
+    """Improve level ``d`` by the interval of a child of its candidate: the memo's entry ``at``."""
     apart()
-    frame, entry = stack.frame[d], memo.entry[stack.child_entry[d, child]]
+    frame, entry = stack.frame[d], memo.entry[at]
     j, a = frame["column"], frame["allocation"]
     a = frame["allocations"] - 1 - a if child else a
     stack.child_upper[d, child] = min(stack.child_upper[d, child], entry["upper"])
@@ -124,7 +123,7 @@ def solve_children(data, stack, memo, rules, j, many, squares):
 
     The pairs of the smaller child are counted; the pairs of the other child are the node's minus these.
     """
-    frame, entries, hashes = stack.frame[3], stack.child_entry[3], stack.hashes
+    frame, entries, hashes = stack.frame[3], stack.entries, stack.hashes
     entries[0] = entries[1] = -1
     for child in range(2 if rules.levels > 3 else 0):  # with three levels in all no support is met twice
         entries[child], hashes[child] = look_up_child(data, stack, memo, 3, j, child, 2, NO_LIMIT)

@@ -1,7 +1,7 @@
 """Build a node from the level above: pack the rows of its support, and drop the columns that split nothing new.
 
-**Statement.** Two columns that are equal or complementary on the node's rows give the same splits, in the node and in
-every subset of its rows. A constant column splits nothing.
+**Statement.** Two columns that are equal or complementary on the node's rows give the same split. So they do in every
+subset of these rows. A constant column splits nothing.
 **Proof.** Both columns have the same two children, perhaps exchanged, and so they have within every subset.
 **Used in** `distinct_columns`.
 **Worth.** In a prototype at depth 5, with the same rule at the root: 1.8 to 3 times less time.

@@ -2,8 +2,8 @@
 
 Columns are bits, word after word (``bits[word * width + column]``). Column 0 holds all rows, so that its pairs are the
 counts of single columns. A word has as many bits as a count: 16, 32 or 64, by the weight of all rows. Population counts
-are then added without a conversion. ``width`` is a multiple of the columns in a vector of 512 bits. The columns after
-the last one, up to a multiple of TILE, are empty: an empty column splits nothing and may be counted like the others.
+are then added without a conversion. ``width`` is a multiple of the columns in a vector of 512 bits. Up to a multiple of
+TILE the columns after the last one are empty. An empty column splits nothing and may be counted like the others.
 
 Words are ordered in *runs*: by binary digit of a row's weight, highest digit first, then by class. The words of a run
 are ``runs[digit * classes + k]`` up to the next entry. Doubling the sums between digits turns population counts into
@@ -179,9 +179,11 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         """Find the extremes over i of the difference z(i, j), in both children of a split.
 
         z(i, j) is the weight of class 0 minus the weight of class 1, of the rows in both columns i and j. The first
-        child is ``bits``; ``single[j]`` is its z(j, j). The second child is the rest of the node, whose z(i, j) is
-        ``pairs[i * width + j]``. Written to ``out[n * width + j]``, for n = 0 to 7: of the first child the maximum and
-        the minimum of z(i, j), then those of z(i, i) - z(i, j), for the rows outside j; the same of the second child.
+        child is ``bits``; ``single[j]`` is its z(j, j). The second child is the rest of the node; ``pairs[i * width +
+        j]`` is the node's z(i, j).
+
+        Row n of ``out``, at ``out[n * width + j]``, is for the first child: 0, the maximum of z(i, j); 1, its minimum;
+        2, the maximum of z(i, i) - z(i, j), of the rows outside j; 3, its minimum. Rows 4 to 7 are for the other child.
         """
         z = _count(bits, width, columns, runs, digits, 2, 0) - _count(bits, width, columns, runs, digits, 2, 1)
         own = single[:columns, None].astype(np.int64)
@@ -194,9 +196,9 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
     def many_class(bits, width, columns, runs, digits, classes, single, pairs, stride, out):
         """Find the greatest weight that a split by column i classifies correctly, over i, in both children of a split.
 
-        The arguments are those of `two_class`, for any number of classes: ``single[k * width + j]`` and
-        ``pairs[k * stride + i * width + j]`` are weights of class k. Written to ``out[n * width + j]``, for n = 0 to 3:
-        of the first child the rows in column j, then the rows outside; the same of the second child.
+        The arguments are as in `two_class`, for any number of classes: ``single[k * width + j]`` and
+        ``pairs[k * stride + i * width + j]`` are weights of class k. Row n of ``out`` is for the first child: 0, the
+        rows in column j; 1, the rows outside. Rows 2 and 3 are for the second child.
         """
         leaves = [[] for _ in range(8)]
         for k in range(classes):

@@ -19,7 +19,7 @@ from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast import memo as tables
 from optree.solvers.murtree.fast.read_tree import read_tree
 from optree.solvers.murtree.fast.squares import Squares
-from optree.solvers.murtree.fast.stack import ITERATIONS, LEVEL, Rules, new_stack
+from optree.solvers.murtree.fast.stack import FOUND, ITERATIONS, LEVEL, Rules, new_stack
 from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
@@ -61,17 +61,22 @@ class Search:
 
     def ask(self, rules: Rules, budget: int = INFINITE) -> None:
         """Prepare a search for the best tree within these rules that costs less than ``budget``."""
-        stack, data, top = self.stack, self.data, rules.levels + 1
-        self.rules = rules
-        stack.bits[top], stack.runs[top] = data.bits, data.runs
-        stack.column[top, : len(data.rows)] = np.arange(len(data.rows))
-        stack.frame[top]["columns"], stack.frame[top]["width"] = len(data.rows), len(stack.kept)
-        stack.frame[rules.levels]["lower"], stack.frame[rules.levels]["budget"] = rules.error * data.floor, budget
-        stack.state[LEVEL] = -1
+        self.rules, frame = rules, self.stack.frame[rules.levels]
+        frame["lower"], frame["budget"] = rules.error * self.data.floor, budget
+        self.stack.state[LEVEL] = -1
 
     def step(self, iterations: int) -> int:
         """Call the kernel; return its code."""
-        return kernel.search(self.data, self.stack, self.memo, self.rules, self.many, self.squares, iterations)
+        return self._call(self.rules, iterations)
+
+    def read(self, support: np.ndarray, levels: int, splits: int) -> int:
+        """Return the memo's entry of a support within limits; -1 after level 0 was built for it, see `kernel.READ`."""
+        self.stack.support[:], self.stack.mask[:] = support, support.view(self.stack.mask.dtype)
+        self._call(self.rules._replace(levels=levels, splits=splits), kernel.READ)
+        return int(self.stack.state[FOUND])
+
+    def _call(self, rules: Rules, iterations: int) -> int:
+        return kernel.search(self.data, self.stack, self.memo, rules, self.many, self.squares, iterations)
 
     @property
     def iterations(self) -> int:

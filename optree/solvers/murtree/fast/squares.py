@@ -1,12 +1,17 @@
 """Squared errors of the depth-limited search: two levels from sums of the target over pairs of columns.
 
 The target of a row is a whole number t (``regression.py``). The runs of ``pair_counts.py`` hold the weights as class 0
-and the weights times the targets as class 1, so the counts of a pair of columns are exact: its weight W and its sum S.
+and the weights times the targets as class 1. The counts of a pair of columns are therefore its exact weight and sum.
 
-Symbols, all sums over t - ``centre``: w and s are weight and sum of a group of equal rows, W and S of a leaf. ``fine``
-is the power of two that scales costs to 51 bits. The cost of a leaf is Q - gain, with
+| symbol | meaning |
+|---|---|
+| w, s | weight of a group of equal rows, and sum of their weighted t - ``centre`` |
+| W, S | weight and sum of a leaf |
+| ``fine`` | the power of two that scales costs to 51 bits |
+| Q | sum over the groups of a leaf of ceil(``fine`` * s^2 / w) |
+| gain | floor((1 - 2^-51) * ``fine`` * S^2 / W) |
 
-    Q = sum over groups of ceil(fine * s^2 / w),  gain = floor((1 - 2^-51) * fine * S^2 / W)
+The cost of a leaf is Q - gain.
 
 **Statement.** The cost of a leaf is a whole number, the same for every path to the leaf, and not negative. Up to
 rounding it is the leaf's sum of squared errors, minus the squared errors within its groups, which no tree avoids.
@@ -40,12 +45,10 @@ class Squares(NamedTuple):
     gains: np.ndarray  # float64[2, width], gain of both children of a column with the best split
 
 
-def explained(total, weight, fine):
-    """Return the gain of leaves with these sums and weights: whole numbers in float64."""
+@inner_function
+def gain(total, weight, fine):
+    """Return the gain of a leaf with this sum and weight: a whole number in float64."""
     return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _BELOW_ONE))
-
-
-gain = inner_function(explained)
 
 
 @inner_function

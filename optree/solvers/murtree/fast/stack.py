@@ -1,8 +1,8 @@
 """The node stack of the depth-limited search: one level of the stack for each number of levels left.
 
 Child 1 of a column holds the node's rows in the column, child 0 the other rows. An *allocation* divides the splits left
-below a node's root between the children: in allocation a child 0 gets ``fewest`` + a splits and child 1 gets the rest,
-which is ``fewest`` + ``allocations`` - 1 - a. Without a limit on splits a node has one allocation.
+below a node's root between the children. In allocation a child 0 gets ``fewest`` + a splits, and child 1 gets the rest:
+``fewest`` + ``allocations`` - 1 - a. Without a limit on splits a node has one allocation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from optree.solvers.murtree.columns import LANES, Columns
 FRAME = np.dtype(
     [
         ("entry", np.int64),  # the node's entry in the memo
-        ("levels_left", np.int64),
         ("splits_left", np.int64),  # NO_LIMIT if the levels hold no more splits
         ("allocations", np.int64),  # number of allocations; 0 if two levels solve the node
         ("fewest", np.int64),  # splits of child 0 in the first allocation, and of child 1 in the last one
@@ -36,8 +35,8 @@ FRAME = np.dtype(
     ]
 )
 
-# Indices of `Stack.state`: the level under way (-1 before the start, one above the top at the end), whether that level
-# is still to be built from ``mask``, the iterations, and the memo's entry that `depth_first.search` found.
+# Indices of `Stack.state`. LEVEL: the level under way, -1 before the start, one above the top at the end. UNBUILT:
+# whether that level is still to be built from `mask`. ITERATIONS: all so far. FOUND: the entry that `READ` found.
 LEVEL, UNBUILT, ITERATIONS, FOUND = range(4)
 
 
@@ -51,7 +50,7 @@ class Rules(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """The levels of the node stack, and scratch memory; level ``rules.levels + 1`` is the problem itself.
+    """The levels of the node stack, and scratch memory. The last level is the problem itself; level 0 serves `READ`.
 
     ``kind`` is the type of words: unsigned integers of 16, 32 or 64 bits; counts are signed and as wide.
     """
@@ -65,11 +64,11 @@ class Stack(NamedTuple):
     child_lower: np.ndarray  # int64[levels, 2, allocations, width], their lower bounds; by own splits less `fewest`
     root_cost: np.ndarray  # int64[levels, width], lowest cost of a tree of two levels with this root
     order: np.ndarray  # int64[levels, width], columns by `root_cost`
-    child_entry: np.ndarray  # int64[levels, 2], memo entries of the candidate's children, -1 for none
     child_upper: np.ndarray  # int64[levels, 2], upper bounds of the candidate's children
     key: np.ndarray  # uint64[levels, words], the node's support, in the problem's order of rows
     support: np.ndarray  # uint64[words], scratch: the support of a child, in the same order
-    hashes: np.ndarray  # int64[2], scratch: hashes of the candidate's children
+    entries: np.ndarray  # int64[2], scratch: memo entries of the candidate's children on level 3, -1 for none
+    hashes: np.ndarray  # int64[2], scratch: hashes of these children
     mask: np.ndarray  # kind[words], scratch: the rows of a child, in the node's own order
     packed: np.ndarray  # kind[words * width], scratch: these rows, packed
     packed_runs: np.ndarray  # int64[runs], scratch
@@ -86,13 +85,13 @@ class Stack(NamedTuple):
 
 
 def new_stack(data: Columns, rules: Rules) -> Stack:
-    """Return a stack for searches within these rules; counts have the narrowest type that holds the total weight."""
+    """Return a stack for searches within these rules, with the problem on its last level."""
     words, levels = data.rows.shape[1], rules.levels + 2
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
     width = -(-len(data.rows) // LANES) * LANES
     tables = 2 if data.classes == 2 else data.classes + 1
     allocations = 1 if rules.splits == NO_LIMIT else min(rules.splits, 1 << min(rules.levels - 1, 40))
-    return Stack(
+    stack = Stack(
         frame=np.zeros(levels, FRAME),
         column=np.zeros((levels, width), np.int64),
         bits=np.zeros((levels, len(data.bits)), kind),
@@ -102,10 +101,10 @@ def new_stack(data: Columns, rules: Rules) -> Stack:
         child_lower=np.zeros((levels, 2, allocations, width), np.int64),
         root_cost=np.zeros((levels, width), np.int64),
         order=np.zeros((levels, width), np.int64),
-        child_entry=np.zeros((levels, 2), np.int64),
         child_upper=np.zeros((levels, 2), np.int64),
         key=np.zeros((levels, words), np.uint64),
         support=np.zeros(words, np.uint64),
+        entries=np.zeros(2, np.int64),
         hashes=np.zeros(2, np.int64),
         mask=np.zeros(len(data.bits) // width, kind),
         packed=np.zeros(len(data.bits), kind),
@@ -121,3 +120,7 @@ def new_stack(data: Columns, rules: Rules) -> Stack:
         state=np.array([-1, 0, 0, 0]),
         stride=width * width,
     )
+    stack.bits[-1], stack.runs[-1] = data.bits, data.runs
+    stack.column[-1, : len(data.rows)] = np.arange(len(data.rows))
+    stack.frame[-1]["columns"], stack.frame[-1]["width"] = len(data.rows), width
+    return stack

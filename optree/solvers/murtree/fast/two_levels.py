@@ -1,17 +1,20 @@
 """The best trees of two levels, from counts of pairs of columns.
 
-Source: E. Demirovic et al., "MurTree", JMLR 23, 2022, section 4.3: the counts of a pair of columns (i, j) are the
-classes of the four leaves below a root j whose children split on i. All counts are weights.
+Source: E. Demirovic et al., "MurTree", JMLR 23, 2022, section 4.3. The counts of a pair of columns (i, j) give the
+classes in the four leaves below a root j with children that split on i. All counts are weights.
 
-Symbols, of a support with rows of two classes: n its weight, z its difference (weight of class 0 minus weight of class
-1). A split divides z into the differences a and b = z - a of its leaves. The correct weight of a leaf is the weight of
-its majority class.
+| symbol | meaning, of a support with two classes |
+|---|---|
+| n | weight |
+| z | difference: weight of class 0 minus weight of class 1 |
+| a, b | differences of the two leaves of a split; a + b = z |
+| correct weight | weight of the majority class, of a leaf; sum over the leaves, of a split |
 
-**Statement.** The correct weight of the best split is (n + max over splits of max(2 a - z, z - 2 a)) / 2, so the
-largest and the smallest a over all splits are enough. The split on column 0, which holds all rows, is a leaf.
-**Proof.** The majority of a leaf with weight m and difference a has (m + abs(a)) / 2 rows, since max(x, y) =
-(x + y + abs(x - y)) / 2. Both leaves have (n + abs(a) + abs(b)) / 2, and abs(a) + abs(b) = max(abs(a + b), abs(a - b))
-= max(abs(z), abs(2 a - z)). Column 0 has a = z and attains abs(z).
+**Statement.** The highest correct weight of a split is (n + max(2 max a - z, z - 2 min a)) / 2, with the extremes of a
+over all splits. The split on column 0, which holds all rows, is a leaf.
+**Proof.** The majority of a leaf with weight m and difference a weighs (m + abs(a)) / 2, since max(x, y) = (x + y +
+abs(x - y)) / 2. Both leaves weigh (n + abs(a) + abs(b)) / 2. Now abs(a) + abs(b) = max(abs(a + b), abs(a - b)) =
+max(abs(z), abs(2 a - z)). Column 0 has a = z and attains abs(z).
 **Used in** `_two_class_losses`.
 **Worth.** In a prototype: 1.0 to 1.36 times less time than the counts of both classes.
 """

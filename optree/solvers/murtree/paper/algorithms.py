@@ -1,9 +1,8 @@
 """MurTree's search as printed, over a stack: Algorithms 1 to 3, with a switch for each technique.
 
 Source: Demirovic et al., "MurTree", JMLR 23, 2022, sections 4.1 to 4.8. A call minimises errors under limits on levels
-and splits. It asks for a tree of at most ``upper`` errors, and ends with an optimal tree or with a lower bound. With
-all techniques off, the branch cache and post-order children, the search is DL8.5 (Aglin, Nijssen, Schaus: Learning
-Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020). Bounds: ``calls.py``.
+and splits. It asks for a tree of at most ``upper`` errors, and ends with an optimal tree or with a lower bound. The
+search with all techniques off, the branch cache and post-order children is DL8.5 (``dl85.py``). Bounds: ``calls.py``.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from optree.solvers.murtree.paper.frequency import class_weight, errors_of, solv
 
 IN_ORDER, GINI, RANDOM = range(3)  # orders of features
 
-# Indices of `Stack.state`: the level under way, the number of calls, and the result of the last call: errors (INFINITE:
-# no tree within the call's bound), lower bound, root column (0: a leaf) and splits of child 0.
+# Indices of `Stack.state`. LEVEL: the depth of the call under way. CALLS: all so far. The others are the result of the
+# last call. ERRORS: INFINITE without a tree within the bound. COLUMN: of the root, 0 for a leaf. SPLITS: of child 0.
 LEVEL, CALLS, ERRORS, BOUND, COLUMN, SPLITS = range(6)
 
 NEW = -2  # in a call's `next`, before `enter`
@@ -40,7 +40,7 @@ CALL = np.dtype(
     [
         ("levels_left", np.int64),
         ("splits_left", np.int64),
-        ("upper", np.int64),  # only trees of at most so many errors are wanted
+        ("upper", np.int64),  # highest number of errors that is asked for
         ("lower", np.int64),  # lower bound when the call began
         ("refined", np.int64),  # refined bound, of the candidates so far
         ("next", np.int64),  # place of the candidate in the order of columns, -1 before the first one, or NEW
