@@ -141,7 +141,7 @@ def test_bins_are_the_leaves_of_scikit_learns_tree():
         work, end = search.work, len(np.unique(codes))
         model = DecisionTreeClassifier(max_depth=depth, max_leaf_nodes=most, min_samples_leaf=int(least))
         theirs = model.fit(codes, y).tree_
-        found = {int(work.part[c]) for c in work.cols[1 : work.cols.tolist().index(end)]}
+        found = {int(work.value[c]) for c in work.cols[1 : work.cols.tolist().index(end)]}
         assert found == {int(np.ceil(cut)) for cut in theirs.threshold[theirs.feature >= 0]}
 
 

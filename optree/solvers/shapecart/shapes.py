@@ -1,29 +1,45 @@
-"""The best shape of a node: a feature, and which of its bins go to which child.
+"""The best shape of a node: a feature, and an assignment of its bins to children.
 
-The bins are the leaves of an inner CART on that feature alone. An assignment of bins to groups has a weighted impurity,
-the sum of f(counts) over groups (`partitions`), and the least is looked for:
+======  ============================================================
+symbol  meaning
+======  ============================================================
+bin     a leaf of an inner CART on one feature alone
+group   the bins of one child
+f       n * gini or n * entropy of the class counts of n rows
+n_b     weight of bin b
+p_b     class shares of bin b
+D       squared distance (gini) or Kullback-Leibler divergence (entropy)
+K       number of classes
+======  ============================================================
 
-- For a Bregman divergence D (squared distance of class shares for gini, Kullback-Leibler for entropy) that sum is a
-  constant plus the sum of n_b D(p_b, mean of b's group) over bins b of weight n_b and shares p_b: A. Banerjee et al.,
-  "Clustering with Bregman Divergences", JMLR 2005. Weighted impurity is least where bins are clustered best.
-- *Two classes*: exact. In an optimum each bin is with its nearest mean (moved there, the sum falls, and new means lower
-  it again). D(p, a) - D(p, b) is affine in p, and p is one number: where a is nearer than b is a ray. So groups are
-  neighbours in the order of the rate of a class, and the program of `partitions` over bins in that order is the best of
-  all assignments, for each number of groups. Source: W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958.
-- *Enough rows in each group*: the program looks at such groups only. The best of all assignments is found if it has
-  enough (and no other is as good); otherwise groups of bins that are no neighbours may be better. The
-  program over bins in their own order is looked at, too.
-- *More classes*: the programs over bins in their own order and in the order of each class's share; from the best of
-  these, for each number of groups, coordinate descent: a bin moves to the group that lessens the impurity most, until
-  none does. The order of bins, and of groups among equals, is fixed: nothing is drawn.
+The weighted impurity of an assignment is the sum of f over its groups. The best shape has the lowest weighted impurity.
 
-So no assignment is worse than the best intervals of the same bins with enough rows, of which CART's cut is one.
+**Statement** (clustering): weighted impurity is a constant plus the sum of n_b D(p_b, mean of b's group) over bins b.
+**Proof**: A. Banerjee et al., "Clustering with Bregman Divergences", JMLR 2005; D is the Bregman divergence of f.
+**Used in** the next statement. **Worth**: a proof's step.
 
-Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, whose descent
-starts at k-means of the bins' shares, or at the sides of the inner tree's root.
+**Statement** (two classes): for each number of groups, the dynamic program of `least_impurities` over bins in the order
+of a class's share finds the best assignment. **Proof**: in an optimum each bin is in the group of the nearest mean. A
+move there would lower the sum, and new means would lower it again. D(p, a) - D(p, b) is affine in p, and for two
+classes p is one number. So the shares that are nearer to a than to b form a ray, and groups are intervals in the order
+of shares. W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958, has this order. **Used in** `_assign_in_order`.
+**Worth**: not measured.
 
-Complexity of a node of n rows, q features and p parts in all: O(n q + p K) for the counts, O(p leaves K) for the inner
-trees at worst, and O(q (classes + 1) bins^2 (K + ways)) for the programs.
+*Minimum rows of a group*: the program considers only groups with enough rows. It finds the best assignment if that has
+enough rows in each group and is unique. Otherwise groups that are no intervals may be better than the groups found. The
+program over bins in their own order is tried, too.
+
+*More classes*: the program runs over bins in their own order and in the order of each class's share. Coordinate descent
+starts at the best assignment for each number of groups: a bin moves to the group that lowers the impurity most, until
+no move lowers it. The order of bins, and of groups among equals, is fixed; nothing is drawn.
+
+So no assignment is worse than the best intervals of the same bins with enough rows, of which CART's split is one.
+
+Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025. Its descent starts
+at k-means of the bins' shares, or at the sides of the inner tree's root.
+
+Complexity of a node of n rows, q features and p values of all features together: O(n q + p K) for the counts, at worst
+O(p leaves K) for the inner trees, O(q (K + 1) bins^2 (K + ways)) for the programs.
 """
 
 from __future__ import annotations
@@ -32,69 +48,68 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.interval_partitions import cart_bins, impurity, least_impurities
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 
-NONE = np.int64(2**62)  # no assignment has as much impurity
-
 
 class Rows(NamedTuple):
-    """A problem's rows."""
+    """The rows of a problem."""
 
     codes: np.ndarray  # int32[n, q]
     y: np.ndarray  # int32[n]
     weights: np.ndarray  # int64[n]
-    first: np.ndarray  # int64[q + 1], where the parts of each feature begin among those of all
-    logs: np.ndarray  # see `Cuts`
+    first: np.ndarray  # int64[q + 1], place of each feature's first value among the values of all features
+    logs: np.ndarray  # see `logs_of`
     classes: int
 
 
 class Rules(NamedTuple):
-    """Which shapes are looked at."""
+    """The shapes that are considered."""
 
     criterion: int
     unit: float  # units of impurity in a row
     min_bin_weight: int
-    bins: int  # the most of a feature
+    max_bins: int  # of a feature
     inner_depth: int  # levels of the inner CART
-    ways: int  # the most groups
-    support: int  # the least rows of a group
-    sweeps: int  # of coordinate descent, at most
+    ways: int  # maximum number of groups
+    support: int  # minimum number of rows of a group
+    sweeps: int  # maximum number, of coordinate descent
 
 
 class Work(NamedTuple):
-    """Scratch, and what was found. With p the most parts of a feature."""
+    """Scratch, and the shape that was found; p is the maximum number of values of a feature."""
 
-    table: np.ndarray  # int64[parts of all, K]
-    size: np.ndarray  # int64[parts of all], rows of positive weight
-    above: np.ndarray  # int64[p + 1, K], weight beyond so many parts of a feature that hold rows
-    part: np.ndarray  # int64[p + 1], how many parts that is, with those that hold none
-    held: np.ndarray  # int64[p + 1], rows in the parts before
-    cols: np.ndarray  # int64[p + 2]; the bins are between these of `above`
-    leaves: np.ndarray  # int64[p + 1, 5], these two: `cart_bins`
+    table: np.ndarray  # int64[values of all features, K], weight by class
+    size: np.ndarray  # int64[values of all features], rows of positive weight
+    above: np.ndarray  # int64[p + 1, K], weight above the first i values with rows of a feature
+    value: np.ndarray  # int64[p + 1], number of values before the i-th with rows, values without rows included
+    held: np.ndarray  # int64[p + 1], rows of the first i values with rows
+    cols: np.ndarray  # int64[p + 2], places in `above` between which the bins lie
+    leaves: np.ndarray  # int64[p + 1, 5], `cart_bins`, as the next
     marked: np.ndarray  # uint8[p + 2]
-    order: np.ndarray  # int64[bins]
-    share: np.ndarray  # float64[bins]
-    sorted: np.ndarray  # int64[bins + 1, K], these two: `above` and `held` with bins in an order
-    filled: np.ndarray  # int64[bins + 1]
+    order: np.ndarray  # int64[bins], bins in an order
+    share: np.ndarray  # float64[bins], share of a class in each
+    sorted: np.ndarray  # int64[bins + 1, K], `above` for bins in that order
+    filled: np.ndarray  # int64[bins + 1], `held` for bins in that order
     places: np.ndarray  # int64[bins + 1], 0, 1, ..: the columns of `sorted`
-    best: np.ndarray  # int64[ways + 1, bins + 1], and the next: the program
+    best: np.ndarray  # int64[ways + 1, bins + 1], `least_impurities`, as the next two
     source: np.ndarray  # int64[ways + 1, bins + 1]
     last: np.ndarray  # int64[bins + 1]
-    value: np.ndarray  # int64[ways + 1], the impurity of the best assignment to so many groups, NONE without one
+    lowest: np.ndarray  # int64[ways + 1], impurity of the best assignment by number of groups, INFINITE without one
     group: np.ndarray  # int64[ways + 1, bins], and that assignment
-    inside: np.ndarray  # int64[ways, K], weight in each group
+    inside: np.ndarray  # int64[ways, K], weight of each group
     moved: np.ndarray  # int64[2, K], weight of a group without a bin, and with it
     nothing: np.ndarray  # int64[K], zeros
-    rows: np.ndarray  # int64[ways], rows in each group
-    label: np.ndarray  # int64[ways], the number of each group, by its first part
-    place: np.ndarray  # int64[p], of the shape that was found: the child of each part
-    found: np.ndarray  # int64[3], its feature, -1 for none; its children; its impurity
+    rows: np.ndarray  # int64[ways], rows of each group
+    label: np.ndarray  # int64[ways], number of each group in the order of their first values
+    child: np.ndarray  # int64[p], of the best shape: the child of each value
+    found: np.ndarray  # int64[3], its feature (-1 for none), its number of children, its impurity
 
 
 @inner_function
 def _count(data, work, rows):
-    """Weight by class, and rows, in each part of each feature."""
+    """Count weight by class, and rows, of each value of each feature."""
     work.table[:] = 0
     work.size[:] = 0
     for row in rows:
@@ -107,33 +122,36 @@ def _count(data, work, rows):
 
 
 @inner_function
-def _list_parts(data, work, f):
-    """Cumulate the nonempty categories of a feature; return their number. Empty ones join the next one."""
-    first, end, parts = data.first[f], data.first[f + 1], 0
-    work.above[0], work.part[0], work.held[0] = 0, 0, 0
+def _accumulate(data, work, f):
+    """Accumulate the counts of a feature's values with rows; return their number.
+
+    A value without rows goes with the next one that has some.
+    """
+    first, end, values = data.first[f], data.first[f + 1], 0
+    work.above[0], work.value[0], work.held[0] = 0, 0, 0
     for at in range(first, end):
         for k in range(data.classes):
             work.above[0, k] += work.table[at, k]
     for at in range(first, end):
         if work.size[at]:
             for k in range(data.classes):
-                work.above[parts + 1, k] = work.above[parts, k] - work.table[at, k]
-            work.part[parts + 1] = at + 1 - first
-            work.held[parts + 1] = work.held[parts] + work.size[at]
-            parts += 1
-    work.part[parts] = end - first
-    return parts
+                work.above[values + 1, k] = work.above[values, k] - work.table[at, k]
+            work.value[values + 1] = at + 1 - first
+            work.held[values + 1] = work.held[values] + work.size[at]
+            values += 1
+    work.value[values] = end - first
+    return values
 
 
 @inner_function
 def _size(work, i):
-    """Return the rows of a bin."""
+    """Return the number of rows of a bin."""
     return work.held[work.cols[i + 1]] - work.held[work.cols[i]]
 
 
 @inner_function
 def _sort(data, work, bins, k):
-    """Put the bins in the order of the share of class ``k``, or for -1 in their own, and cumulate them."""
+    """Sort the bins by the share of class ``k``, or keep their own order with -1, and accumulate their counts."""
     above, cols, order, share = work.above, work.cols, work.order, work.share
     for i in range(bins):
         total = np.int64(0)
@@ -155,7 +173,7 @@ def _sort(data, work, bins, k):
 
 @inner_function
 def _assign_in_order(data, work, rules, bins, k):
-    """Update the best assignments with groups of neighbours in an order."""
+    """Find the best assignments to groups of neighbours in an order; take the ones that lower the impurity."""
     _sort(data, work, bins, k)
     ways = min(rules.ways, bins)
     least_impurities(
@@ -173,8 +191,8 @@ def _assign_in_order(data, work, rules, bins, k):
     )
     for number in range(2, ways + 1):
         value = work.best[number, bins]
-        if value < work.value[number]:
-            work.value[number] = value
+        if value < work.lowest[number]:
+            work.lowest[number] = value
             end, w = bins, number
             while w:
                 start = work.source[w, end] if w > 1 else 0
@@ -185,7 +203,7 @@ def _assign_in_order(data, work, rules, bins, k):
 
 @inner_function
 def _gain(data, work, rules, i, source, target):
-    """Return the decrease of impurity by a move of a bin to another group."""
+    """Return the decrease of the impurity if a bin moves from one group to another."""
     low, high, without, joined = work.above[work.cols[i]], work.above[work.cols[i + 1]], work.moved[0], work.moved[1]
     total = np.int64(0)
     for k in range(data.classes):
@@ -199,7 +217,10 @@ def _gain(data, work, rules, i, source, target):
 
 @inner_function
 def _descend(data, work, rules, bins, number):
-    """Coordinate descent from the assignment in hand: it ends, for the impurity is a whole number that falls."""
+    """Improve the best assignment to a number of groups by coordinate descent.
+
+    The descent ends, because the impurity is a whole number and decreases.
+    """
     apart()
     group, inside, rows = work.group[number], work.inside, work.rows
     inside[:number], rows[:number] = 0, 0
@@ -224,7 +245,7 @@ def _descend(data, work, rules, bins, number):
                 rows[source] -= _size(work, i)
                 rows[best] += _size(work, i)
                 group[i] = best
-                work.value[number] -= gain
+                work.lowest[number] -= gain
                 moved = True
         if not moved:
             break
@@ -232,8 +253,8 @@ def _descend(data, work, rules, bins, number):
 
 @inner_function
 def _keep(work, f, bins, number):
-    """Note an assignment that lessens the impurity more than all before; its groups by their first parts."""
-    if work.value[number] >= work.found[2]:
+    """Take an assignment as the best shape if its impurity is lower; number its groups by their first values."""
+    if work.lowest[number] >= work.found[2]:
         return
     group, label, children = work.group[number], work.label, 0
     label[:number] = -1
@@ -241,31 +262,31 @@ def _keep(work, f, bins, number):
         if label[group[i]] < 0:
             label[group[i]] = children
             children += 1
-        for part in range(work.part[work.cols[i]], work.part[work.cols[i + 1]]):
-            work.place[part] = label[group[i]]
-    work.found[0], work.found[1], work.found[2] = f, number, work.value[number]
+        for value in range(work.value[work.cols[i]], work.value[work.cols[i + 1]]):
+            work.child[value] = label[group[i]]
+    work.found[0], work.found[1], work.found[2] = f, number, work.lowest[number]
 
 
 @kernel
 def best_shape(data, work, rules, rows):
-    """Find the shape of least impurity of some rows: ``work.found``, ``work.place``. The first of equals wins."""
+    """Find the shape of lowest impurity of some rows, the first of equals: ``work.found`` and ``work.child``."""
     data, work, rules = borrow(data), borrow(work), borrow(rules)
     _count(data, work, rows)
     work.found[0] = -1
     for f in range(len(data.first) - 1):
-        parts = _list_parts(data, work, f)
+        values = _accumulate(data, work, f)
         if f == 0:
             work.found[2] = impurity(data, rules, work.above[0], work.nothing)
-        for i in range(parts + 1):
+        for i in range(values + 1):
             work.cols[i] = i
         bins = cart_bins(
-            data, rules, work.above, work.cols, parts, rules.bins, rules.inner_depth, work.leaves, work.marked
+            data, rules, work.above, work.cols, values, rules.max_bins, rules.inner_depth, work.leaves, work.marked
         )
-        work.value[:] = NONE
+        work.lowest[:] = INFINITE
         for k in range(-1, data.classes if bins > 1 else -1):
-            if k or data.classes > 2:  # of two classes one share is the other turned round
+            if k or data.classes > 2:  # with two classes, the order of one share is the reverse of the other
                 _assign_in_order(data, work, rules, bins, k)
         for number in range(2, min(rules.ways, bins) + 1):
-            if data.classes > 2 and work.value[number] < NONE:
+            if data.classes > 2 and work.lowest[number] < INFINITE:
                 _descend(data, work, rules, bins, number)
             _keep(work, f, bins, number)

@@ -1,15 +1,19 @@
-"""ShapeCART: greedy trees whose splits are learned shapes: a child may be several intervals of a number.
+"""ShapeCART: greedy trees whose splits are learned shapes: a child may be several intervals of a feature.
 
-Idea: at each node an inner CART of each feature alone makes bins, and bins are assigned to two or more children, so
-that the weighted impurity is least; the feature of least impurity is split. ``shapecart/shapes.py`` has the algorithm,
-its proofs and its complexity. Parts of a feature are taken in order, as of numbers.
+At each node an inner CART of each feature alone makes bins. The bins are assigned to two or more children so that the
+weighted impurity is lowest, and the feature of lowest impurity is split. ``shapes.py`` has the algorithm, its proofs
+and its complexity. The values of a feature are taken in order.
 
-Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, without its shapes
-of two features and its refinement of grown trees. The defaults of the inner tree are the paper's program's, depth 6
-and 32 leaves; its library sgtlearn has 3 and 8. Where ours differs from that program: the assignment of bins is the
-best one for two classes, and nothing is drawn for more; it is one with enough rows in each child, where theirs passes
-over a feature whose best assignment has a child of too few; of shapes of equal impurity the one with fewer children is
-taken; a split has to lessen the impurity. The objective's lambda is not looked at unless ``prune`` says so.
+Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, without shapes of
+two features and without the refinement of grown trees. Defaults of the inner tree are from the paper's program: depth 6
+and 32 leaves; its library sgtlearn has 3 and 8. Differences from that program:
+
+- The assignment of bins is the best one for two classes. For more classes nothing is drawn.
+- It has enough rows in each child. The program skips a feature whose best assignment has a child of too few rows.
+- Among shapes of equal impurity, the one with the fewest children is taken.
+- A split has to lower the impurity.
+
+The objective's lambda has no influence unless ``prune`` is set.
 """
 
 from __future__ import annotations
@@ -25,20 +29,20 @@ from optree.solvers.shapecart import shapes as kernel
 from optree.tree import LEAF, Tree
 
 PARAMETERS = {
-    "max_ways": Parameter(int, 2, "the most children of a split"),
-    "support": Parameter(int, 20, "the least rows of a leaf; min_samples_leaf, if that is more"),
+    "max_ways": Parameter(int, 2, "maximum number of children of a split"),
+    "support": Parameter(int, 20, "minimum rows of a leaf; min_samples_leaf, if that is more"),
     "inner_depth": Parameter(int, 6, "levels of the inner tree"),
-    "inner_leaves": Parameter(int, 32, "the most bins of a feature"),
-    "inner_least": Parameter(int, 1, "the least weight of a bin"),
-    "sweeps": Parameter(int, 20, "of coordinate descent, at most; for more than two classes"),
+    "inner_leaves": Parameter(int, 32, "maximum number of bins of a feature"),
+    "inner_least": Parameter(int, 1, "minimum weight of a bin"),
+    "sweeps": Parameter(int, 20, "maximum number of sweeps of coordinate descent, for more than two classes"),
     "criterion": Parameter(str, "gini", "impurity: gini or entropy"),
     "prune": Parameter(bool, False, "prune the grown tree for the objective, as cart is"),
 }
-_LEAST = {"max_ways": 2, "support": 1, "inner_depth": 1, "inner_leaves": 2, "inner_least": 1, "sweeps": 0}
+_LOWEST = {"max_ways": 2, "support": 1, "inner_depth": 1, "inner_leaves": 2, "inner_least": 1, "sweeps": 0}
 
 
 class Grower:
-    """Finds the shapes of sets of rows, until a limit.
+    """The search for shapes of sets of rows, until a limit.
 
     Parameters
     ----------
@@ -54,7 +58,7 @@ class Grower:
             criterion=CRITERIA[options["criterion"]],
             unit=unit_of(problem),
             min_bin_weight=options["inner_least"],
-            bins=options["inner_leaves"],
+            max_bins=options["inner_leaves"],
             inner_depth=options["inner_depth"],
             ways=ways,
             support=max(options["support"], task.objective.min_samples_leaf),
@@ -71,7 +75,16 @@ class Grower:
         self.work = new_work(problem, ways, min(int(problem.n_parts.max()), options["inner_leaves"]))
 
     def shape(self, rows: np.ndarray) -> tuple[int, int, np.ndarray]:
-        """Return the feature of a split (LEAF for none), the number of children, and the child of each category."""
+        """Return the best split of some rows.
+
+        Returns
+        -------
+        feature : int
+            LEAF if none lowers the impurity, or at a limit.
+        children : int
+        child : int64[values]
+            The child of each value of the feature.
+        """
         try:
             self.status = self.status or self.clock.limit(self.iterations)
             if self.status is None:
@@ -81,22 +94,22 @@ class Grower:
             self.status = "interrupted"
         feature, children = self.work.found[:2].tolist()
         if self.status or feature < 0:
-            return LEAF, 0, self.work.place[:0]
-        return feature, children, self.work.place[: self.rows.first[feature + 1] - self.rows.first[feature]]
+            return LEAF, 0, self.work.child[:0]
+        return feature, children, self.work.child[: self.rows.first[feature + 1] - self.rows.first[feature]]
 
 
 def new_work(problem: Problem, ways: int, bins: int) -> kernel.Work:
-    """Scratch of the kernel."""
-    total, parts, classes = int(problem.n_parts.sum()), int(problem.n_parts.max()), len(problem.classes)
+    """Return scratch memory of the kernel."""
+    total, values, classes = int(problem.n_parts.sum()), int(problem.n_parts.max()), len(problem.classes)
     return kernel.Work(
         table=np.zeros((total, classes), np.int64),
         size=np.zeros(total, np.int64),
-        above=np.zeros((parts + 1, classes), np.int64),
-        part=np.zeros(parts + 1, np.int64),
-        held=np.zeros(parts + 1, np.int64),
-        cols=np.zeros(parts + 2, np.int64),
-        leaves=np.zeros((parts + 1, 5), np.int64),
-        marked=np.zeros(parts + 2, np.uint8),
+        above=np.zeros((values + 1, classes), np.int64),
+        value=np.zeros(values + 1, np.int64),
+        held=np.zeros(values + 1, np.int64),
+        cols=np.zeros(values + 2, np.int64),
+        leaves=np.zeros((values + 1, 5), np.int64),
+        marked=np.zeros(values + 2, np.uint8),
         order=np.zeros(bins, np.int64),
         share=np.zeros(bins),
         sorted=np.zeros((bins + 1, classes), np.int64),
@@ -105,25 +118,25 @@ def new_work(problem: Problem, ways: int, bins: int) -> kernel.Work:
         best=np.zeros((ways + 1, bins + 1), np.int64),
         source=np.zeros((ways + 1, bins + 1), np.int64),
         last=np.zeros(bins + 1, np.int64),
-        value=np.zeros(ways + 1, np.int64),
+        lowest=np.zeros(ways + 1, np.int64),
         group=np.zeros((ways + 1, bins), np.int64),
         inside=np.zeros((ways, classes), np.int64),
         moved=np.zeros((2, classes), np.int64),
         nothing=np.zeros(classes, np.int64),
         rows=np.zeros(ways, np.int64),
         label=np.zeros(ways, np.int64),
-        place=np.zeros(parts, np.int64),
+        child=np.zeros(values, np.int64),
         found=np.zeros(3, np.int64),
     )
 
 
 def run(task: Task, seed: int, **options) -> Outcome:
-    """Grow, level by level, and prune if asked to. ``seed`` is not used: nothing is drawn."""
+    """Grow a tree, and prune it if asked to; ``seed`` is not used, because nothing is drawn."""
     if options["criterion"] not in CRITERIA:
         raise choice("solver shapecart: criterion", options["criterion"], CRITERIA)
-    for name, least in _LEAST.items():
-        if options[name] < least:
-            raise OptreeError(f"solver shapecart: {name} = {options[name]} is not accepted; give >= {least}")
+    for name, lowest in _LOWEST.items():
+        if options[name] < lowest:
+            raise OptreeError(f"solver shapecart: {name} = {options[name]} is not accepted; give >= {lowest}")
     grower = Grower(task, options)
     task.clock.prepared()
     deepest = task.objective.max_depth
@@ -131,8 +144,8 @@ def run(task: Task, seed: int, **options) -> Outcome:
     def choose(rows: np.ndarray, depth: int) -> tuple[int, list[int], np.ndarray]:
         if depth == deepest:
             return LEAF, [], ()
-        feature, children, places = grower.shape(rows)
-        return feature, [depth + 1] * children, places
+        feature, children, child = grower.shape(rows)
+        return feature, [depth + 1] * children, child
 
     tree = Tree.grow(task.problem, choose, 0)
     if options["prune"]:

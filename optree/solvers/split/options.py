@@ -47,7 +47,7 @@ class Options:
 
     @property
     def given(self) -> bool:
-        """Return whether the thresholds are those of the problem, so that nothing has to be fitted to find them."""
+        """Return whether the problem gives the thresholds, so that nothing has to be fitted to find them."""
         return self.cuts == "all" and not self.reference
 
     def check(self, solver: str) -> None:
@@ -70,32 +70,36 @@ class Options:
 
 
 PARAMETERS = {
-    "criterion": Parameter(str, "entropy", "impurity that the greedy splits lessen: gini or entropy"),
+    "criterion": Parameter(str, "entropy", "impurity that greedy splits lower: gini or entropy"),
     "two_levels": Parameter(
         str, "lookahead", "where the last two levels are solved exactly: never, lookahead (if both have it) or frontier"
     ),
-    "most_candidates": Parameter(int, 0, "splits of a set of rows that are searched, those of least impurity; 0: all"),
-    "cuts": Parameter(str, "all", "cuts that splits may have: all, or those of boosting, or of near_optimal trees"),
-    "reference": Parameter(bool, False, "guess bounds: no tree loses less on some rows than a boosted ensemble does"),
-    "deepening": Parameter(bool, True, "with no tree to begin with, begin with the greedy one and less lookahead"),
+    "most_candidates": Parameter(int, 0, "maximum number of candidate splits of a node, by impurity; 0: all"),
+    "cuts": Parameter(str, "all", "thresholds that splits may use: all, or those of boosting or of near_optimal trees"),
+    "reference": Parameter(
+        bool, False, "guess that no tree misclassifies less on any rows than a boosted ensemble"
+    ),
+    "deepening": Parameter(bool, True, "without an incumbent, begin with the greedy tree and less lookahead"),
     "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
 }
 MULTIWAY = {
     **PARAMETERS,
     "criterion": Parameter(str, "gini", PARAMETERS["criterion"].doc),
-    "max_ways": Parameter(int, 5, "the most intervals of a split"),
-    "two_way_from": Parameter(int, 255, "the level from which splits have two parts, the root being 0"),
-    "generator": Parameter(str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"),
-    "bins": Parameter(int, 500, "midpoints: the most bins of a feature in a set of rows"),
-    "cart_leaf": Parameter(int, 1, "cart: the least weight of a bin"),
+    "max_ways": Parameter(int, 5, "maximum number of intervals of a split"),
+    "two_way_from": Parameter(int, 255, "level from which splits have two intervals, the root being 0"),
+    "generator": Parameter(
+        str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"
+    ),
+    "bins": Parameter(int, 500, "midpoints: maximum number of bins of a feature in a node"),
+    "cart_leaf": Parameter(int, 1, "cart: minimum weight of a bin"),
     "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
-    "pair_bins": Parameter(int, 32, "where two levels are solved exactly: the most bins of a feature there; 0: all"),
+    "pair_bins": Parameter(int, 32, "maximum number of bins of a feature where two levels are solved exactly; 0: all"),
     "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
 }
-LOOKAHEAD = Parameter(int, -1, "levels searched in full, the others greedily; -1: half of them, rounded up")
-POLISH = Parameter(bool, False, "replace each greedy subtree by the best of its depth")
-LICKETY = Parameter(bool, True, "look for LicketySPLIT's tree, too, and keep the better one")
-LEVELS = Parameter(int, 1, "levels for which a split is chosen by all splits of its parts, again for each subtree")
+LOOKAHEAD = Parameter(int, -1, "levels searched exactly, with greedy trees below; -1: half of them, rounded up")
+POLISH = Parameter(bool, False, "replace each greedy subtree by the best one of its depth")
+LICKETY = Parameter(bool, True, "search for LicketySPLIT's tree, too, and return the better one")
+LEVELS = Parameter(int, 1, "levels searched exactly to choose a split, anew for each child")
 
 
 def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
