@@ -76,9 +76,7 @@ PARAMETERS = {
     ),
     "most_candidates": Parameter(int, 0, "maximum number of candidate splits of a node, by impurity; 0: all"),
     "cuts": Parameter(str, "all", "thresholds that splits may use: all, or those of boosting or of near_optimal trees"),
-    "reference": Parameter(
-        bool, False, "guess that no tree misclassifies less on any rows than a boosted ensemble"
-    ),
+    "reference": Parameter(bool, False, "guess that no tree misclassifies less on any rows than a boosted ensemble"),
     "deepening": Parameter(bool, True, "without an incumbent, begin with the greedy tree and less lookahead"),
     "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
 }
@@ -87,9 +85,7 @@ MULTIWAY = {
     "criterion": Parameter(str, "gini", PARAMETERS["criterion"].doc),
     "max_ways": Parameter(int, 5, "maximum number of intervals of a split"),
     "two_way_from": Parameter(int, 255, "level from which splits have two intervals, the root being 0"),
-    "generator": Parameter(
-        str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"
-    ),
+    "generator": Parameter(str, "midpoints", "splits of a feature: midpoints, or cart's bins; all: every partition"),
     "bins": Parameter(int, 500, "midpoints: maximum number of bins of a feature in a node"),
     "cart_leaf": Parameter(int, 1, "cart: minimum weight of a bin"),
     "beam": Parameter(list, [5, 4, 3, 2], "splits of a feature with 2, 3, ... intervals; 1 beyond the list"),
