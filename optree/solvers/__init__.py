@@ -1,7 +1,7 @@
 """The registry of solvers, discovered from the folders beside this file.
 
 Each folder is a family of solvers. Its ``__init__.py`` declares ``SOLVERS``: the name of each solver, and the module of
-the folder that defines it as ``SOLVER``. That module is imported when its solver is asked for.
+the folder that defines it as ``SOLVER``, or ``"module:NAME"``. The module is imported when its solver is asked for.
 """
 
 from __future__ import annotations
@@ -43,4 +43,5 @@ def get(name: str) -> Solver:
     """
     if name not in _modules():
         raise choice("algorithm", name, names())
-    return import_module(_modules()[name]).SOLVER
+    module, _, variable = _modules()[name].partition(":")
+    return getattr(import_module(module), variable or "SOLVER")

@@ -89,43 +89,45 @@ class Declaration:
         The method in one line, for tables of solvers.
     paper : str
         Authors, title, venue, year.
-    features : tuple of str
-        The splits that it makes: "binary", "multiway" (features of several categories); of peers also "numeric"
-        (thresholds of numeric columns).
-    penalties : tuple of str
-        "split", "leaf"; none for a solver that minimises the loss alone.
-    constraints : tuple of str
-        The constraints that it obeys: "max_depth", "max_splits", "min_samples_leaf". "costs" stands for problems with
-        costs.
-    needs : tuple of str
-        The constraints that must be set.
-    measures : tuple of str
-        Names of the measures that it minimises. A solver that takes costs minimises all additive measures.
-    exact, anytime : bool
-        Whether a search ends with a proof; whether a limit leaves a useful incumbent and lower bound.
-    warm_start : bool
-        Whether it takes a tree or an upper bound to start from.
+    exact : bool
+        Whether a search ends with a proof.
     iteration : str
         The unit of its counter of iterations.
-    parameters : mapping of str to Parameter
-    imports : tuple of str
+    features : tuple of str, default ("binary",)
+        The splits that it makes: "binary", "multiway" (features of several categories); of peers also "numeric"
+        (thresholds of numeric columns).
+    penalties : tuple of str, default ("split", "leaf")
+        None for a solver that minimises the loss alone.
+    constraints : tuple of str, default ()
+        The constraints that it obeys: "max_depth", "max_splits", "min_samples_leaf". "costs" stands for problems with
+        costs.
+    needs : tuple of str, default ()
+        The constraints that must be set.
+    measures : tuple of str, default ("accuracy",)
+        Names of the measures that it minimises. A solver that takes costs minimises all additive measures.
+    anytime : bool, default True
+        Whether a limit leaves a useful incumbent, and a lower bound if the solver is exact.
+    warm_start : bool, default False
+        Whether it takes a tree or an upper bound to start from.
+    parameters : mapping of str to Parameter, default {}
+    imports : tuple of str, default ()
         Modules that its first search imports. A process with many runs imports them once, before all searches.
     """
 
     name: str
     title: str
     paper: str
-    features: tuple[str, ...]
-    penalties: tuple[str, ...]
-    constraints: tuple[str, ...]
     exact: bool
-    anytime: bool
     iteration: str
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    warm_start: bool = False
+    features: tuple[str, ...] = ("binary",)
+    penalties: tuple[str, ...] = ("split", "leaf")
+    constraints: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    imports: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("accuracy",)
+    anytime: bool = True
+    warm_start: bool = False
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters, completed with defaults; raise OptreeError for an unknown name or a wrong type."""

@@ -102,5 +102,6 @@ def test_every_folder_of_solvers_says_what_it_is_and_declares_what_it_holds():
     assert all(family.__doc__ for family in families)
     declared = [(family.__name__, *pair) for family in families for pair in getattr(family, "SOLVERS", {}).items()]
     assert sorted(name for _, name, _ in declared) == solvers.names()
-    for family, name, module in declared:
-        assert import_module(f"{family}.{module}").SOLVER is solvers.get(name)
+    for family, name, place in declared:
+        module, _, variable = place.partition(":")
+        assert getattr(import_module(f"{family}.{module}"), variable or "SOLVER") is solvers.get(name)

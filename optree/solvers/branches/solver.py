@@ -189,7 +189,6 @@ SOLVER = Solver(
     penalties=("split",),
     constraints=("max_depth",),
     exact=True,
-    anytime=True,
     iteration="one pass of Algorithm 1's main loop: select, expand, backpropagate",
     run=run,
 )

@@ -176,7 +176,6 @@ SOLVER = Solver(
     title="dynamic programming over all supports, without bounds: the oracle of the tests, for small problems",
     paper="none",
     features=("binary", "multiway"),
-    penalties=("split", "leaf"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     anytime=False,

@@ -1,3 +1,3 @@
 """OSDT (Hu, Rudin, Seltzer 2019) and PyGOSDT (Lin et al. 2020): branch and bound over trees as sets of leaves."""
 
-SOLVERS = {"osdt": "osdt", "pygosdt": "pygosdt"}
+SOLVERS = {"osdt": "search:OSDT", "pygosdt": "search:PYGOSDT"}

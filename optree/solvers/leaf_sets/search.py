@@ -1,5 +1,6 @@
-"""Branch and bound over trees as sets of leaves: the search of OSDT and PyGOSDT. A slow reference.
+"""Branch and bound over trees as sets of leaves: OSDT for accuracy, PyGOSDT for measures that are no sum over rows.
 
+Both are slow references: OSDT is the ancestor of ``gosdt``, PyGOSDT is a reference of ``roc``.
 Sources: X. Hu, C. Rudin, M. Seltzer, "Optimal Sparse Decision Trees", NeurIPS 2019; J. Lin, C. Zhong, D. Hu, C. Rudin,
 M. Seltzer, "Generalized and Scalable Optimal Sparse Decision Trees", ICML 2020, sections 2.1 and 2.2.
 
@@ -23,14 +24,16 @@ Complexity: exponential in leaves and features; each state takes O(leaves + dist
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
+from optree.measure import LABELLED, RANKED
 from optree.result import Outcome
-from optree.solvers.base import Task
+from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.driver import drive
 from optree.solvers.kernels.codes import COMPLETE, PAUSED
 from optree.tree import LEAF, Tree
@@ -178,3 +181,23 @@ def run(task: Task, seed: int, equivalent_points: bool) -> Outcome:
     status = drive(search, task.clock, task.trace.add, first=1)
     counters = {"iterations": search.iterations, "states": len(search.seen), "leaves": len(search.leaves)}
     return Outcome(search.tree(), search.lower, status, counters)
+
+
+OSDT = Solver(
+    name="osdt",
+    title="branch and bound over sets of leaves, for small problems: the ancestor of GOSDT",
+    paper="Hu, Rudin, Seltzer: Optimal Sparse Decision Trees, NeurIPS 2019",
+    exact=True,
+    iteration="one open leaf of one tree decided",
+    run=run,
+    parameters={"equivalent_points": Parameter(bool, True, "bound by equal rows that disagree")},
+)
+_DOC = "bound by equal rows (Theorem C.3); else by Theorem 2.1 alone"
+PYGOSDT = replace(
+    OSDT,
+    name="pygosdt",
+    title="branch and bound over sets of leaves, for small problems: the reference of `roc`",
+    paper="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
+    measures=(*LABELLED, *RANKED),
+    parameters={"equivalent_points": Parameter(bool, True, _DOC)},
+)

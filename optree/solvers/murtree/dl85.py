@@ -46,12 +46,10 @@ SOLVER = Solver(
     name="dl85",
     title="depth-limited branch and bound over itemsets with a cache; no penalty",
     paper="Aglin, Nijssen, Schaus: Learning Optimal Decision Trees Using Caching Branch-and-Bound Search, AAAI 2020",
-    features=("binary",),
     penalties=(),
     constraints=("max_depth", "min_samples_leaf"),
     needs=("max_depth",),
     exact=True,
-    anytime=True,
     iteration="one cache entry created: an itemset that was searched",
     run=run,
 )

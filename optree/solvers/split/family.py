@@ -262,7 +262,6 @@ def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
         constraints=("max_depth",),
         needs=("max_depth",),
         exact=False,
-        anytime=True,
         iteration="one set of rows counted",
         run=declared,
         parameters={**levels, **(MULTIWAY if multiway else PARAMETERS)},
