@@ -13,7 +13,7 @@ import pandas as pd
 
 from optree.bench.runs.folds import FULL, fold_name
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM
-from optree.bench.tables.formats import HEAD, LINKS, Table, count
+from optree.bench.tables.formats import Table, count, html_page
 from optree.drawing import svg
 from optree.objective import CONSTRAINTS
 from optree.tree import Tree
@@ -30,23 +30,19 @@ def picture_numbers(runs: pd.DataFrame) -> pd.Series:
     possible, this tree is on all rows, was not stopped by a limit, and has at most :data:`MAX_SPLITS` splits; of
     several such trees, the tree of the smallest lambda is drawn. Trees on all rows come first, then seeds and folds.
     Pictures beyond :data:`MAX_PICTURES` are left out.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
     """
     drawn = runs[runs["tree"].notna() & (runs["status"].eq(CERTIFIED) | _representative(runs))]
     keys = ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "split"]
     drawn = drawn.assign(seeded=drawn["split"].ne(FULL)).sort_values(
-        keys,
-        ascending=[key != "lambda" for key in keys],
-        na_position="first",
-        kind="stable",
+        keys, ascending=[key != "lambda" for key in keys], na_position="first", kind="stable"
     )
-    texts = drawn["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
-    numbers = texts.groupby(drawn["dataset"], sort=False).transform(lambda own: pd.factorize(own)[0] + 1)
+    numbers = _texts(drawn).groupby(drawn["dataset"], sort=False).transform(lambda own: pd.factorize(own)[0] + 1)
     return numbers.where(numbers <= MAX_PICTURES).reindex(runs.index).astype("Int64")
+
+
+def _texts(trees: pd.DataFrame) -> pd.Series:
+    """Return each tree as text; equal trees have equal texts."""
+    return trees["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
 
 
 def _representative(runs: pd.DataFrame) -> pd.Series:
@@ -68,16 +64,7 @@ def _representative(runs: pd.DataFrame) -> pd.Series:
 
 
 def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> str:
-    """Return the page of a dataset: a card per tree, with its picture and the runs or fits that returned it.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        All runs, from :func:`optree.bench.tables.frame.frame`.
-    dataset : str
-    fits : pandas.DataFrame, optional
-        From :func:`optree.bench.fits.frame.frame`.
-    """
+    """Return the page of a dataset: a card per tree, with its picture and the runs or fits that returned it."""
     own = runs.assign(number=picture_numbers(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
     proven = own["status"].eq(CERTIFIED)
@@ -85,17 +72,14 @@ def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> 
     if fits is not None and (fitted := _fit_cards(fits, dataset, int(own["number"].max() if len(cards) else 0))):
         cards += fitted
         introduction += " The last trees are from estimators that were fitted to the raw numbers and proved them."
-    title = escape(f"{dataset}: {'optimal trees' if proven.any() else 'trees'}")
-    return "\n".join(
-        [
-            f"{HEAD}<title>{title}</title><style>{_STYLE}{svg.style()}</style></head>",
-            f'<body><h1>{title}</h1><p>{escape(introduction)} <a href="../../tables/summary.html">All runs</a></p>',
-            '<p><label>Show trees with <input type="search" placeholder="0.01 gosdt" autocomplete="off"></label>'
-            " <output></output></p>",
-            *(cards or ["<p>No run of this dataset returned a tree.</p>"]),
-            f"<script>{_FILTER}{LINKS}</script></body></html>\n",
-        ]
-    )
+    body = [
+        f'<p>{escape(introduction)} <a href="../../tables/summary.html">All runs</a></p>',
+        '<p><label>Show trees with <input type="search" placeholder="0.01 gosdt" autocomplete="off"></label>'
+        " <output></output></p>",
+        *(cards or ["<p>No run of this dataset returned a tree.</p>"]),
+    ]
+    title = f"{dataset}: {'optimal trees' if proven.any() else 'trees'}"
+    return html_page(title, "\n".join(body), _STYLE + svg.style(), _FILTER)
 
 
 def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
@@ -121,11 +105,16 @@ def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
 def _card(number: int, runs: pd.DataFrame) -> str:
     """Return the card of a tree: its size, the problems that it solves, the algorithms that prove it, its picture."""
     one = runs.iloc[0]
-    size = f"{count(one['splits'], 'split')}, {count(one['leaves'], 'leaf', 'leaves')}, depth {one['depth']}"
+    size = _size(one["splits"], one["leaves"], one["depth"])
     rows = f"{one['errors_train']:,} of {one['rows_train']:,} rows wrong"
     rows += "" if runs["status"].eq(CERTIFIED).any() else "; not proven"
     lines = [_problem_line(same) for _, same in runs.groupby(PROBLEM, dropna=False, sort=False)]
     return _article(number, f"{size}; {rows}", lines, Tree.from_dict(one["tree"]))
+
+
+def _size(splits: int, leaves: int, depth: int) -> str:
+    """Return the size of a tree as text."""
+    return f"{count(splits, 'split')}, {count(leaves, 'leaf', 'leaves')}, depth {depth}"
 
 
 def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
@@ -140,11 +129,10 @@ def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
 def _fit_cards(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
     """Return cards of the trees that fits of a dataset proved optimal, numbered after ``last``."""
     proven = fits[fits["dataset"].eq(dataset) & fits["status"].eq(CERTIFIED) & fits["tree"].notna()]
-    texts = proven["tree"].map(lambda tree: json.dumps(tree, sort_keys=True))
     cards = []
-    for number, (_, same) in enumerate(proven.groupby(texts, sort=False), last + 1):
+    for number, (_, same) in enumerate(proven.groupby(_texts(proven), sort=False), last + 1):
         tree = Tree.from_dict(same["tree"].iloc[0])
-        size = f"{count(tree.n_splits, 'split')}, {count(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}"
+        size = _size(tree.n_splits, tree.n_leaves, tree.depth)
         lines = []
         for _, fit in same.iterrows():
             split = f", {name}" if (name := fold_name(fit["split"])) else ""
@@ -182,15 +170,12 @@ def with_links(table: Table, runs: pd.DataFrame) -> Table:
 
 
 _STYLE = """
-body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
-h1 { font-size: 1.25rem; }
-p { max-width: 60rem; color: #444; }
 article { border-top: 1px solid #ccc; padding: .6rem 0 1rem; break-inside: avoid; }
 article[hidden] { display: none; }
 article:target { background: #f3f6fa; box-shadow: 0 0 0 .5rem #f3f6fa; }
 h2 { font-size: 1rem; margin: .2rem 0; }
 h2 a { display: inline-block; min-width: 1.6rem; text-decoration: none; }
-ul { margin: .2rem 0 .8rem; padding-left: 1.2rem; max-width: 60rem; overflow-wrap: anywhere; }
+ul { margin: .2rem 0 .8rem; padding-left: 1.2rem; overflow-wrap: anywhere; }
 article div { overflow-x: auto; }
 input { font: inherit; width: 14rem; max-width: 60vw; }
 @media print { article div { overflow: visible; } .tree { max-width: 100%; height: auto; } label { display: none; } }

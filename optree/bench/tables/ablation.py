@@ -16,7 +16,7 @@ def variants(runs: pd.DataFrame, reference: str) -> list[str]:
 
 
 def _text(row: pd.Series | None) -> str:
-    """Return the ratios of seconds and visits; without a proof, a lower bound on the ratio of seconds."""
+    """Return the ratios of seconds and visits as text; without a proof, a lower bound on the ratio of seconds."""
     if row is None:
         return ""
     ratio = f"{row['seconds_ratio']:.2f}"
@@ -26,12 +26,7 @@ def _text(row: pd.Series | None) -> str:
 def ablation(runs: pd.DataFrame, reference: str) -> Table:
     """Return a row per problem that the reference certifies: its seconds and visits, and the ratios of each variant.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    reference : str
-        The algorithm with all techniques on. Its variants are the other algorithms with the same solver.
+    The reference has all techniques on; its variants are the other algorithms with the same solver.
     """
     own = pairs(runs, reference, reference)
     own = own[own["status"].eq(CERTIFIED)].sort_values(["dataset", "encoding", "lambda"], ascending=[True, True, False])
@@ -59,7 +54,7 @@ def ablation(runs: pd.DataFrame, reference: str) -> Table:
         f"s, visits = seconds and visits (iterations) of {reference}, which has all techniques on. The other columns "
         "are ratios of seconds / visits of the same solver with other parameters: above 1, the missing technique "
         "helps.",
-        "> = ended by a limit: a lower bound on the ratio. The geometric mean leaves such problems out; the last row "
+        "> = ended by a limit: a lower bound on the ratio. The geometric mean omits these problems; the last row "
         "counts them.",
         *provenance(runs),
     )

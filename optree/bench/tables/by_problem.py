@@ -6,13 +6,10 @@ import pandas as pd
 
 from optree.bench.tables.comparison import CERTIFIED, FACTS, PROBLEM, algorithms
 from optree.bench.tables.formats import Table
-from optree.bench.tables.summary import number, provenance, seconds
+from optree.bench.tables.summary import drop_constant, limit, number, provenance, seconds
 from optree.objective import CONSTRAINTS
 
-_NOTE = (
-    "Seconds alone mean a proof; > means that the time limit ended the search. Brackets: objective of the incumbent, "
-    "if there is one."
-)
+_SHORT = {"search_seconds": "seconds", "peak_rss_mib": "peak_mib"}
 
 
 def _outcome(run: pd.Series) -> str:
@@ -26,23 +23,13 @@ def _outcome(run: pd.Series) -> str:
     return f"{mark} {seconds(run['search_seconds'])}{tree}".strip(" ,")
 
 
-def _limit(value) -> str:
-    """Return a limit as text."""
-    return "none" if pd.isna(value) else str(value)
-
-
 def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
     """Return the columns about the problem itself, as data and as text."""
     best, proven = group["objective"].max(), group["status"].eq(CERTIFIED).any()
     size = {"rows": group["rows"].iloc[0], "features": group["encoded_features"].iloc[0]}
     text = {
-        "dataset": problem["dataset"],
-        "encoding": problem["encoding"],
-        "lambda": problem["regularization"],
-        "penalty": problem["penalty"],
-        **{name: _limit(problem[name]) for name in CONSTRAINTS},
-        "measure": problem["measure"],
-        "split": problem["split"],
+        **{"lambda" if name == "regularization" else name: problem[name] for name in PROBLEM if name != "lambda"},
+        **{name: limit(problem[name]) for name in CONSTRAINTS},
         **{name: str(value) for name, value in size.items()},
         "objective": number(5)(best) + ("" if proven else " (not proven)"),
     }
@@ -50,15 +37,7 @@ def _head(problem: dict, group: pd.DataFrame) -> tuple[dict, dict]:
 
 
 def problems(runs: pd.DataFrame, reference: str) -> Table:
-    """Return a row per problem, with columns per algorithm for outcome, seconds, iterations and memory.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    reference : str
-        The algorithm that comes first.
-    """
+    """Return a row per problem, with columns per algorithm for outcome, seconds, iterations and memory."""
     rows, texts = [], []
     order = {name: name != "lambda" for name in PROBLEM if name != "regularization"}
     ordered = runs.sort_values(list(order), ascending=list(order.values()))
@@ -67,19 +46,19 @@ def problems(runs: pd.DataFrame, reference: str) -> Table:
         by_name = {run["algorithm"]: run for _, run in group.iterrows()}
         for name in algorithms(runs, reference):
             run = by_name.get(name)
-            row |= {f"{name} {short}": None if run is None else run[fact] for fact, short in FACTS.items()}
+            row |= {f"{name} {_SHORT.get(fact, fact)}": None if run is None else run[fact] for fact in FACTS}
             text[f"{name}: s"] = "" if run is None else _outcome(run)
             text[f"{name}: iterations"] = "" if run is None else number(0)(run["iterations"])
             text[f"{name}: MiB"] = "" if run is None else number(0)(run["peak_rss_mib"])
         rows.append(row)
         texts.append(text)
-    shown = pd.DataFrame(texts)
-    constant = [name for name in ("penalty", *CONSTRAINTS, "measure", "split") if shown[name].nunique() == 1]
+    shown = drop_constant(pd.DataFrame(texts), ["penalty", *CONSTRAINTS, "measure", "split"])
     empty = [name for name in shown if name.endswith(": iterations") and not shown[name].any()]
     notes = (
         "objective = objective of the best tree of any algorithm, scored by the workflow. At least one algorithm "
         "proves it, unless marked otherwise.",
-        _NOTE,
+        "Seconds alone mean a proof; > means that the time limit ended the search. Brackets: objective of the "
+        "incumbent, if there is one.",
         *provenance(runs),
     )
-    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=[*constant, *empty]), notes)
+    return Table("Problem by problem", pd.DataFrame(rows), shown.drop(columns=empty), notes)

@@ -1,7 +1,7 @@
 """Refutation of certificates: a lower bound on the cost is wrong if any algorithm's tree costs less.
 
-The workflow scored every tree of the records, so costs are facts; bounds are claims, of our solvers as of peers. A
-bound holds for trees up to the depth limit of its search. Costs are compared as integers.
+The workflow scored every tree of the records, so costs are facts. Bounds are claims of solvers and peers. A bound holds
+for trees up to the depth limit of its search. Costs are compared as integers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,6 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs, with the status "wrong_certificate" and a ``reason`` for each lower bound that a tree refutes.
 
     A tree refutes a lower bound if it costs less and is no deeper than the depth limit of that search.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Columns as :func:`optree.bench.tables.frame.frame` makes them.
     """
     runs = runs.copy()
     trees = runs[runs["cost"].notna() & ~runs["status"].isin(("wrong_certificate", "error"))]
@@ -50,7 +45,7 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def wrong_certificates(runs: pd.DataFrame) -> Table:
-    """Return the table of all wrong certificates, from :func:`optree.bench.tables.frame.frame`."""
+    """Return the table of all wrong certificates."""
     wrong = runs[runs["status"].eq("wrong_certificate")]
     names = ["dataset", "encoding", "algorithm", "regularization", "split", "objective", "reason"]
     data = wrong[names].rename(columns={"regularization": "lambda"})

@@ -16,14 +16,7 @@ from optree.objective import CONSTRAINTS
 PROBLEM = ["dataset", "encoding", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "split"]
 CERTIFIED = "optimal"
 SLOWER_SECONDS = 0.01  # Smaller differences count as noise.
-FACTS = {
-    "status": "status",
-    "objective": "objective",
-    "search_seconds": "seconds",
-    "call_seconds": "call_seconds",
-    "iterations": "iterations",
-    "peak_rss_mib": "peak_mib",
-}
+FACTS = ["status", "objective", "search_seconds", "call_seconds", "iterations", "peak_rss_mib"]
 _RESAMPLES = 9999
 
 
@@ -66,39 +59,30 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     return float(np.exp(np.log(pd.Series(ratios, dtype=float)).mean()))
 
 
+def mean_ratio(both: pd.DataFrame, quantity: str) -> float:
+    """Return the geometric mean ratio of a column over the rows of :func:`both_certify`."""
+    return geometric_mean(both[quantity] / both[f"{quantity}_reference"])
+
+
 def ratio_of_seconds(both: pd.DataFrame) -> tuple[float, float, float]:
-    """Return the geometric mean ratio of seconds over the rows of :func:`both_certify`, and its interval's ends."""
+    """Return the mean ratio of seconds, and the ends of its interval."""
     ratios = both["search_seconds"] / both["search_seconds_reference"]
     return geometric_mean(ratios), *interval(ratios, both["dataset"])
 
 
-def memory_and_iterations(both: pd.DataFrame) -> dict:
-    """Return the memory ratio and the median iterations over the rows of :func:`both_certify`.
-
-    ``memory_ratio`` is a geometric mean. Each algorithm counts iterations in its own units, so the medians stand alone.
-    """
+def memory_and_iterations(both: pd.DataFrame) -> dict[str, float]:
+    """Return the mean ratio of memory and the median iterations, whose units differ between algorithms."""
     return {
-        "memory_ratio": geometric_mean((both["peak_rss_mib"] / both["peak_rss_mib_reference"]).dropna()),
+        "memory_ratio": mean_ratio(both, "peak_rss_mib"),
         "iterations": both["iterations"].astype(float).median(),
         "iterations_reference": both["iterations_reference"].astype(float).median(),
     }
 
 
 def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
-    """Return a 95 % bootstrap interval of the geometric mean.
+    """Return a 95 % bootstrap interval of the geometric mean of the ratios, NaN with fewer than two clusters.
 
     Whole clusters are resampled, because problems of one dataset are not independent.
-
-    Parameters
-    ----------
-    ratios : pandas.Series of float
-    clusters : pandas.Series
-        The cluster of each ratio, e.g. its dataset.
-
-    Returns
-    -------
-    tuple of float
-        NaN with fewer than two clusters.
     """
     logs = np.log(ratios.astype(float)).groupby(clusters.to_numpy())
     sums, counts = logs.sum().to_numpy(), logs.count().to_numpy()
@@ -111,9 +95,9 @@ def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
 
 
 def bootstrap_interval(clusters: int, statistic: Callable, resamples: int, vectorized: bool) -> tuple[float, float]:
-    """Return a 95 % bootstrap interval of a statistic of drawn clusters, which it gets by number.
+    """Return a 95 % bootstrap interval of a statistic of cluster numbers, NaN with fewer than two clusters.
 
-    The interval is NaN with fewer than two clusters, and the same for every call.
+    The random numbers are the same in every call.
     """
     from scipy.stats import bootstrap
 
@@ -128,29 +112,28 @@ def bootstrap_interval(clusters: int, statistic: Callable, resamples: int, vecto
 
 def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
     """Return the comparison of one algorithm with the reference."""
-    own, shared = runs[runs["algorithm"].eq(other)], pairs(runs, reference, other)
+    own, shared = runs.loc[runs["algorithm"].eq(other), "status"], pairs(runs, reference, other)
     both = both_certify(shared)
     ratio = both["search_seconds"] / both["search_seconds_reference"]
     mean, low, high = ratio_of_seconds(both)
-    worst = ratio.idxmin() if len(both) else None
     return {
         "algorithm": other,
         "problems": len(shared),
-        "certified": int(shared["status"].eq(CERTIFIED).sum()),
-        "certified_reference": int(shared["status_reference"].eq(CERTIFIED).sum()),
+        "certified": shared["status"].eq(CERTIFIED).sum(),
+        "certified_reference": shared["status_reference"].eq(CERTIFIED).sum(),
         "certified_both": len(both),
         "seconds_ratio": mean,
         "seconds_ratio_low": low,
         "seconds_ratio_high": high,
-        "worst_ratio": float("nan") if worst is None else float(ratio[worst]),
-        "worst_problem": "" if worst is None else name_of(both.loc[worst]),
-        "calls_ratio": geometric_mean((both["call_seconds"] / both["call_seconds_reference"]).dropna()),
-        "slower": int((both["search_seconds_reference"] - both["search_seconds"] > SLOWER_SECONDS).sum()),
+        "worst_ratio": ratio.min(),
+        "worst_problem": name_of(both.loc[ratio.idxmin()]) if len(both) else "",
+        "calls_ratio": mean_ratio(both, "call_seconds"),
+        "slower": (both["search_seconds_reference"] - both["search_seconds"] > SLOWER_SECONDS).sum(),
         **memory_and_iterations(both),
-        "wrong_certificates": int(own["status"].eq("wrong_certificate").sum()),
-        "memory_limit": int(own["status"].eq("memory_limit").sum()),
-        "failed": int(own["status"].isin(("error", "killed")).sum()),
-        "skipped": int(own["status"].eq("skipped").sum()),
+        "wrong_certificates": own.eq("wrong_certificate").sum(),
+        "memory_limit": own.eq("memory_limit").sum(),
+        "failed": own.isin(("error", "killed")).sum(),
+        "skipped": own.eq("skipped").sum(),
     }
 
 
@@ -166,34 +149,26 @@ def with_interval(value: float, low: float, high: float, form: Callable[[float],
 
 def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return the comparison as text."""
-    whole = {
-        "problems": "problems",
-        "certified": "certified",
-        "certified_reference": f"certified by {reference}",
-        "certified_both": "by both",
-    }
-    rest = {
-        "slower": f"{reference} slower by > {1000 * SLOWER_SECONDS:.0f} ms",
-        "wrong_certificates": "wrong certificates",
-        "memory_limit": "out of memory",
-        "failed": "failed",
-        "skipped": "skipped",
-    }
+    intervals = data[["seconds_ratio", "seconds_ratio_low", "seconds_ratio_high"]].to_numpy()
     return pd.DataFrame(
         {
             "algorithm": data["algorithm"],
-            **{title: data[name].astype(str) for name, title in whole.items()},
-            "seconds, ratio [95 %]": [
-                with_interval(*row)
-                for row in data[["seconds_ratio", "seconds_ratio_low", "seconds_ratio_high"]].to_numpy()
-            ],
+            "problems": data["problems"],
+            "certified": data["certified"],
+            f"certified by {reference}": data["certified_reference"],
+            "by both": data["certified_both"],
+            "seconds, ratio [95 %]": [with_interval(*row) for row in intervals],
             "worst ratio": data["worst_ratio"].map(times),
             "worst problem": data["worst_problem"],
             "calls, ratio": data["calls_ratio"].map(times),
             "median iterations": data["iterations"].map(number(0)),
             f"of {reference}": data["iterations_reference"].map(number(0)),
             "MiB, ratio": data["memory_ratio"].map(times),
-            **{title: data[name].astype(str) for name, title in rest.items()},
+            f"{reference} slower by > {1000 * SLOWER_SECONDS:.0f} ms": data["slower"],
+            "wrong certificates": data["wrong_certificates"],
+            "out of memory": data["memory_limit"],
+            "failed": data["failed"],
+            "skipped": data["skipped"],
         }
     ).astype(str)
 
@@ -208,12 +183,7 @@ def reasons(runs: pd.DataFrame) -> tuple[str, ...]:
 def against_reference(runs: pd.DataFrame, reference: str) -> Table:
     """Return a row per algorithm: problems certified, and ratios of its time and memory to the reference's.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    reference : str
-        The algorithm that all others are compared with; its own row has ratios of one.
+    The reference's own row has ratios of one.
     """
     data = pd.DataFrame([_compare(runs, reference, other) for other in algorithms(runs, reference)])
     notes = (

@@ -17,32 +17,15 @@ from optree.files import write_whole
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written.
+    """A table, as numbers and as text, with its notes."""
 
-    Attributes
-    ----------
-    title : str
-        One line.
-    data : pandas.DataFrame
-        Numbers with all digits; content of the CSV file.
-    shown : pandas.DataFrame
-        Text; content of the other files.
-    notes : tuple of str
-        Explanations below the table.
-    result : str, optional
-        The conclusion, in one line above the table.
-    claims : pandas.DataFrame, optional
-        The claims of a paper that the table judges, from :mod:`optree.bench.papers.claims`. Not written here.
-    linked : mapping of str to pandas.Series of str
-        Columns of ``shown`` whose words are links in HTML. Each row has an address, with ``{}`` in place of the word.
-    """
-
-    title: str
-    data: pd.DataFrame
-    shown: pd.DataFrame
-    notes: tuple[str, ...]
-    result: str = ""
-    claims: pd.DataFrame | None = None
+    title: str  # one line
+    data: pd.DataFrame  # numbers with all digits, for the CSV file
+    shown: pd.DataFrame  # text, for the other files
+    notes: tuple[str, ...]  # explanations below the table
+    result: str = ""  # the conclusion, in one line above the table
+    claims: pd.DataFrame | None = None  # the claims of a paper that the table judges; not written
+    # Columns of ``shown`` whose words are links in HTML: by row, an address with ``{}`` in place of the word.
     linked: Mapping[str, pd.Series] = field(default_factory=dict)
 
 
@@ -93,11 +76,8 @@ def _latex(table: Table) -> str:
     return "\n".join([*lines, *(rf"\noindent {note.translate(_TEX)}\par" for note in notes), ""])
 
 
-# Text keeps its size on a telephone; wider content is scrolled.
-_PHONE = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
-HEAD = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_PHONE}'
 # The report shows pages in frames, where relative addresses lead nowhere; so the page asks the report to open them.
-LINKS = """
+_LINKS = """
 document.addEventListener("click", event => {
   const to = event.target.closest("a[href]")?.getAttribute("href");
   if (to === undefined || to.startsWith("#") || window.parent === window) return;
@@ -105,9 +85,24 @@ document.addEventListener("click", event => {
   window.parent.postMessage({open: to}, "*");
 });
 """
-_STYLE = """
+_PAGE_STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
 h1 { font-size: 1.25rem; }
+p, ul { max-width: 60rem; color: #444; }
+"""
+
+
+def html_page(title: str, body: str, style: str, script: str) -> str:
+    """Return a self-contained page; the text keeps its size on a telephone, where wider content is scrolled."""
+    viewport = '<meta name="viewport" content="width=device-width, initial-scale=1, minimum-scale=1">'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{viewport}<title>{escape(title)}</title>\n'
+        f"<style>{_PAGE_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n"
+        f"<script>{script}{_LINKS}</script></body></html>\n"
+    )
+
+
+_STYLE = """
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; text-align: left; }
 th { cursor: pointer; }
@@ -122,11 +117,8 @@ tr:hover td { background: #f3f6fa; }
 .FAIL { color: #b23c00; }
 .SKIPPED { color: #777; font-weight: 400; }
 td:not([class]) { min-width: 18rem; }
-p, ul { max-width: 60rem; color: #444; }
 ul { padding-left: 1.2rem; }
 """
-
-
 _RESULTS = ("PASS", "FAIL", "SKIPPED")  # Results of claims; each has a style.
 _SORT = """
 document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
@@ -170,18 +162,9 @@ def _rows(table: Table) -> list[str]:
 def _html(table: Table) -> str:
     """Return one self-contained page; a click on a column's head sorts by that column."""
     head, *rows = _rows(table)
-    title = escape(table.title)
-    return "\n".join(
-        [
-            f"{HEAD}<title>{title}</title>",
-            ""
-            f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<p>{escape(table.result)}</p>\n<table><thead>{head}</thead><tbody>",
-            *rows,
-            "</tbody></table>\n<ul>",
-            *(f"<li>{escape(note)}</li>" for note in table.notes),
-            f"</ul><script>{_SORT}{LINKS}</script></body></html>\n",
-        ]
-    )
+    notes = [f"<li>{escape(note)}</li>" for note in table.notes]
+    lines = [f"<p>{escape(table.result)}</p>", f"<table><thead>{head}</thead><tbody>", *rows, "</tbody></table>"]
+    return html_page(table.title, "\n".join([*lines, "<ul>", *notes, "</ul>"]), _STYLE, _SORT)
 
 
 def _lines(shown: pd.DataFrame) -> list[list[str]]:

@@ -17,13 +17,7 @@ from optree.objective import CONSTRAINTS
 
 
 def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
-    """Read and validate records, and write them to one file, a line each.
-
-    Raises
-    ------
-    OptreeError
-        Names the first file that is not a record. Then nothing is written.
-    """
+    """Read and validate records, and write them to one file, a line each; a broken record stops all writing."""
     records = [record.read(path) for path in paths]
     write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
     return records
@@ -34,11 +28,11 @@ def load(path: str | Path) -> list[dict]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-_PACKAGES = {"sklearn": "scikit-learn"}  # Import name -> distribution name, as the peers' environments list it.
-
-
-def _versions(loaded: dict[str, str]) -> list[str]:
-    return [f"{_PACKAGES.get(name, name)} {version}" for name, version in loaded.items()]
+def _versions(machine: dict) -> str:
+    """Return the versions of Python and the packages, by the names of their distributions."""
+    distributions = {"sklearn": "scikit-learn"}
+    versions = {"python": machine["python"], **machine["versions"]}
+    return ", ".join(f"{distributions.get(name, name)} {version}" for name, version in versions.items())
 
 
 def _candidates_gap(entry: dict) -> float | None:
@@ -49,50 +43,40 @@ def _candidates_gap(entry: dict) -> float | None:
     return max(0, cost - bound) / cost * (1 - entry["objective"])
 
 
+def _some(facts: dict, *names: str) -> dict:
+    """Return the named entries of a dictionary, in this order."""
+    return {name: facts[name] for name in names}
+
+
 def _row(entry: dict) -> dict:
     """Return the row of one record."""
-    run, data, cost, size, seconds = (entry[key] for key in ("run", "data", "cost", "size", "seconds"))
-    test, limits, machine = entry["test"] or {}, run["limits"], entry["environment"]
-    claim = entry["claim"] or {}
+    run, data, cost, seconds = (entry[key] for key in ("run", "data", "cost", "seconds"))
+    train, test, claim = entry["train"], entry["test"] or {}, entry["claim"] or {}
+    limits, machine = run["limits"], entry["environment"]
     return {
-        "dataset": run["dataset"],
-        "encoding": run["encoding"],
-        "algorithm": run["algorithm"],
-        "solver": run["solver"],
+        **_some(run, "dataset", "encoding", "algorithm", "solver"),
         "exact": entry["exact"],
         "regularization": run["regularization"],
         "lambda": float(Fraction(run["regularization"])),
-        "penalty": run["penalty"],
-        **{name: run[name] for name in CONSTRAINTS},
-        "measure": run["measure"],
-        "split": run["split"],
-        "test_size": run["test_size"],
-        "status": entry["status"],
-        "reason": entry["reason"],
-        "depth_limit": entry["depth_limit"],
+        **_some(run, "penalty", *CONSTRAINTS, "measure", "split", "test_size"),
+        **_some(entry, "status", "reason", "depth_limit"),
         "claimed_status": claim.get("status"),
         "claimed_objective": claim.get("objective"),
-        "objective": entry["objective"],
-        "objective_bound": entry["objective_bound"],
-        "gap": entry["gap"],
+        **_some(entry, "objective", "objective_bound", "gap"),
         "candidates_gap": _candidates_gap(entry),
-        "accuracy_train": entry["train"]["accuracy"],
+        "accuracy_train": train["accuracy"],
         "accuracy_test": test.get("accuracy"),
-        "loss_train": entry["train"]["loss"],
+        "loss_train": train["loss"],
         "loss_test": test.get("loss"),
-        "rows_train": entry["train"]["rows"],
-        "errors_train": entry["train"]["errors"],
+        "rows_train": train["rows"],
+        "errors_train": train["errors"],
         "rows_test": test.get("rows"),
         "errors_test": test.get("errors"),
         "cost": cost["value"],
         "cost_bound": cost["lower_bound"],
         "cost_of_error": cost["error_unit"],
         "cost_of_penalty": cost["penalty_unit"],
-        "splits": size["splits"],
-        "leaves": size["leaves"],
-        "depth": size["depth"],
-        "decisions": size["decisions"],
-        "path_features": size["path_features"],
+        **_some(entry["size"], "splits", "leaves", "depth", "decisions", "path_features"),
         "iterations": entry["counters"]["iterations"],
         "subproblems": entry["counters"].get("subproblems"),
         "encode_seconds": seconds["encode"],
@@ -101,26 +85,16 @@ def _row(entry: dict) -> dict:
         "call_seconds": median_low(seconds["calls"]) if seconds["calls"] else None,
         "searches": len(seconds["searches"]),
         "peak_rss_mib": entry["peak_rss_mib"],
-        "rows": data["rows"],
-        "features": data["features"],
+        **_some(data, "rows", "features"),
         "constant_features": len(data["constant"]),
-        "encoded_features": data["encoded_features"],
-        "parts": data["parts"],
-        "classes": data["classes"],
-        "data_source": data["source"],
-        "data_version": data["version"],
-        "data_sha256": data["sha256"],
-        "limit_seconds": limits.get("seconds"),
-        "limit_iterations": limits.get("iterations"),
-        "limit_memory_mib": limits.get("memory_mib"),
+        **_some(data, "encoded_features", "parts", "classes"),
+        **{f"data_{name}": data[name] for name in ("source", "version", "sha256")},
+        **{f"limit_{name}": limits.get(name) for name in ("seconds", "iterations", "memory_mib")},
         "iteration": entry["iteration"],
-        "cpu": machine["cpu"],
-        "system": machine["system"],
-        "versions": ", ".join([f"python {machine['python']}", *_versions(machine["versions"])]),
-        "code": machine["code"],
-        "commit": machine["commit"],
-        "tree": entry["tree"],
-        "trace": entry["trace"],
+        **_some(machine, "cpu", "system"),
+        "versions": _versions(machine),
+        **_some(machine, "code", "commit"),
+        **_some(entry, "tree", "trace"),
     }
 
 
@@ -141,19 +115,11 @@ _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS,
 def frame(records: Iterable[dict]) -> pd.DataFrame:
     """Return a data frame of run records, sorted independently of the records' order.
 
-    Parameters
-    ----------
-    records : iterable of dict
-        From :func:`optree.bench.runs.record.read` or :func:`load`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Sorted by dataset, encoding, algorithm, lambda, penalty, constraints, measure and fold, "full" before seeds and
-        folds. ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are
-        exact integers, in units in which one error costs ``cost_of_error``. ``tree`` and ``trace`` are copied from the
-        record. A run whose bound another run's tree refutes has the status "wrong_certificate" and a ``reason``
-        (:mod:`optree.bench.tables.certificates`).
+    The order is dataset, encoding, algorithm, lambda, penalty, constraints, measure and fold, "full" before seeds and
+    folds. ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact
+    integers, in units in which one error costs ``cost_of_error``. ``tree`` and ``trace`` are copied from the record. A
+    run whose bound another run's tree refutes has the status "wrong_certificate" and a ``reason``
+    (:mod:`optree.bench.tables.certificates`).
     """
     table = pd.DataFrame([_row(entry) for entry in records])
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})

@@ -31,14 +31,9 @@ def scored(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float]:
-    """Return a 95 % bootstrap interval of the median.
+    """Return a 95 % bootstrap interval of the median, NaN with fewer than two clusters.
 
     Whole clusters are resampled, because problems of one dataset are not independent.
-
-    Returns
-    -------
-    tuple of float
-        NaN with fewer than two clusters.
     """
     groups = [group.to_numpy(float) for _, group in values.groupby(clusters.to_numpy())]
 
@@ -102,24 +97,18 @@ _COLUMNS = [
 
 
 def statistics(runs: pd.DataFrame) -> Table:
-    """Return the table of statistics, a row per algorithm.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    """
+    """Return the table of statistics, a row per algorithm."""
     ran = scored(runs)
     ran["primal_integral"] = primal_integrals(ran)
     data = pd.DataFrame([_statistics_of(own) for _, own in ran.groupby("algorithm")], columns=_COLUMNS)
+    intervals = data[["seconds_median", "seconds_low", "seconds_high"]].to_numpy()
     shown = pd.DataFrame(
         {
             "algorithm": data["algorithm"],
-            **{name: data[name].astype(str) for name in ("problems", "datasets", "certified")},
-            "median seconds [95 %]": [
-                with_interval(*row, seconds)
-                for row in data[["seconds_median", "seconds_low", "seconds_high"]].to_numpy()
-            ],
+            "problems": data["problems"],
+            "datasets": data["datasets"],
+            "certified": data["certified"],
+            "median seconds [95 %]": [with_interval(*row, seconds) for row in intervals],
             "PAR2, s": data["par2_seconds"].map(seconds),
             "primal integral, s": data["primal_integral_seconds"].map(seconds),
             "median iterations": data["iterations_median"].map(number(0)),
@@ -129,8 +118,8 @@ def statistics(runs: pd.DataFrame) -> Table:
     ).astype(str)
     notes = (
         "Each row covers the problems that its algorithm was run on. A problem is a dataset, encoding, lambda, "
-        "penalty, constraints, measure and fold (split). The table duels and the figures compare algorithms on the "
-        "problems that they share.",
+        "penalty, constraints, measure and fold (split). The table of pairwise comparisons and the figures compare "
+        "algorithms on common problems.",
         f"A search that a limit stopped scores {PENALTY} times its time limit, in the median and in PAR2 (the mean). "
         f"Brackets: 95 % bootstrap interval of the median over datasets ({_RESAMPLES:,} draws), from two datasets "
         "on.",

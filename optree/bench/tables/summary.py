@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 from pandas.api.typing import DataFrameGroupBy
@@ -44,16 +44,8 @@ def _grouped(runs: pd.DataFrame) -> DataFrameGroupBy:
 def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per dataset, encoding, algorithm, lambda, penalty, constraints, and "full", seeds or folds.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Over the seeds or folds: means of objective, accuracies and sizes; standard deviations (n - 1) of the
-        accuracies; medians of seconds and iterations; maxima of gap and memory.
+    Over the seeds or folds: means of objective, accuracies and sizes; standard deviations (n - 1) of the accuracies;
+    medians of seconds and iterations; maxima of gap and memory.
     """
     table = (
         _grouped(runs)
@@ -66,9 +58,7 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
             accuracy_train_std=("accuracy_train", "std"),
             accuracy_test=("accuracy_test", "mean"),
             accuracy_test_std=("accuracy_test", "std"),
-            splits=("splits", "mean"),
-            leaves=("leaves", "mean"),
-            depth=("depth", "mean"),
+            **{size: (size, "mean") for size in ("splits", "leaves", "depth")},
             iterations=("iterations", "median"),
             search_seconds=("search_seconds", "median"),
             peak_rss_mib=("peak_rss_mib", "max"),
@@ -82,6 +72,16 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
 def number(decimals: int) -> Callable[[float], str]:
     """Return a formatter of numbers with this many decimals; NaN becomes an empty string."""
     return lambda value: "" if pd.isna(value) else f"{value:,.{decimals}f}"
+
+
+def limit(value: int | None) -> str:
+    """Return a limit as text."""
+    return "none" if pd.isna(value) else str(value)
+
+
+def drop_constant(shown: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Drop the named columns with one value in all rows."""
+    return shown.drop(columns=[name for name in names if shown[name].nunique() == 1])
 
 
 def _size(value: float) -> str:
@@ -115,10 +115,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "algorithm": table["algorithm"],
             "lambda": table["regularization"],
             "penalty per": table["penalty"],
-            **{
-                title: table[name].map(lambda limit: "none" if pd.isna(limit) else str(limit))
-                for name, title in _TITLES.items()
-            },
+            **{title: table[name].map(limit) for name, title in _TITLES.items()},
             "measure": table["measure"],
             "rows": table["rows"],
             "status": table["status"],
@@ -126,17 +123,13 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
             "accuracy": _with_deviation(table, "accuracy_train"),
             "test accuracy": _with_deviation(table, "accuracy_test"),
-            "splits": table["splits"].map(_size),
-            "leaves": table["leaves"].map(_size),
-            "depth": table["depth"].map(_size),
+            **{size: table[size].map(_size) for size in ("splits", "leaves", "depth")},
             "iterations": table["iterations"].map(number(0)),
             "seconds": table["search_seconds"].map(seconds),
             "MiB": table["peak_rss_mib"].map(number(0)),
         }
     )
-    return shown.drop(
-        columns=[name for name in ("penalty per", *_TITLES.values(), "measure") if shown[name].nunique() == 1]
-    )
+    return drop_constant(shown, ["penalty per", *_TITLES.values(), "measure"])
 
 
 def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:
@@ -149,12 +142,7 @@ def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:
 def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
     """Return the table of all results.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    pictures : pandas.Series of int, optional
-        From :func:`optree.bench.figures.tree_pages.picture_numbers`.
+    The pictures' numbers come from :func:`optree.bench.figures.tree_pages.picture_numbers`.
     """
     table, linked = summarise(runs), {}
     shown = _shown(table)
@@ -162,15 +150,6 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         table["picture"] = _pictures(runs, pictures)
         shown.insert(1, "tree", table["picture"])
         linked = {"tree": "../plots/trees/" + table["dataset"] + ".html#{}"}
-    constant = []
-    if table["penalty"].nunique() == 1:
-        constant.append(f"lambda is paid per {table['penalty'].iloc[0]}")
-    for name, title in _TITLES.items():
-        if table[name].nunique(dropna=False) == 1:
-            limit = table[name].iloc[0]
-            constant.append(f"no {title}" if pd.isna(limit) else f"{title} {limit}")
-    if table["measure"].nunique() == 1 and table["measure"].iloc[0] != "accuracy":
-        constant.append(f"the measure is {table['measure'].iloc[0]}")
     notes = (
         "objective = accuracy (or one minus the loss of another measure) - lambda * splits (or leaves) on the training "
         "rows; gap = proven upper bound of the objective - objective, empty for heuristics; "
@@ -178,12 +157,22 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         "rows: full = trained on every row; seeds = stratified random train/test partitions; folds = folds of a "
         "cross-validation. Over seeds and folds: mean ± standard deviation of the accuracies, mean objective and "
         "sizes, median iterations and seconds, maximum gap and memory.",
-        *([f"In every row: {', '.join(constant)}."] if constant else []),
-        *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each run that ended with a proof has one, "
-           "and so has one run of each algorithm that proves nothing."] if linked else []),
+        *([f"In every row: {', '.join(constant)}."] if (constant := _constant(table)) else []),
+        *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each proven run has a picture. For an "
+           "algorithm without a proof, one run has a picture."] if linked else []),
         *provenance(runs),
     )  # fmt: skip
     return Table("Results", table, shown, notes, linked=linked)
+
+
+def _constant(table: pd.DataFrame) -> list[str]:
+    """Return the settings that agree in all rows of the summary, each as text."""
+    one = table.iloc[0]
+    texts = {"penalty": f"lambda is paid per {one['penalty']}"}
+    texts |= {name: f"no {title}" if pd.isna(one[name]) else f"{title} {one[name]}" for name, title in _TITLES.items()}
+    if one["measure"] != "accuracy":
+        texts["measure"] = f"the measure is {one['measure']}"
+    return [text for name, text in texts.items() if table[name].nunique(dropna=False) == 1]
 
 
 def _limits(runs: pd.DataFrame) -> str:
