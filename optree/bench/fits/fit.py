@@ -22,8 +22,8 @@ import numpy as np
 
 from optree.bench.fits import models, trials
 from optree.bench.peers.declaration import add_peer_options
+from optree.bench.runs import record
 from optree.bench.runs.folds import held_out, random_seed
-from optree.bench.runs.record import read_record
 from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system import environment, schema
 from optree.bench.system.cli import reporting
@@ -42,50 +42,22 @@ _MAX_NODES = 31  # of a tree that the record keeps
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit: a dataset, a model, and a fold.
+    """One fit: a dataset, a model, and a fold."""
 
-    Attributes
-    ----------
-    dataset, model : str
-        Names in the datasets table and in the configuration.
-    estimator : str
-        One of :data:`optree.bench.fits.models.ESTIMATORS`.
-    split : str
-        The fold; see :mod:`optree.bench.runs.folds`.
-    test_size : str
-        Share of rows that a seed holds out, a decimal.
-    parameters : dict
-        The estimator's parameters; a search does not change them.
-    space : str or None
-        The space of a random search, one of :data:`optree.bench.fits.trials.SPACES`.
-    trials : int or None
-        Number of candidates of a random search.
-    staged : bool
-        Whether the record keeps the test score after each stage of boosting.
-    train_rows, test_rows : int or None
-        Maximum numbers of training rows, and of test or validation rows. The seed samples them.
-    repeats : int
-        Maximum number of fits; none starts after 10 seconds. The record has the seconds of the median.
-    encoding : str or None
-        Name of the encoding whose features are the columns; None for the table itself.
-    grid : dict
-        Lists of values by parameter, for a grid search.
-    """
-
-    dataset: str
-    model: str
-    estimator: str
-    split: str = "full"
-    test_size: str = "0.2"
-    parameters: dict = field(default_factory=dict)
-    space: str | None = None
-    trials: int | None = None
-    staged: bool = False
-    train_rows: int | None = None
-    test_rows: int | None = None
-    repeats: int = 1
-    encoding: str | None = None
-    grid: dict[str, list] = field(default_factory=dict)
+    dataset: str  # name in the datasets table
+    model: str  # name in the configuration
+    estimator: str  # one of optree.bench.fits.models.ESTIMATORS
+    split: str = "full"  # the fold; see optree.bench.runs.folds
+    test_size: str = "0.2"  # share of rows that a seed holds out, a decimal
+    parameters: dict = field(default_factory=dict)  # the estimator's; a search does not change them
+    space: str | None = None  # of a random search, one of optree.bench.fits.trials.SPACES
+    trials: int | None = None  # number of candidates of a random search
+    staged: bool = False  # whether the record keeps the test score after each stage of boosting
+    train_rows: int | None = None  # maximum number of training rows; the seed samples them
+    test_rows: int | None = None  # the same for test or validation rows
+    repeats: int = 1  # maximum number of fits; none starts after 10 seconds, and the record has the median's seconds
+    encoding: str | None = None  # name of the encoding whose features are the columns; None for the table itself
+    grid: dict[str, list] = field(default_factory=dict)  # lists of values by parameter, for a grid search
 
     @property
     def seed(self) -> int:
@@ -136,11 +108,6 @@ def sample_rows(mask: np.ndarray, max_rows: int | None, seed: int) -> np.ndarray
     return sampled
 
 
-def _staged_accuracy(model, X: np.ndarray, y: np.ndarray) -> list[float]:
-    """Return the accuracy after each stage of boosting."""
-    return [float((predicted == y).mean()) for predicted in model.staged_predict(X)]
-
-
 def _decision_surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
     """Return the predicted class, a digit, at each point of a grid, a string per grid row from the lowest.
 
@@ -153,24 +120,12 @@ def _decision_surface(model, X: np.ndarray, y: np.ndarray) -> list[str]:
     return ["".join(map(str, line)) for line in predicted.reshape(_SURFACE_POINTS, _SURFACE_POINTS).astype(int)]
 
 
-def _size(model) -> dict:
-    """Return splits and depth of a single tree, None of other models."""
-    tree = getattr(model, "tree_", None)
+def _size(tree) -> dict:
+    """Return splits and depth of a tree, ours or scikit-learn's; None of models that are no single tree."""
     if tree is None:
         return {"splits": None, "depth": None}
-    splits = tree.n_splits if hasattr(tree, "n_splits") else int((tree.feature >= 0).sum())
-    return {"splits": splits, "depth": int(getattr(tree, "depth", None) or getattr(tree, "max_depth", 0))}
-
-
-def _small_tree(model) -> dict | None:
-    """Return the tree of a model of ours, if it is small enough for a record."""
-    tree = getattr(model, "tree_", None)
-    return tree.to_dict() if isinstance(tree, Tree) and tree.n_nodes <= _MAX_NODES else None
-
-
-def _score(model, X: np.ndarray, y: np.ndarray) -> float | None:
-    score = model.score(X, y)
-    return None if score is None else float(score)
+    depth = tree.depth if isinstance(tree, Tree) else tree.max_depth
+    return {"splits": int((tree.feature >= 0).sum()), "depth": int(depth)}
 
 
 def _timed_fit(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tuple[object, dict]:
@@ -195,17 +150,7 @@ def _timed_fit(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tu
 
 
 def execute(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, peer_folders: dict | None = None) -> dict:
-    """Execute a fit and return its record.
-
-    Parameters
-    ----------
-    fit : Fit
-    X : float64[n, p]
-    y : array of shape (n,)
-    dataset : Dataset
-    peer_folders : dict, optional
-        For peers: the ``folder`` of all, and the ``markers`` of their environments.
-    """
+    """Execute a fit and return its record; peers need the ``folder`` of all, and the ``markers`` of environments."""
     test, make = test_mask(y, fit, dataset), partial(models.make, fit.estimator, seed=fit.seed)
     train = sample_rows(~test, fit.train_rows, fit.seed)
     is_peer = fit.estimator == "Peer"
@@ -222,41 +167,36 @@ def execute(fit: Fit, X: np.ndarray, y: np.ndarray, dataset: Dataset, peer_folde
     model, measured = _timed_fit(
         partial(make, fit.parameters | peer_parameters), rows, target, 1 if is_peer else fit.repeats
     )
+    tree = getattr(model, "tree_", None)
     return {
         "fit": asdict(fit),
         "data": {"rows": len(X), "features": X.shape[1], "classes": dataset.classes, "sha256": list(dataset.sha256)},
         "rows_train": len(rows),
-        "train": _score(model, rows, target),
-        "test": _score(model, X[test], y[test]) if test.any() else None,
+        "train": model.score(rows, target),
+        "test": model.score(X[test], y[test]) if test.any() else None,
         "status": getattr(model, "status_", "heuristic"),
         "counters": getattr(model, "counters_", {}),
-        "size": _size(model),
+        "size": _size(tree),
         "seconds": {"search": getattr(model, "search_seconds_", None)}
         | {name: measured[name] for name in ("wall", "processor")},
         "memory_mib": {"before": 0.0 if is_peer else before, "peak": measured["peak"]},
-        "staged": _staged_accuracy(model, X[test], y[test]) if fit.staged else [],
+        "staged": [float((stage == y[test]).mean()) for stage in model.staged_predict(X[test])] if fit.staged else [],
         "trials": tried,
         "surface": _decision_surface(model, X, y),
-        "tree": _small_tree(model),
+        "tree": tree.to_dict() if isinstance(tree, Tree) and tree.n_nodes <= _MAX_NODES else None,
         "environment": environment.describe([], environment.code_digest()),
     }
 
 
-def write(record: dict, path: str | Path) -> None:
+def write(made: dict, path: str | Path) -> None:
     """Validate a record and write its file, completely or not at all."""
-    schema.check(record, SCHEMA, str(path))
-    write_whole(path, (json.dumps(record) + "\n").encode())
+    schema.check(made, SCHEMA, str(path))
+    write_whole(path, (json.dumps(made) + "\n").encode())
 
 
 def read(path: str | Path) -> dict:
-    """Return the record in a file.
-
-    Raises
-    ------
-    OptreeError
-        If the file is not the record of a fit.
-    """
-    return read_record(path, SCHEMA, "not a record of a fit", "it is done again")
+    """Return the record in a file."""
+    return record.read(path, SCHEMA, "not a record of a fit", "it is done again")
 
 
 def main(arguments: list[str] | None = None) -> None:

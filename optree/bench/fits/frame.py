@@ -13,17 +13,9 @@ from optree.files import write_whole
 
 # Column -> keys of its value in a record.
 _COLUMNS = {
-    "dataset": ("fit", "dataset"),
-    "model": ("fit", "model"),
-    "split": ("fit", "split"),
-    "encoding": ("fit", "encoding"),
-    "rows": ("data", "rows"),
-    "features": ("data", "features"),
-    "classes": ("data", "classes"),
-    "rows_train": ("rows_train",),
-    "train": ("train",),
-    "test": ("test",),
-    "status": ("status",),
+    **{name: ("fit", name) for name in ("dataset", "model", "split", "encoding")},
+    **{name: ("data", name) for name in ("rows", "features", "classes")},
+    **{name: (name,) for name in ("rows_train", "train", "test", "status")},
     "iterations": ("counters", "iterations"),
     "splits_offered": ("counters", "splits"),
     "splits": ("size", "splits"),
@@ -33,12 +25,8 @@ _COLUMNS = {
     "search_seconds": ("seconds", "search"),
     "memory_before_mib": ("memory_mib", "before"),
     "memory_peak_mib": ("memory_mib", "peak"),
-    "cpu": ("environment", "cpu"),
-    "code": ("environment", "code"),
-    "staged": ("staged",),
-    "trials": ("trials",),
-    "surface": ("surface",),
-    "tree": ("tree",),
+    **{name: ("environment", name) for name in ("cpu", "code")},
+    **{name: (name,) for name in ("staged", "trials", "surface", "tree")},
 }
 _OPTIONAL = {"encoding", "iterations", "splits_offered", "search_seconds"}  # absent from some estimators or old records
 
@@ -65,6 +53,7 @@ def _value(record: dict, column: str):
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
     """Return a row for each fit, sorted by dataset, model and split; stages and trials stay lists."""
+
     rows = [{column: _value(record, column) for column in _COLUMNS} for record in records]
     table = pd.DataFrame(rows, columns=list(_COLUMNS)).sort_values(["dataset", "model", "split"])
     integers = dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64")

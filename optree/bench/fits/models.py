@@ -49,14 +49,8 @@ ESTIMATORS: dict[str, Callable] = {
 }
 
 
-def check(name: str, fields: Mapping) -> None:
-    """Raise if a model of the configuration cannot be made.
-
-    Raises
-    ------
-    OptreeError
-        Naming the key, the value, and the accepted values.
-    """
+def check(name: str, fields: Mapping, peers: Mapping) -> None:
+    """Raise if a model of the configuration cannot be made, or is a peer that splits no numeric columns."""
     where = f"config: models.{name}"
     if fields["estimator"] not in ESTIMATORS:
         raise choice(f"{where}: estimator", fields["estimator"], sorted(ESTIMATORS))
@@ -65,15 +59,9 @@ def check(name: str, fields: Mapping) -> None:
         make(fields["estimator"], first | fields.get("parameters", {}), 0)
     except TypeError as error:
         raise OptreeError(f"{where}: parameters: {error}") from error
-
-
-def check_peer(name: str, fields: Mapping, peers: Mapping) -> None:
-    """Raise if a model is a peer that does not exist or that splits no numeric columns."""
-    if fields["estimator"] != "Peer":
-        return
     numeric = [peer for peer, declared in peers.items() if "numeric" in declared.features]
-    if fields["parameters"]["peer"] not in numeric:
-        raise choice(f"config: models.{name}: peer", fields["parameters"]["peer"], numeric)
+    if fields["estimator"] == "Peer" and fields["parameters"]["peer"] not in numeric:
+        raise choice(f"{where}: peer", fields["parameters"]["peer"], numeric)
 
 
 def make(estimator: str, parameters: Mapping, seed: int):

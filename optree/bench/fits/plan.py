@@ -12,27 +12,16 @@ from optree.errors import OptreeError, choice
 
 
 def plan_fits(config: Mapping, datasets, peers: Mapping | None = None) -> list[Fit]:
-    """Return the fits of a configuration, each once, in its order.
+    """Return the fits of a configuration that its schema has accepted, each once, in its order.
 
-    Parameters
-    ----------
-    config, peers
-        As for :func:`optree.bench.runs.plan.plan_runs`.
-    datasets : mapping of str to Dataset
-        The datasets table.
-
-    Raises
-    ------
-    OptreeError
-        Naming the key of the configuration, the value, and the accepted values.
+    ``datasets`` is the datasets table. ``peers`` are all peers, by name.
     """
-    defined = config.get("models", {})
+    defined, encodings = config.get("models", {}), config.get("encodings", {})
     for name, fields in defined.items():
-        models.check(name, fields)
+        models.check(name, fields, peers or {})
         trials.check(name, fields)
-        if (encoding := fields.get("encoding")) not in (None, *config.get("encodings", {})):
-            raise choice(f"config: models.{name}: encoding", encoding, sorted(config.get("encodings", {})))
-        models.check_peer(name, fields, peers or {})
+        if (encoding := fields.get("encoding")) not in (None, *encodings):
+            raise choice(f"config: models.{name}: encoding", encoding, sorted(encodings))
     planned: dict[tuple, Fit] = {}
     for number, entry in enumerate(config.get("fits", [])):
         where = f"config: fits[{number}]"

@@ -52,13 +52,7 @@ def sample(space: str, random: np.random.RandomState) -> dict:
 
 
 def check(name: str, fields: Mapping) -> None:
-    """Raise if the search of a model is incomplete, or both a grid and a random search.
-
-    Raises
-    ------
-    OptreeError
-        Naming the key, the value, and the accepted values.
-    """
+    """Raise if the search of a model is incomplete, or both a grid and a random search."""
     where, space, trials = f"config: models.{name}", fields.get("space"), fields.get("trials")
     if space is not None and space not in SPACES:
         raise choice(f"{where}: space", space, sorted(SPACES))
@@ -80,20 +74,9 @@ def _candidates(fit: Fit) -> Iterator[dict]:
 def run_trials(fit: Fit, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
     """Train and score every candidate of a search; return an empty list if the fit is no search.
 
-    Parameters
-    ----------
-    fit : Fit
-    X : array of shape (n, p)
-    y : array of shape (n,)
-    train, test : bool[n]
-        The training rows, and the rows held out.
-
-    Returns
-    -------
-    list of dict
-        ``parameters``, ``seconds`` of processor time, and scores. A grid search has scores on ``train`` and ``test``
-        rows. A random search has scores on ``valid`` rows, three tenths of the rows held out, and on ``test`` rows, the
-        other seven tenths.
+    A trial has ``parameters``, ``seconds`` of processor time, and scores. A grid search has scores on ``train`` and
+    ``test`` rows, bool[n]. A random search has scores on ``valid`` rows, three tenths of the rows held out, and on
+    ``test`` rows, the other seven tenths.
     """
     shuffled = np.random.RandomState(fit.seed).permutation(np.flatnonzero(test))
     if fit.space:

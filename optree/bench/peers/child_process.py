@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from optree.bench.peers.declaration import Peer
 from optree.bench.runs.folds import random_seed
@@ -13,7 +15,6 @@ from optree.bench.runs.record import Run
 from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system.process_limits import ProcessEnd, run_program
 from optree.objective import CONSTRAINTS, Objective
-from optree.problem import Problem
 
 _THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
@@ -40,33 +41,24 @@ def make_request(peer: Peer, run: Run, objective: Objective) -> dict:
 
 
 def run_child(
-    peer: Peer, python: str | Path, request: dict, folder: Path, problem: Problem | None = None
+    peer: Peer, python: str | Path, request: dict, save_rows: Callable[[Path], None] | None = None
 ) -> tuple[ProcessEnd, Progress]:
-    """Run the peer's runner under the limits of the request; without a problem it only warms up.
+    """Run the peer's runner in its environment's ``python``, under the limits of the request.
 
-    Parameters
-    ----------
-    peer : Peer
-    python : path
-        The interpreter of the peer's environment.
-    request : dict
-        From :func:`make_request`.
-    folder : Path
-        An empty directory for the files that are exchanged.
-    problem : Problem, optional
-        The training rows.
+    ``save_rows`` writes the training rows to a file; without it the runner only warms up.
     """
-    (folder / "request.json").write_text(json.dumps(request))
-    command = [python, peer.folder.parent / "runner.py", peer.folder, folder / "request.json", folder / "answers"]
-    if problem is not None:
-        problem.save(folder / "problem.npz")
-        command.append(folder / "problem.npz")
-    progress = Progress(folder / "answers", request["seconds"])
-    environment = clean_environment("NUMBA_") | _THREADS
-    try:
-        end = run_program(
-            list(map(str, command)), folder / "output", request["memory_mib"], progress.overdue, environment
-        )
-    finally:
-        progress.close()
+    with TemporaryDirectory(prefix="peer-") as name:
+        folder = Path(name)
+        (folder / "request.json").write_text(json.dumps(request))
+        command = [python, peer.folder.parent / "runner.py", peer.folder, folder / "request.json", folder / "answers"]
+        if save_rows is not None:
+            save_rows(folder / "problem.npz")
+            command.append(folder / "problem.npz")
+        progress = Progress(folder / "answers", request["seconds"])
+        variables = clean_environment("NUMBA_") | _THREADS
+        try:
+            output, memory_mib = folder / "output", request["memory_mib"]
+            end = run_program(list(map(str, command)), output, memory_mib, progress.overdue, variables)
+        finally:
+            progress.close()
     return end, progress

@@ -21,22 +21,11 @@ _TYPES = {"bool": bool, "int": int, "float": float, "str": str}
 
 @dataclass(frozen=True, kw_only=True)
 class Peer(Declaration):
-    """A peer's declaration and its folder.
+    """A peer's declaration and its folder."""
 
-    Attributes
-    ----------
-    folder : Path
-        The folder of ``peer.yaml``, ``requirements.lock`` and ``run.py``; its name is the peer's.
-    deepest : int, optional
-        The greatest depth limit that the peer accepts, and its default. The peer's proofs are about trees up to this
-        depth.
-    compiled : tuple of str
-        Packages of its environment that are compiled during installation; all others come as wheels.
-    """
-
-    folder: Path
-    deepest: int | None = None
-    compiled: tuple[str, ...] = ()
+    folder: Path  # of ``peer.yaml``, ``requirements.lock`` and ``run.py``; its name is the peer's
+    deepest: int | None = None  # the greatest accepted depth limit, and its default; proofs are about these trees
+    compiled: tuple[str, ...] = ()  # packages that installation compiles; all others come as wheels
 
     def check_objective(self, objective: Objective) -> None:
         super().check_objective(objective)
@@ -52,13 +41,7 @@ def peer_names(folder: str | Path) -> list[str]:
 
 
 def read_peer(folder: str | Path) -> Peer:
-    """Return the peer in a folder.
-
-    Raises
-    ------
-    OptreeError
-        Naming the file, the key, and the accepted values.
-    """
+    """Return the peer in a folder."""
     import yaml
 
     folder = Path(folder)
@@ -75,12 +58,9 @@ def read_peer(folder: str | Path) -> Peer:
         name: Parameter(_TYPES[field["type"]], field["default"], field["doc"])
         for name, field in declared.get("parameters", {}).items()
     }
-    lists = ("features", "penalties", "constraints", "needs", "compiled")
-    fields = {name: tuple(declared.get(name, ())) for name in lists}
-    plain = {name: declared[name] for name in ("title", "paper", "exact", "anytime", "iteration")}
-    return Peer(
-        name=folder.name, folder=folder, deepest=declared.get("deepest"), parameters=parameters, **fields, **plain
-    )
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in declared.items()}
+    del fields["requirements"]  # for whoever makes the lock
+    return Peer(**fields | {"name": folder.name, "folder": folder, "parameters": parameters})
 
 
 def add_peer_options(parser: ArgumentParser) -> None:

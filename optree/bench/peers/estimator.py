@@ -7,7 +7,7 @@ on the rows, and its claims about the tree are checked.
 from __future__ import annotations
 
 import json
-import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +26,6 @@ from optree.tree import LEAF, Tree
 _TOLERANCE = 1e-6
 
 
-class NumericRows:
-    """Rows of numeric columns, saved in the format of a problem."""
-
-    def __init__(self, X: np.ndarray, y: np.ndarray):
-        self.X, self.y = np.ascontiguousarray(X, np.float64), y.astype(np.int32)
-
-    def save(self, path: Path) -> None:
-        np.savez(path, codes=self.X, y=self.y)
-
-
 def _splits_of(nested: dict) -> list[tuple[int, float]]:
     """Return column and threshold of all splits in an answer's tree."""
     if not nested:
@@ -47,41 +37,18 @@ def _splits_of(nested: dict) -> list[tuple[int, float]]:
 class PeerModel:
     """A peer with the interface of an estimator.
 
-    Parameters
-    ----------
-    peer : str
-        The name of a folder in ``folder``.
-    max_depth : int
-    time_limit : float, default 60
-        Seconds.
-    memory_limit : float, default 4096
-        MiB, of the peer's process tree.
-    repeats : int, default 1
-        Maximum number of searches; the median gives the seconds.
-    random_state : int
-        Not used: nothing is random.
-    folder, markers : path
-        The folder of all peers, and the folder of their environments and markers.
-
-    Attributes
-    ----------
-    tree_ : Tree or None
-    status_ : str
-        "optimal", a limit, "wrong_certificate", "skipped" (not installed here) or "error".
-    reason_ : str
-        An explanation of the status; may be empty.
-    measured_ : dict
-        ``wall`` and ``processor`` seconds, and ``peak`` MiB.
+    ``tree_`` may be None; then ``status_`` and ``reason_`` explain it. ``measured_`` has the ``wall`` and ``processor``
+    seconds, and the ``peak`` MiB of the peer's process tree.
     """
 
     def __init__(
         self,
         peer: str,
         max_depth: int,
-        time_limit: float = 60,
-        memory_limit: float = 4096,
-        repeats: int = 1,
-        random_state: int = 0,
+        time_limit: float = 60,  # seconds
+        memory_limit: float = 4096,  # MiB
+        repeats: int = 1,  # maximum number of searches; the median gives the seconds
+        random_state: int = 0,  # not used: nothing is random
         folder: str | Path = "workflow/peers",
         markers: str | Path = ".peers",
     ):
@@ -104,8 +71,8 @@ class PeerModel:
     def _search(self, peer: Peer, python: str, X, y) -> tuple[ProcessEnd, Progress]:
         run = Run("", "", peer.name, peer.name, "0", limits=self.limits, repeats=self.repeats)
         request = make_request(peer, run, Objective.of("0", max_depth=self.max_depth))
-        with tempfile.TemporaryDirectory(prefix="peer-") as folder:
-            return run_child(peer, python, request, Path(folder), NumericRows(X, y))
+        columns, labels = np.ascontiguousarray(X, np.float64), y.astype(np.int32)
+        return run_child(peer, python, request, partial(np.savez, codes=columns, y=labels))
 
     def _judge(self, end: ProcessEnd, progress: Progress, X: np.ndarray, y: np.ndarray) -> None:
         """Set the fitted attributes from the median answer; a claim that its tree refutes is no certificate."""

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from optree.bench.peers.child_process import clean_environment, make_request, run_child
@@ -44,20 +43,14 @@ def _try_search(peer: Peer, python: Path) -> str:
     """Run a first, tiny search, which also compiles the peer's kernels; return the reason of a failure."""
     run = Run("", "", peer.name, peer.name, "0.01", limits={"seconds": 60, "memory_mib": 4096})
     request = make_request(peer, run, Objective.of("0.01", max_depth=3))
-    with tempfile.TemporaryDirectory(prefix="peer-") as folder:
-        end, _ = run_child(peer, python, request, Path(folder))
+    end, _ = run_child(peer, python, request)
     return f"does not start: {end.reason}" if end.status else ""
 
 
 def install(peer: Peer, marker: str | Path) -> None:
-    """Make a peer's environment, and write its marker.
+    """Make a peer's environment, a directory ``NAME``, and beside it the marker ``NAME.json``.
 
-    Parameters
-    ----------
-    peer : Peer
-    marker : path
-        ``NAME.json``: ``{"python": interpreter or null, "reason": the reason of a failure}``. The environment is the
-        directory ``NAME`` beside it.
+    The marker has ``python``, the interpreter or null, and ``reason``, the reason of a failure.
     """
     marker = Path(marker).absolute()
     target = marker.with_suffix("")

@@ -6,10 +6,9 @@ crash and a failed installation are results.
 
 from __future__ import annotations
 
-import tempfile
 from fractions import Fraction
+from functools import partial
 from math import floor, isfinite
-from pathlib import Path
 
 from optree.bench.peers.child_process import make_request, run_child
 from optree.bench.peers.declaration import Peer
@@ -23,7 +22,6 @@ from optree.bench.runs.score import (
     train_and_test,
     why_no_depth,
 )
-from optree.bench.system.environment import peer_digest
 from optree.bench.system.process_limits import ProcessEnd
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
@@ -35,13 +33,7 @@ TOLERANCE = Fraction(1, 10**6)  # peers compute with floats, some in single prec
 
 
 def rebuild(problem: Problem, nested: dict) -> Tree:
-    """Return the tree of an answer, with leaves that predict from the problem's rows.
-
-    Raises
-    ------
-    OptreeError
-        If it is not a tree over the features of the problem.
-    """
+    """Return the tree of an answer, with leaves that predict from the problem's rows."""
 
     def choose(rows, node: dict) -> tuple[int, list]:
         if not node:
@@ -128,25 +120,14 @@ def judge(run: Run, objective: Objective, train: Problem, end: ProcessEnd, progr
 
 
 def run_peer(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, reference: dict | None = None) -> dict:
-    """Execute a run of a peer and return its record.
-
-    Parameters
-    ----------
-    problem, notes, run, reference
-        As for :func:`optree.bench.runs.solve.solve`.
-    peer : Peer
-    marker : dict
-        From :mod:`optree.bench.peers.install`: the interpreter, or the reason why there is none.
-    """
+    """Execute a run of a peer and return its record; :mod:`optree.bench.peers.install` wrote the marker."""
     train, _ = train_and_test(problem, run)
     objective = run.objective(depth_limit(run, peer, reference))
+    finish = partial(make_record, problem, notes, run, peer, objective)
     if reason := marker["reason"] or why_no_depth(run, reference):
-        outcome = SearchOutcome("skipped", reason=reason)
-        return make_record(problem, notes, run, peer, objective, outcome, peer_digest(peer.folder))
+        return finish(SearchOutcome("skipped", reason=reason))
     peer.check_problem(train)
     if (train.weights != 1).any():
         raise OptreeError(f"solver {peer.name}: rows with weights are not accepted; leave the weights out")
-    with tempfile.TemporaryDirectory(prefix="peer-") as folder:
-        end, progress = run_child(peer, marker["python"], make_request(peer, run, objective), Path(folder), train)
-    outcome = judge(run, objective, train, end, progress)
-    return make_record(problem, notes, run, peer, objective, outcome, peer_digest(peer.folder))
+    end, progress = run_child(peer, marker["python"], make_request(peer, run, objective), train.save)
+    return finish(judge(run, objective, train, end, progress))

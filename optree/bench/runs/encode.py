@@ -29,10 +29,10 @@ def parse_encoding(fields: Mapping) -> tuple[EncodingSpec, int]:
 
 
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
-    """Encode all rows of a dataset, and write the problem, its encoder and the provenance of the data.
+    """Encode a dataset, with ``repeat`` copies of all rows; write problem, encoder and provenance of the data.
 
     As in the papers, categories and thresholds come from all rows, test rows included. Only ``cuts="mdlp"`` looks at
-    the classes. ``repeat`` is the number of copies of all rows, one after the other.
+    the classes.
     """
     table = load_table(table_path, dataset)
     start = time.perf_counter()

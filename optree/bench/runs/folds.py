@@ -18,13 +18,7 @@ _CROSS_VALIDATION = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
 
 
 def fold_kind(fold: str) -> str:
-    """Return the kind of a fold: "full", "seeds" or "folds" (cross-validation).
-
-    Raises
-    ------
-    OptreeError
-        If it is none of them.
-    """
+    """Return the kind of a fold: "full", "seeds" or "folds" (cross-validation)."""
     if fold == FULL:
         return FULL
     if fold.isascii() and fold.isdigit():
@@ -46,18 +40,9 @@ def random_seed(fold: str) -> int:
 
 
 def held_out(y: np.ndarray, fold: str, test_size: str) -> np.ndarray:
-    """Return the test rows of a fold, as a mask, bool[n].
+    """Return the test rows of a fold, as a mask, bool[n]; ``test_size`` is the share that a seed holds out, a decimal.
 
-    Numpy's frozen generator draws them, so that a seed always means the same rows. scikit-learn's generator is frozen,
-    too, but a solve job does not import scikit-learn.
-
-    Parameters
-    ----------
-    y : int[n]
-        Classes.
-    fold : str
-    test_size : str
-        Share of rows that a seed holds out, a decimal in (0, 1).
+    Numpy's frozen generator draws them, so that a seed always means the same rows.
     """
     if (kind := fold_kind(fold)) == "seeds":
         return _random_share(y, int(fold), Fraction(test_size))
@@ -90,6 +75,5 @@ def _cross_validation_fold(y: np.ndarray, number: int, folds: int) -> np.ndarray
     So two folds differ by at most one row, and in every class by at most one.
     """
     random = np.random.RandomState(0)
-    return np.concatenate([random.permutation(np.flatnonzero(y == label)) for label in np.unique(y)])[
-        number - 1 :: folds
-    ]
+    rows = np.concatenate([random.permutation(np.flatnonzero(y == label)) for label in np.unique(y)])
+    return rows[number - 1 :: folds]

@@ -23,7 +23,7 @@ from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.plan import comparison_key
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import depth_limit, describe_data, summary_line
+from optree.bench.runs.score import depth_limit, describe_data, solver_digest, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.system import environment
 from optree.bench.system.cli import reporting
@@ -43,24 +43,15 @@ class PlannedRun(NamedTuple):
 
 
 def read_runs(text: str, peers: Path, markers: Path) -> list[PlannedRun]:
-    """Return the runs of a job from JSON: a list of [record's path, run].
-
-    Parameters
-    ----------
-    text : str
-    peers : Path
-        The folder of all peers.
-    markers : Path
-        The folder of the markers that :mod:`optree.bench.peers.install` wrote.
-    """
+    """Return the runs of a job from JSON, a list of [record's path, run], and the folders of all peers and markers."""
     planned = []
     for path, fields in json.loads(text):
         run = Run(**fields)
         if run.solver in solvers.names():
-            planned.append(PlannedRun(Path(path), run, solvers.get(run.solver), None))
+            solver, marker = solvers.get(run.solver), None
         else:
-            marker = json.loads((markers / f"{run.solver}.json").read_text())
-            planned.append(PlannedRun(Path(path), run, read_peer(peers / run.solver), marker))
+            solver, marker = read_peer(peers / run.solver), json.loads((markers / f"{run.solver}.json").read_text())
+        planned.append(PlannedRun(Path(path), run, solver, marker))
     return planned
 
 
@@ -77,22 +68,8 @@ def preload(used: Iterable[Declaration]) -> None:
         sys.modules["numba"].njit(lambda: None)()
 
 
-def solver_digest(solver: Declaration) -> str:
-    """Return the digest of the code that a solver's runs depend on."""
-    return environment.peer_digest(solver.folder) if isinstance(solver, Peer) else environment.code_digest()
-
-
 def read_finished(planned: PlannedRun, data: dict, reference: dict | None) -> dict | None:
-    """Return the record of an earlier job, if it is about the same run, rows, depth limit and code; otherwise None.
-
-    Parameters
-    ----------
-    planned : PlannedRun
-    data : dict
-        From :func:`optree.bench.runs.score.describe_data`.
-    reference : dict, optional
-        The record of ``run.depth_of``.
-    """
+    """Return the record of an earlier job, if it is about the same run, rows, depth limit and code; otherwise None."""
     if not planned.path.exists():
         return None
     try:
@@ -100,25 +77,25 @@ def read_finished(planned: PlannedRun, data: dict, reference: dict | None) -> di
     except OptreeError:
         print(f"{planned.path}: is no record of this version; its run is done again", file=sys.stderr)
         return None
-    expected = json.loads(planned.run.to_json()), data, solver_digest(planned.solver)
-    if (found["run"], found["data"], found["environment"]["code"]) != expected:
-        return None
-    if found["depth_limit"] != depth_limit(planned.run, planned.solver, reference):
-        return None
-    return None if found["status"] == "skipped" else found  # its peer or its reference may be there now
+    limit = depth_limit(planned.run, planned.solver, reference)
+    expected = json.loads(planned.run.to_json()), data, solver_digest(planned.solver), limit
+    same = (found["run"], found["data"], found["environment"]["code"], found["depth_limit"]) == expected
+    return found if same and found["status"] != "skipped" else None  # the missing peer or reference may be there now
 
 
 def execute(planned: PlannedRun, problem: Problem, notes: dict, reference: dict | None) -> dict:
     """Execute a run and return its record; repeat it once after a signal from elsewhere, which may be a mistake."""
-    for attempt in (1, 2):
+
+    def attempt() -> dict:
         if isinstance(planned.solver, Peer):
-            made = run_peer(problem, notes, planned.run, planned.solver, planned.marker, reference)
-        else:
-            made = solve_in_child(problem, notes, planned.run, reference)
-        if made["status"] != "killed" or not made["reason"].startswith(FOREIGN_SIGNALS) or attempt == 2:
-            return made
-        print(f"{summary_line(made)}; it is done again", file=sys.stderr)
-    raise AssertionError
+            return run_peer(problem, notes, planned.run, planned.solver, planned.marker, reference)
+        return solve_in_child(problem, notes, planned.run, reference)
+
+    made = attempt()
+    if made["status"] != "killed" or not made["reason"].startswith(FOREIGN_SIGNALS):
+        return made
+    print(f"{summary_line(made)}; it is done again", file=sys.stderr)
+    return attempt()
 
 
 def execute_job(job: list[PlannedRun], problem: Problem, notes: dict) -> None:

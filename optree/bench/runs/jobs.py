@@ -32,19 +32,10 @@ def max_seconds(run: Run) -> float:
 
 
 def group_into_jobs(runs: Iterable[Run], job_seconds: float = JOB_SECONDS) -> list[list[Run]]:
-    """Return the runs of each job, in the order of the configuration.
+    """Return the runs of each job, which have one dataset and encoding, in the order of the configuration.
 
-    Parameters
-    ----------
-    runs : iterable of Run
-    job_seconds : float
-        Limit on the sum of the runs' maximum seconds; one comparison may exceed it. Runs without a time limit make a
-        job for each comparison.
-
-    Returns
-    -------
-    list of list of Run
-        A job has one dataset and encoding. A run with ``depth_of`` comes after the run whose depth it takes.
+    ``job_seconds`` limits the sum of the runs' maximum seconds; one comparison may exceed it. A run with ``depth_of``
+    comes after the run whose depth it takes.
     """
     comparisons: dict[tuple, list[Run]] = {}
     for run in runs:

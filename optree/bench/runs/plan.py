@@ -18,10 +18,7 @@ from optree.errors import OptreeError, choice
 from optree.objective import CONSTRAINTS, Objective
 from optree.solvers.base import Declaration
 
-_COMPARISON = (
-    *("dataset", "encoding", "regularization", "penalty", *CONSTRAINTS),
-    *("measure", "split", "test_size"),
-)
+_COMPARISON = ("dataset", "encoding", "regularization", "penalty", *CONSTRAINTS, "measure", "split", "test_size")
 
 
 def comparison_key(run: Run) -> tuple:
@@ -30,21 +27,9 @@ def comparison_key(run: Run) -> tuple:
 
 
 def plan_runs(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> list[Run]:
-    """Return the runs of a configuration, each once, in its order.
+    """Return the runs of a configuration that its schema has accepted, each once, in its order.
 
-    Parameters
-    ----------
-    config : mapping
-        A configuration that its schema has accepted.
-    datasets : collection of str
-        The names in the datasets table.
-    peers : mapping of str to Peer, optional
-        All peers, by name.
-
-    Raises
-    ------
-    OptreeError
-        Naming the key of the configuration, the value, and the accepted values.
+    ``datasets`` is the datasets table, or the names in it. ``peers`` are all peers, by name.
     """
     Budget(**config["limits"])
     if config.get("paper") not in (None, *papers.names()):
@@ -160,11 +145,11 @@ def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorit
     """Return the algorithm that the configuration defines under this name, or the solver of this name."""
     defined = config.get("algorithms", {})
     fields = defined.get(name, {})
-    solver = fields.get("solver", name)
-    if name not in defined and solver not in (*solvers.names(), *peers):
-        raise choice("algorithm", name, [*solvers.names(), *sorted(peers), *sorted(defined)])
-    if solver not in (*solvers.names(), *peers):
-        raise choice(f"algorithm {name!r}: solver", solver, [*solvers.names(), *sorted(peers)])
+    solver, known = fields.get("solver", name), [*solvers.names(), *sorted(peers)]
+    if name not in defined and solver not in known:
+        raise choice("algorithm", name, [*known, *sorted(defined)])
+    if solver not in known:
+        raise choice(f"algorithm {name!r}: solver", solver, known)
     declared = peers[solver] if solver in peers else solvers.get(solver)
     return Algorithm(name, declared, dict(fields.get("parameters", {})), fields.get("depth_of"))
 

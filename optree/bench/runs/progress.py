@@ -18,17 +18,10 @@ def hard_limit_seconds(seconds: float) -> float:
 
 
 class Progress:
-    """The events that a search has reported so far, one JSON object a line.
+    """The events that a search has appended to a file, one JSON object a line; ``seconds`` limits each search.
 
     "ready" ends the warm-up, "search" starts a search, and "answer" ends one. ``workflow/peers/runner.py`` describes
     their fields.
-
-    Parameters
-    ----------
-    path : Path
-        The file to which the child appends its events; created if necessary.
-    seconds : float or None
-        The time limit of each search.
     """
 
     def __init__(self, path: Path, seconds: float | None):
@@ -42,8 +35,7 @@ class Progress:
 
     def read(self) -> None:
         """Read the events that the child has written since the last call."""
-        text = self._incomplete_line + self._file.read()
-        *lines, self._incomplete_line = text.split("\n")
+        *lines, self._incomplete_line = (self._incomplete_line + self._file.read()).split("\n")
         for line in lines:
             event = json.loads(line)
             self._last_event = time.perf_counter()

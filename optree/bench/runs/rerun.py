@@ -20,39 +20,34 @@ from optree.problem import Problem
 
 _RUNS = "runs"
 _FINAL = ("optimal", "heuristic")  # statuses of a search that no limit stopped
+_MEASURED = ("seconds of search", "peak MiB")
 
 
 def printed_values(made: dict) -> dict[str, str]:
     """Return the values of a record that are printed, by name."""
-    size, seconds = made["size"], made["seconds"]
-    return {
+    values = {
         "status": made["status"],
-        "objective": str(made["objective"]),
-        "cost": str(made["cost"]["value"]),
-        "lower bound": str(made["cost"]["lower_bound"]),
-        "splits": str(size["splits"]),
-        "iterations": str(made["counters"]["iterations"]),
-        "seconds of search": str(seconds["search"]),
-        "peak MiB": str(made["peak_rss_mib"]),
+        "objective": made["objective"],
+        "cost": made["cost"]["value"],
+        "lower bound": made["cost"]["lower_bound"],
+        "splits": made["size"]["splits"],
+        "iterations": made["counters"]["iterations"],
+        "seconds of search": made["seconds"]["search"],
+        "peak MiB": made["peak_rss_mib"],
     }
+    return {name: str(value) for name, value in values.items()}
 
 
 def differences(before: dict, now: dict) -> list[str]:
     """Return the names of differing values that should agree; none if a limit stopped either search."""
     if before["status"] not in _FINAL or now["status"] not in _FINAL:
         return []
-    names = ("status", "objective", "cost", "lower bound", "splits", "iterations")
-    return [name for name in names if printed_values(before)[name] != printed_values(now)[name]]
+    values = printed_values(now)
+    return [name for name, value in printed_values(before).items() if name not in _MEASURED and values[name] != value]
 
 
 def rerun(path: Path, peers: Path, markers: Path) -> tuple[dict, dict]:
-    """Return the record in a file, and a new record of the same run.
-
-    Raises
-    ------
-    OptreeError
-        If the file is not one of the workflow's records, or if its encoded problem is missing.
-    """
+    """Return the record in a file, and a new record of the same run."""
     before = record.read(path)
     run = before["run"]
     if run["depth_of"]:

@@ -8,6 +8,7 @@ from statistics import median_low
 
 import numpy as np
 
+from optree.bench.peers.declaration import Peer
 from optree.bench.runs.folds import held_out
 from optree.bench.runs.record import Run
 from optree.bench.system import environment
@@ -24,46 +25,21 @@ REPEAT_SECONDS = 10.0  # of search, after which no search is repeated
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """The outcome of a run's searches.
-
-    Attributes
-    ----------
-    status : str
-    tree : Tree or None
-        None after a search that was killed, or that did not start.
-    lower_bound : int or None
-        Lower bound on the cost of every tree, in units of the objective's scale.
-    counters : dict
-        "iterations" first, None if the solver does not report them.
-    searches, calls : tuple of float
-        Seconds of each search by the solver's own clock, and of the calls around them. Empty without a search.
-    warm_up_seconds, peak_rss_mib : float or None
-        None if nothing was run.
-    trace : tuple of TracePoint
-        The trace of the search with the median time.
-    search : str or None
-        The name of the search that did the work; None for a peer, and without a search.
-    reason : str
-        An explanation of the status, one line; may be empty.
-    claim : dict or None
-        A peer's own values; see the schema of records.
-    machine : dict
-        Fields of the search's environment that differ from this process's.
-    """
+    """The outcome of a run's searches; fields with a default may have no value after a search that was killed."""
 
     status: str
     tree: Tree | None = None
-    lower_bound: int | None = None
-    counters: dict[str, int | None] = field(default_factory=lambda: {"iterations": None})
-    searches: tuple[float, ...] = ()
-    calls: tuple[float, ...] = ()
+    lower_bound: int | None = None  # on the cost of every tree, in units of the objective's scale
+    counters: dict[str, int | None] = field(default_factory=lambda: {"iterations": None})  # "iterations" comes first
+    searches: tuple[float, ...] = ()  # seconds of each search by the solver's own clock
+    calls: tuple[float, ...] = ()  # seconds of the calls around them
     warm_up_seconds: float | None = None
     peak_rss_mib: float | None = None
-    trace: tuple[TracePoint, ...] = ()
-    search: str | None = None
-    reason: str = ""
-    claim: dict | None = None
-    machine: dict = field(default_factory=dict)
+    trace: tuple[TracePoint, ...] = ()  # of the search with the median time
+    search: str | None = None  # name of the search that did the work; None for a peer
+    reason: str = ""  # explanation of the status, one line; may be empty
+    claim: dict | None = None  # a peer's own values; see the schema of records
+    machine: dict = field(default_factory=dict)  # fields of the search's environment that differ from this process's
 
 
 def train_and_test(problem: Problem, run: Run) -> tuple[Problem, Problem | None]:
@@ -79,8 +55,8 @@ def depth_limit(run: Run, solver: Declaration, reference: dict | None) -> int | 
     A peer's greatest depth (``deepest``) is an upper limit, and the default.
     """
     requested = run.max_depth if reference is None else reference["size"]["depth"]
-    limits = [depth for depth in (requested, getattr(solver, "deepest", None)) if depth is not None]
-    return min(limits, default=None)
+    limits = (requested, getattr(solver, "deepest", None))
+    return min((depth for depth in limits if depth is not None), default=None)
 
 
 def why_no_depth(run: Run, reference: dict | None) -> str:
@@ -104,33 +80,20 @@ def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict
     return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight, "loss": loss}
 
 
+def solver_digest(solver: Declaration) -> str:
+    """Return the digest of the code that a solver's runs depend on."""
+    return environment.peer_digest(solver.folder) if isinstance(solver, Peer) else environment.code_digest()
+
+
 def median_index(seconds: tuple[float, ...]) -> int:
     """Return the index of the median, of two middle values the lower."""
     return seconds.index(median_low(seconds))
 
 
 def make_record(
-    problem: Problem,
-    notes: dict,
-    run: Run,
-    solver: Declaration,
-    objective: Objective,
-    outcome: SearchOutcome,
-    code: str,
+    problem: Problem, notes: dict, run: Run, solver: Declaration, objective: Objective, outcome: SearchOutcome
 ) -> dict:
-    """Return the record of a run.
-
-    Parameters
-    ----------
-    problem, notes, run
-        As for :func:`optree.bench.runs.solve.solve`.
-    solver : Declaration
-    objective : Objective
-        With the depth limit of the search.
-    outcome : SearchOutcome
-    code : str
-        The digest of the code that the search depends on.
-    """
+    """Return the record of a run, whose objective has the depth limit of the search."""
     (train, test), tree, bound = train_and_test(problem, run), outcome.tree, outcome.lower_bound
     scale, score = objective.scale(train), _score(tree, train, objective.measure)
     cost = None if tree is None else objective.cost(tree, scale, objective.measure.loss(tree, train))
@@ -164,7 +127,7 @@ def make_record(
         "peak_rss_mib": outcome.peak_rss_mib,
         "trace": [list(point) for point in outcome.trace],
         "tree": None if tree is None else tree.to_dict(),
-        "environment": environment.describe(sys.argv, code) | outcome.machine,
+        "environment": environment.describe(sys.argv, solver_digest(solver)) | outcome.machine,
     }
 
 
@@ -172,8 +135,7 @@ def _size(tree: Tree | None, notes: dict) -> dict:
     """Return splits, leaves and depth of a tree, and the mean splits and features on a row's path."""
     if tree is None:
         return dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
-    sources = Encoder.from_dict(notes["encoder"]).sources_ if "encoder" in notes else None
-    decisions, features = tree.decisions(sources)
+    decisions, features = tree.decisions(Encoder.from_dict(notes["encoder"]).sources_ if "encoder" in notes else None)
     size = {"splits": tree.n_splits, "leaves": tree.n_leaves, "depth": tree.depth}
     return size | {"decisions": decisions, "path_features": features}
 

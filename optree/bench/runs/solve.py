@@ -11,6 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -51,9 +52,8 @@ def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> 
         with install_recorder("numba:compile") as compiled:
             solver.solve(train, objective, Budget(iterations=1), **run.parameters)
         if compiled.buffer:
-            solver.solve(
-                train, objective, Budget(**run.limits | {"seconds": _SECOND_WARM_UP_SECONDS}), **run.parameters
-            )
+            budget = Budget(**run.limits | {"seconds": _SECOND_WARM_UP_SECONDS})
+            solver.solve(train, objective, budget, **run.parameters)
         return time.perf_counter() - start
 
 
@@ -88,8 +88,8 @@ def _search(
             continue
         results.append(result)
         calls.append(time.perf_counter() - start)
-        report({"event": "answer", "seconds": results[-1].search_seconds, "call": calls[-1]})
-        if results[-1].status not in ("optimal", "heuristic"):
+        report({"event": "answer", "seconds": result.search_seconds, "call": calls[-1]})
+        if result.status not in ("optimal", "heuristic"):
             break
     return results, calls
 
@@ -101,24 +101,10 @@ def solve(
     reference: dict | None = None,
     report: Callable[[dict], None] = lambda event: None,
 ) -> dict:
-    """Execute a run and return its record.
+    """Execute a run on all rows of an encoded dataset and return its record; check the result against its own tree.
 
-    Parameters
-    ----------
-    problem : Problem
-        All rows of the dataset, encoded.
-    notes : dict
-        From the encoded problem's file: ``data`` (provenance), ``seconds`` and ``encoder``.
-    run : Run
-    reference : dict, optional
-        The record of ``run.depth_of``: the depth of its tree is the depth limit.
-    report : callable
-        Receives each event at once, in the form of :class:`~optree.bench.runs.progress.Progress`.
-
-    Raises
-    ------
-    OptreeError
-        If the solver does not accept the run, or if its tree contradicts its result.
+    ``notes`` come from the problem's file: ``data`` (provenance), ``seconds`` and ``encoder``. ``reference`` is the
+    record of ``run.depth_of``. ``report`` receives each event of :class:`~optree.bench.runs.progress.Progress` at once.
     """
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
@@ -143,7 +129,7 @@ def solve(
         trace=result.trace,
         search=result.search,
     )
-    return make_record(problem, notes, run, solver, objective, outcome, environment.code_digest())
+    return make_record(problem, notes, run, solver, objective, outcome)
 
 
 def hard_limit_mib(run: Run) -> float | None:
@@ -153,24 +139,15 @@ def hard_limit_mib(run: Run) -> float | None:
 
 
 def solve_in_child(problem: Problem, notes: dict, run: Run, reference: dict | None = None) -> dict:
-    """Execute a run in a child process under limits, and return its record.
+    """Execute a run in a child process under limits, and return its record; raise OSError if the disk is full.
 
-    Parameters are those of :func:`solve`. A search that obeys its limits gives a tree and a bound. A search that
-    ignores them is killed; then, and after a crash, the record has a status and a reason but no tree.
-
-    Raises
-    ------
-    OSError
-        If the machine fails: the disk is full.
+    A search that obeys its limits gives a tree and a bound. A search that ignores them is killed; then, and after a
+    crash, the record has a status and a reason but no tree.
     """
     solver = solvers.get(run.solver)
-    objective = run.objective(depth_limit(run, solver, reference))
-
-    def record_without_tree(outcome: SearchOutcome) -> dict:
-        return make_record(problem, notes, run, solver, objective, outcome, environment.code_digest())
-
+    finish = partial(make_record, problem, notes, run, solver, run.objective(depth_limit(run, solver, reference)))
     if reason := why_no_depth(run, reference):
-        return record_without_tree(SearchOutcome("skipped", reason=reason))
+        return finish(SearchOutcome("skipped", reason=reason))
     with TemporaryDirectory(prefix="run-") as name:
         answers, path = Path(name, "answers"), Path(name, "record.json")
         progress = Progress(answers, run.limits.get("seconds"))
@@ -189,4 +166,4 @@ def solve_in_child(problem: Problem, notes: dict, run: Run, reference: dict | No
     for number in (errno.ENOSPC, errno.EDQUOT):
         if end.status == "error" and os.strerror(number) in end.reason:
             raise OSError(number, os.strerror(number), name)
-    return record_without_tree(SearchOutcome(end.status, reason=end.reason, **progress.measurements(end)))
+    return finish(SearchOutcome(end.status, reason=end.reason, **progress.measurements(end)))

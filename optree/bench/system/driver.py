@@ -39,18 +39,24 @@ def handle_sigterm_in_a_thread() -> None:
         signal.signal(signal.SIGTERM, lambda *arguments: threading.Thread(target=handler, args=arguments).start())
 
 
+def _hold(path: Path) -> bool:
+    """Open a lock file until this process ends, and return whether its exclusive lock was free."""
+    _held.append(open(path, "w"))  # noqa: SIM115
+    try:
+        fcntl.flock(_held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _lock(results: str) -> None:
     """End this process if another driver works on the same results.
 
     Snakemake's own lock outlives a kill -9; this one is the operating system's and ends with the process.
     """
-    lock = open(f"{results}/.lock", "w")  # noqa: SIM115 - held until the end
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not _hold(Path(results, ".lock")):
         print(f"error: another snakemake is at work in {results}; wait for it to end", file=sys.stderr, flush=True)
         os._exit(1)
-    _held.append(lock)
 
 
 def _enter(folder: Path) -> None:
@@ -59,15 +65,9 @@ def _enter(folder: Path) -> None:
     A job does not show its driver. So all drivers, of whatever configuration, share a lock, and only a driver that gets
     this lock exclusively is alone.
     """
-    lock = open(folder / ".drivers", "w")  # noqa: SIM115 - held until the end
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        pass
-    else:
+    if _hold(folder / ".drivers"):
         cancel_leftovers()
-    fcntl.flock(lock, fcntl.LOCK_SH)
-    _held.append(lock)
+    fcntl.flock(_held[-1], fcntl.LOCK_SH)
 
 
 def _leftovers() -> list[str]:

@@ -38,20 +38,13 @@ FOREIGN_SIGNALS = tuple(map(signal.strsignal, (signal.SIGKILL, signal.SIGTERM, s
 class ProcessEnd:
     """The end of a process.
 
-    Attributes
-    ----------
-    status : str or None
-        None after exit code 0, "time_limit" or "memory_limit" after a limit, "killed" after a signal from elsewhere,
-        "error" after any other exit code.
-    reason : str
-        An explanation in one line; empty after exit code 0.
-    peak_rss_mib : float
-        The largest memory of the process tree, in MiB.
+    The status is None after exit code 0, "time_limit" or "memory_limit" after a limit, "killed" after a signal from
+    elsewhere, and "error" after any other exit code.
     """
 
     status: str | None
-    reason: str
-    peak_rss_mib: float
+    reason: str  # explanation in one line; empty after exit code 0
+    peak_rss_mib: float  # largest memory of the process tree, in MiB
 
 
 def _descendants(pid: int) -> list[int]:
@@ -101,22 +94,16 @@ def _prepare(parent: int, memory_mib: float | None, inherited_mib: float = 0.0) 
 
 
 def _kill_group(pid: int) -> None:
-    """Kill a process group, if it still exists."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
-def _last_line(path: Path) -> str:
-    """Return the last line of a program's output, usually its error."""
-    lines = path.read_text(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:500] if lines else "no message"
-
-
 def _classify(code: int, output: Path) -> tuple[str | None, str]:
     """Return status and reason of a process that this one did not kill, from its exit code and output."""
-    message = _last_line(output)
     if code == 0:
         return None, ""
+    *_, message = output.read_text(errors="replace").strip().splitlines() or ["no message"]
+    message = message.strip()[:500]  # the last line of a program's output is usually its error
     if "MemoryError" in message or "bad_alloc" in message:
         return "memory_limit", message
     if code < 0:
@@ -131,19 +118,11 @@ def run_program(
     overdue: Callable[[], str | None] = lambda: None,
     environment: Mapping[str, str] | None = None,
 ) -> ProcessEnd:
-    """Run a program under limits.
+    """Run a program under limits; the file ``output`` gets its standard output and error.
 
-    Parameters
-    ----------
-    command : list of str
-    output : path
-        File for the program's standard output and error. Python does not buffer them, so that an error comes last.
-    memory_mib : float, optional
-        Memory limit of the process tree, in MiB.
-    overdue : callable
-        Polled every :data:`POLL_SECONDS`. Returns None, or the reason to kill the program for its time limit.
-    environment : mapping, optional
-        The program's environment variables; this process's by default.
+    ``memory_mib`` limits the memory of the process tree. ``overdue`` is polled every :data:`POLL_SECONDS`; it returns
+    None, or the reason to kill the program for its time limit. ``environment`` are its environment variables; this
+    process's by default.
     """
     output = Path(output)
     own_mib = rss_mib()
@@ -154,6 +133,7 @@ def run_program(
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
+                # Python does not buffer the output, so that an error comes last.
                 env={**(os.environ if environment is None else environment), "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,
                 preexec_fn=partial(_prepare, os.getpid(), memory_mib),
@@ -172,14 +152,9 @@ def call_function(
     memory_mib: float | None = None,
     overdue: Callable[[], str | None] = lambda: None,
 ) -> ProcessEnd:
-    """Call a function in a fork of this process, under limits: imported modules need no second import.
+    """Call a function in a fork of this process, under the limits of :func:`run_program`; an exception is an error.
 
-    Parameters
-    ----------
-    function : callable
-        An exception is an error; a returned value is lost.
-    output, memory_mib, overdue
-        As for :func:`run_program`. The memory of this process counts, because the fork shares it.
+    Imported modules need no second import. The memory of this process counts, because the fork shares it.
     """
     output, parent = Path(output), os.getpid()
     with open(output, "wb") as file:

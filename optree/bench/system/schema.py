@@ -52,17 +52,7 @@ def _explain(error) -> str:
 
 
 def check(instance, schema: str | Path, where: str) -> None:
-    """Raise OptreeError if ``instance`` violates a schema.
-
-    Parameters
-    ----------
-    instance : object
-        Content of a JSON or YAML file.
-    schema : path
-        A JSON schema, in JSON or YAML.
-    where : str
-        The file of the instance, for the message.
-    """
+    """Raise OptreeError, beginning with ``where``, if an instance violates a schema, a file in JSON or YAML."""
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator(Path(schema)).iter_errors(instance))
