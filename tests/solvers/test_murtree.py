@@ -18,10 +18,10 @@ from support.refusal import refused
 from optree import solvers
 from optree.budget import Budget, Pace
 from optree.objective import Objective
+from optree.solvers.kernels import memo as tables
 from optree.solvers.kernels.jit import struct_view as borrowed
 from optree.solvers.murtree import solver as murtree
 from optree.solvers.murtree.columns import columns
-from optree.solvers.murtree.fast import memo as tables
 from optree.solvers.murtree.fast import pair_counts as vectors
 from optree.solvers.murtree.fast import search as depth_limited
 from optree.solvers.murtree.paper import cache as caches
@@ -219,7 +219,7 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
     for parameters in ({}, {"search": "paper"}):
         before = [SOLVER.solve(*case, **parameters) for case in cases]
         with monkeypatch.context() as patch:
-            patch.setattr(tables, "new_memo", lambda words: new_memo(words, 2))
+            patch.setattr(tables, "new_memo", lambda words, kind: new_memo(words, 2, kind))
             patch.setattr(caches, "new_cache", lambda words: new_cache(words, 4))
             for case, expected in zip(cases, before, strict=True):
                 result = SOLVER.solve(*case, **parameters)

@@ -42,7 +42,7 @@ import numpy as np
 from optree.solvers.kernels.bit_layout import FACTOR, FIRST, LAST, TARGET
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.shared_counts import count_masked
+from optree.solvers.kernels.shared_counts import count_listed
 from optree.solvers.kernels.simd import (
     fill,
     infinite,
@@ -182,7 +182,7 @@ def least_stump(stack, d, f, s, n_f, n_s):
             target = blocks[b, TARGET]
             if stop[b] == stop[b + 1] or (target != f and target != s):
                 continue
-            met = count_masked(bits, stack.place, stack.mask, c, stop[b], stop[b + 1], gain)
+            met = count_listed(bits, stack.place, stack.mask, c, stop[b], stop[b + 1], gain)
             met = met * fill(blocks[b, FACTOR], gain)
             if target == f:
                 f_in = f_in + met

@@ -11,7 +11,7 @@ from optree.solvers.engine.memory import count_clauses
 from optree.solvers.engine.stack import Rules
 from optree.solvers.kernels.bit_layout import Layout
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.kernels.memo import LEVELS, Memo, look_up
+from optree.solvers.kernels.memo import Memo, look_up
 from optree.tree import LEAF, Tree
 
 Root = tuple[np.ndarray | None, int, int]
@@ -64,8 +64,7 @@ class Reader:
 
     def _known(self, key: np.ndarray, levels_left: int, splits_left: int) -> int:
         """Return the entry of a support, -1 if it has none or its tree is unknown."""
-        limits = levels_left + ((splits_left + 1) << LEVELS)
-        at = look_up(self.memo, self.data.rows, self.data.salt, key, limits)
+        at = look_up(self.memo, self.data.rows, self.data.salt, key, levels_left, splits_left)
         return at if at >= 0 and self.memo.entry[at]["upper"] < INFINITE else -1  # INFINITE: from another penalty
 
     def _share_out(self, children: list[np.ndarray | None], levels_left: int, splits_left: int) -> list[int]:

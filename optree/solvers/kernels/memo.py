@@ -1,8 +1,8 @@
-"""The memo of searches over supports: for each support and the limits on its tree, an interval around its cost.
+"""The memo of searches over supports: from a support and the limits on its tree to an interval of its optimal cost.
 
-An entry does not hold its rows. It names an earlier entry and a clause, and its rows are those of that entry that meet
-the clause. A look-up that finds an equal hash rebuilds the rows along this chain and compares all of them. So keys are
-exact, and an entry takes 64 bytes however many rows the problem has.
+An entry stores its support as an earlier entry and a clause, which selects some of that entry's rows. A look-up that
+meets an equal hash rebuilds the rows from this chain and compares all of them. Keys are therefore exact, and the size
+of an entry does not depend on the number of rows. A family may add fields to ``ENTRY``; new entries hold zeros there.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from optree.solvers.kernels.row_set_table import LOW, new_slots, occupy, probe
 ENTRY = np.dtype(
     [
         ("hash", np.int64),  # of the rows, not negative
-        ("lower", np.int64),  # cost: lower <= optimum <= upper; equal: solved
-        ("upper", np.int64),  # cost
-        ("parent", np.int64),  # the entry and ...
-        ("clause", np.int64),  # ... the clause whose rows it shares; -1 for all rows
+        ("lower", np.int64),  # lower bound of the optimal cost
+        ("upper", np.int64),  # upper bound
+        ("parent", np.int64),  # an earlier entry ...
+        ("clause", np.int64),  # ... and the clause that selects its rows; -1 for all rows
         ("feature", np.int64),  # the split that attains `upper`, -1 for a leaf
         ("limits", np.int64),  # levels and splits left: see `limits_of`
-        ("visits", np.int64),  # how often it was searched, 30 at most
+        ("visits", np.int64),  # number of searches, 30 at most
     ]
 )
 
 
 class Memo(NamedTuple):
-    """Entries in order of creation, and the slots that find them by hash."""
+    """Entries in order of creation, and their table (``row_set_table.py``)."""
 
     entry: np.ndarray  # ENTRY[...]
-    slots: np.ndarray  # int64[a power of two], see row_set_table.py
+    slots: np.ndarray  # int64[a power of two]
     used: np.ndarray  # int64[1], number of entries
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry
 
@@ -44,9 +44,9 @@ class Memo(NamedTuple):
 LEVELS = 20  # bits for levels
 
 
-def new_memo(words: int, entries: int = 1 << 10) -> Memo:
-    """Return an empty memo for supports of some words."""
-    return Memo(np.empty(entries, ENTRY), new_slots(entries), np.zeros(1, np.int64), np.empty(words, np.uint64))
+def new_memo(words: int, entries: int = 1 << 10, kind: np.dtype = ENTRY) -> Memo:
+    """Return an empty memo for supports of some words, with room for some entries."""
+    return Memo(np.zeros(entries, kind), new_slots(entries), np.zeros(1, np.int64), np.empty(words, np.uint64))
 
 
 def grow(memo: Memo, more: int, keep: Callable[[Memo], None]) -> Room:
@@ -56,9 +56,9 @@ def grow(memo: Memo, more: int, keep: Callable[[Memo], None]) -> Room:
     )
 
 
-def look_up(memo: Memo, rows: np.ndarray, salt: np.ndarray, key: np.ndarray, limits: int) -> int:
-    """Return the entry of a support with ``limits``, or -1: `find` for Python, which spares its compilation."""
-    hashed = int(hash_words(key, salt))
+def look_up(memo: Memo, rows: np.ndarray, salt: np.ndarray, key: np.ndarray, levels_left: int, splits_left: int) -> int:
+    """Return the entry of a support with these limits, or -1: `find` without a compilation, for Python."""
+    hashed, limits = int(hash_words(key, salt)), levels_left + ((splits_left + 1) << LEVELS)
     place = hashed & (len(memo.slots) - 1)
     while memo.slots[place] >= 0:
         at = int(memo.slots[place] & LOW)
@@ -76,19 +76,19 @@ def look_up(memo: Memo, rows: np.ndarray, salt: np.ndarray, key: np.ndarray, lim
 
 @inner_function
 def limits_of(levels_left, splits_left):
-    """Return both limits, each -1 for none, as one number: ``levels_left`` itself without a limit on splits."""
+    """Return both limits, each -1 for none, as one number; without a limit on splits it is ``levels_left``."""
     return levels_left + ((splits_left + 1) << LEVELS)
 
 
 @inner_function
 def splits_left_of(limits):
-    """Return the splits left in the number that `limits_of` made."""
+    """Return the splits left in a number of `limits_of`."""
     return ((limits + 1) >> LEVELS) - 1
 
 
 @inner_function
 def load_rows(memo, rows, at, out):
-    """Write the rows of entry ``at`` to ``out`` (uint64[words])."""
+    """Write the rows of entry ``at`` to ``out`` (uint64[words]); the last of ``rows`` are all rows."""
     for w in range(len(out)):
         out[w] = rows[len(rows) - 1, w]
     while memo.entry[at]["clause"] >= 0:
@@ -100,7 +100,7 @@ def load_rows(memo, rows, at, out):
 
 @inner_function
 def same_rows(memo, rows, at, key):
-    """Return whether the rows of entry ``at`` are ``key`` (uint64[words])."""
+    """Return whether entry ``at`` has the support ``key`` (uint64[words])."""
     load_rows(memo, rows, at, memo.chain)
     different = np.uint64(0)
     for w in range(len(key)):
@@ -110,7 +110,7 @@ def same_rows(memo, rows, at, key):
 
 @inner_function
 def find(memo, rows, key, hashed, limits):
-    """Return (entry, place): the entry of a support with ``limits``, or -1 and the free slot for `insert`."""
+    """Return (entry, place) of a support with ``limits``: -1 and the free slot for `insert` if there is none."""
     at, place = probe(memo.slots, hashed, hashed)
     while at >= 0 and not (memo.entry[at]["limits"] == limits and same_rows(memo, rows, at, key)):
         at, place = probe(memo.slots, hashed, place + 1)
@@ -119,7 +119,7 @@ def find(memo, rows, key, hashed, limits):
 
 @inner_function
 def insert(memo, place, hashed, limits, parent, clause, lower, upper):
-    """Add an entry at the free slot ``place`` that `find` gave; return its number."""
+    """Add an entry, in the first free slot from ``place`` on; return its number."""
     number = memo.used[0]
     entry = memo.entry[number]
     entry["hash"] = hashed
@@ -129,7 +129,6 @@ def insert(memo, place, hashed, limits, parent, clause, lower, upper):
     entry["lower"] = lower
     entry["upper"] = upper
     entry["feature"] = -1
-    entry["visits"] = 0
     occupy(memo.slots, place, hashed, number)
     memo.used[0] = number + 1
     return number

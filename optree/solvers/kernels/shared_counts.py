@@ -62,75 +62,56 @@ def _list_words(typing_context, bits, width, column, first, last, at, place):
     return number(bits, number, number, number, number, number, place), codegen
 
 
-def _own(builder, table, row, column, wide):
-    """Load a word of a column into all lanes."""
-    return spread(builder, builder.load(builder.gep(table, [builder.add(row, column)])), wide)
+def _count(builder, like, table, c, first, last, start, step):
+    """Build the sum of the bits that words share with the columns from ``c`` on; ``step(i, *values)`` as in `_loop`.
 
+    ``step`` returns the offset of a row of the table and the word that meets it, before the values.
+    """
+    kind = Lanes.of(like)
+    wide = Lanes(64, kind.count)
 
-def _met(builder, table, row, word, c, wide):
-    """Count the bits that a word shares with the words of the columns from ``c`` on."""
-    at = builder.bitcast(builder.gep(table, [builder.add(row, c)]), wide.vector.as_pointer())
-    return call(builder, "ctpop", wide.vector, builder.and_(builder.load(at, align=8), word))
+    def add(i, total, *values):
+        row, word, *after = step(i, *values)
+        at = builder.bitcast(builder.gep(table, [builder.add(row, c)]), wide.vector.as_pointer())
+        met = builder.and_(builder.load(at, align=8), spread(builder, word, wide))
+        return builder.add(total, call(builder, "ctpop", wide.vector, met)), *after
+
+    total, *_ = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count), *start), add)
+    return builder.trunc(total, kind.vector) if kind.bits < 64 else total
 
 
 @intrinsic
 def _count_shared(typing_context, bits, width, column, c, first, last, like):
-    kind = Lanes.of(like)
-    wide, number = Lanes(64, kind.count), types.int64
-
     def codegen(context, builder, sig, args):
         array, width, column, c, first, last, _ = args
         (table,) = _data(context, builder, (bits,), (array,))
 
-        def step(w, row, total):
-            word = _own(builder, table, row, column, wide)
-            return builder.add(row, width), builder.add(total, _met(builder, table, row, word, c, wide))
+        def step(w, row):
+            return row, builder.load(builder.gep(table, [builder.add(row, column)])), builder.add(row, width)
 
-        start = builder.mul(first, width), ir.Constant(wide.vector, [0] * wide.count)
-        found = _loop(builder, first, last, start, step)[1]
-        return builder.trunc(found, kind.vector) if kind.bits < 64 else found
+        return _count(builder, like, table, c, first, last, (builder.mul(first, width),), step)
 
-    return kind(bits, number, number, number, number, number, like), codegen
+    return Lanes.of(like)(bits, *[types.int64] * 5, like), codegen
 
 
 @intrinsic
 def _count_listed(typing_context, bits, place, column, c, first, last, like):
-    kind = Lanes.of(like)
-    wide, number = Lanes(64, kind.count), types.int64
+    kind = column if isinstance(column, types.Array) else types.int64
 
     def codegen(context, builder, sig, args):
         table, places = _data(context, builder, (bits, place), args[:2])
         column, c, first, last, _ = args[2:]
+        if kind != types.int64:
+            (masks,) = _data(context, builder, (kind,), (column,))
 
-        def step(i, total):
+        def step(i):
             row = builder.load(builder.gep(places, [i]))
-            word = _own(builder, table, row, column, wide)
-            return (builder.add(total, _met(builder, table, row, word, c, wide)),)
+            at = builder.gep(table, [builder.add(row, column)]) if kind == types.int64 else builder.gep(masks, [i])
+            return row, builder.load(at)
 
-        (found,) = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count),), step)
-        return builder.trunc(found, kind.vector) if kind.bits < 64 else found
+        return _count(builder, like, table, c, first, last, (), step)
 
-    return kind(bits, place, number, number, number, number, like), codegen
-
-
-@intrinsic
-def _count_masked(typing_context, bits, place, mask, c, first, last, like):
-    kind = Lanes.of(like)
-    wide, number = Lanes(64, kind.count), types.int64
-
-    def codegen(context, builder, sig, args):
-        table, places, masks = _data(context, builder, (bits, place, mask), args[:3])
-        c, first, last, _ = args[3:]
-
-        def step(i, total):
-            row = builder.load(builder.gep(places, [i]))
-            word = spread(builder, builder.load(builder.gep(masks, [i])), wide)
-            return (builder.add(total, _met(builder, table, row, word, c, wide)),)
-
-        (found,) = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count),), step)
-        return builder.trunc(found, kind.vector) if kind.bits < 64 else found
-
-    return kind(bits, place, mask, number, number, number, like), codegen
+    return Lanes.of(like)(bits, place, kind, *[types.int64] * 3, like), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
@@ -153,16 +134,14 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return count_listed(bits, np.arange(first, last) * width, column, c, 0, last - first, like)
 
     def count_listed(bits, place, column, c, first, last, like):
-        """Count shared rows in the words listed in ``place`` (see `list_words`), from ``first`` to ``last``."""
-        rows = place[first:last, None]
-        met = np.bitwise_count(bits[rows + np.arange(c, c + lanes(like))] & bits[rows + column])
-        return met.sum(axis=0, dtype=like.dtype)
+        """Count shared rows in the words listed in ``place`` (see `list_words`), from ``first`` to ``last``.
 
-    def count_masked(bits, place, mask, c, first, last, like):
-        """Count the rows shared with a mask, uint64[...], one word per listed place, in place of a column."""
-        met = np.bitwise_count(bits[place[first:last, None] + np.arange(c, c + lanes(like))] & mask[first:last, None])
+        column : int, or a mask in its place, uint64[...], with one word for each listed place.
+        """
+        rows = place[first:last, None]
+        words = bits[rows + column] if np.ndim(column) == 0 else column[first:last, None]
+        met = np.bitwise_count(bits[rows + np.arange(c, c + lanes(like))] & words)
         return met.sum(axis=0, dtype=like.dtype)
 
 else:
     list_words, count_shared, count_listed = _list_words, _count_shared, _count_listed
-    count_masked = _count_masked

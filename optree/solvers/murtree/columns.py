@@ -17,7 +17,7 @@ class Columns(NamedTuple):
     """Distinct rows as bits: column 0 holds all rows, column j + 1 the rows in category 1 of feature j."""
 
     bits: np.ndarray  # unsigned words of 16, 32 or 64 bits: [words * width], word after word
-    rows: np.ndarray  # uint64[columns, words / 4, 2 or 1], the same bits, column after column
+    rows: np.ndarray  # uint64[2 * features + 1, words], ``rows[2 * j + c]``: category c of feature j; last: all rows
     runs: np.ndarray  # int64[digits * classes + 1], the first word of each run
     salt: np.ndarray  # uint64[words of `rows`], for `hash_words`
     group: np.ndarray  # int64[words, bits of a word], the row of each bit, -1 for none
@@ -126,7 +126,9 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     width = -(-count // LANES) * LANES
     bits = np.zeros(words * width, kind)
     pack_columns(codes, group, bits, width)
-    rows = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)
+    held = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)
+    rows = np.empty((2 * count - 1, held.shape[1]), np.uint64)
+    rows[:-1:2], rows[1::2], rows[-1] = held[0] & ~held[1:], held[1:], held[0]
     return Columns(
         bits=bits,
         rows=rows,

@@ -105,7 +105,7 @@ def store_interval(stack, memo, rules, d):
     entry = memo.entry[frame["entry"]]
     if frame["upper"] < entry["upper"]:
         entry["upper"], entry["child0_splits"] = frame["upper"], frame["child0_splits"]
-        entry["column"] = stack.column[d, frame["best"]] if frame["best"] >= 0 else -1
+        entry["feature"] = stack.column[d, frame["best"]] - 1 if frame["best"] >= 0 else -1
     lower = frame["upper"]
     for j in range(1, frame["columns"]):
         for a in range(frame["allocations"]):

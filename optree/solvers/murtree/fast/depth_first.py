@@ -12,22 +12,22 @@ import numpy as np
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_LIMIT, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
+from optree.solvers.kernels.memo import find, insert, limits_of
 from optree.solvers.kernels.row_set_table import has_room
 from optree.solvers.murtree.fast.bounds import split_bound, store_interval
 from optree.solvers.murtree.fast.expand import (
     expand,
+    insert_child,
     look_up_child,
     next_candidate,
     solve_children,
     take_bound,
-    two_levels_suffice,
 )
-from optree.solvers.murtree.fast.memo import find, insert
 from optree.solvers.murtree.fast.pack_rows import build_node, select_child
-from optree.solvers.murtree.fast.stack import FOUND, ITERATIONS, LEVEL, UNBUILT
+from optree.solvers.murtree.fast.stack import ITERATIONS, LEVEL, UNBUILT
 from optree.solvers.murtree.limits import normal_splits_inner
 
-CLOSE, READ = -1, -2  # in place of a number of iterations, see `search`
+CLOSE = -1  # in place of a number of iterations, see `search`
 
 
 @inner_function
@@ -49,7 +49,7 @@ def look_up_children(data, stack, memo, rules, d, many, squares):
     for child in range(2):
         splits = splits_of_child(stack, d, child)
         if splits != 0:
-            at, _ = look_up_child(data, stack, memo, d, frame["column"], child, d - 1, splits)
+            at, _ = look_up_child(data, stack, memo, d, frame["column"], child, limits_of(d - 1, splits))
             if at >= 0:
                 take_bound(data, stack, memo, rules, d, child, at, many, squares)
 
@@ -79,12 +79,12 @@ def descend(data, stack, memo, rules, d, child):
     bound = split_bound(stack, d, j, a)
     lower = stack.child_lower[d, 1, frame["allocations"] - 1 - a, j] if child else stack.child_lower[d, 0, a, j]
     splits = splits_of_child(stack, d, child)
+    limits = limits_of(d - 1, splits)
     below["splits_left"], below["lower"] = splits, lower
     below["budget"] = min(frame["budget"], frame["upper"]) - rules.penalty - (bound - lower)
-    at, hashed = look_up_child(data, stack, memo, d, j, child, d - 1, splits)
+    at, hashed = look_up_child(data, stack, memo, d, j, child, limits)
     if at < 0:
-        literal, upper = stack.column[d, j] * 2 + child, stack.child_leaf[d, child, j]
-        at = insert(memo, hashed, d - 1, splits, frame["entry"], literal, lower, upper)
+        at = insert_child(stack, memo, d, j, child, hashed, limits, lower, stack.child_leaf[d, child, j])
     below["entry"] = at
     for w in range(len(stack.support)):
         stack.key[d - 1, w] = stack.support[w]
@@ -95,14 +95,15 @@ def descend(data, stack, memo, rules, d, child):
 def start(data, stack, memo, rules):
     """Prepare the top level: child 1 of the problem's column of all rows."""
     d = rules.levels
-    frame = stack.frame[d]
+    frame, limits = stack.frame[d], limits_of(d, rules.splits)
     frame["splits_left"] = rules.splits
     for w in range(len(stack.support)):
-        stack.key[d, w] = data.rows[0, w]
+        stack.key[d, w] = data.rows[-1, w]
     hashed = hash_words(stack.key[d], data.salt)
-    frame["entry"] = find(memo, data.rows, stack.key[d], hashed, d, rules.splits)
-    if frame["entry"] < 0:
-        frame["entry"] = insert(memo, hashed, d, rules.splits, 0, -1, 0, INFINITE)
+    at, place = find(memo, data.rows, stack.key[d], hashed, limits)
+    if at < 0:
+        at = insert(memo, place, hashed, limits, 0, -1, 0, INFINITE)
+    frame["entry"] = at
     select_child(stack, len(stack.frame) - 1, 0, 1)
 
 
@@ -135,10 +136,8 @@ def search(data, stack, memo, rules, many, squares, iterations):
 
     ``many`` is None for two classes, else True; ``squares`` is None for classes: numba compiles one target only.
 
-    ``iterations`` = CLOSE ends the search early and stores the interval that was reached. READ looks up the rows
-    ``stack.support`` with the limits of ``rules``: ``stack.state[FOUND]`` is the memo's entry, or -1. In the latter
-    case, and if two levels suffice, READ builds and counts level 0 from the same rows, ``stack.mask``. (READ is not a
-    kernel of its own because numba would compile all inner functions again.)
+    ``iterations`` = CLOSE ends the search early and stores the interval that was reached. If level 0 is unbuilt, the
+    kernel builds and counts that level only. (A kernel for this alone would compile all inner functions again.)
     """
     data, stack, memo, rules = borrow(data), borrow(stack), borrow(memo), borrow(rules)
     target = None
@@ -146,16 +145,6 @@ def search(data, stack, memo, rules, many, squares, iterations):
         target = borrow(squares)
     state, top = stack.state, rules.levels
     last = state[ITERATIONS] + iterations
-    if iterations == READ:
-        state[FOUND] = -1
-        if not two_levels_suffice(top, rules.splits):
-            hashed = hash_words(stack.support, data.salt)
-            state[FOUND] = find(memo, data.rows, stack.support, hashed, top, rules.splits)
-        if state[FOUND] >= 0:
-            return COMPLETE
-        for w in range(len(stack.support)):
-            stack.key[0, w] = stack.support[w]
-        state[LEVEL], state[UNBUILT] = 0, 1
     while state[LEVEL] <= top:
         d = state[LEVEL]
         finished = False

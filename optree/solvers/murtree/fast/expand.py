@@ -7,11 +7,11 @@ import numpy as np
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.kernels.memo import find, insert, limits_of
 from optree.solvers.kernels.sorting import sort_by
 from optree.solvers.murtree.fast.bounds import bound_similar, bound_small_trees, split_bound
-from optree.solvers.murtree.fast.memo import find, insert
 from optree.solvers.murtree.fast.pack_rows import pack_rows, select_child
-from optree.solvers.murtree.fast.stack import ITERATIONS
+from optree.solvers.murtree.fast.stack import ITERATIONS, clause_of
 from optree.solvers.murtree.fast.two_levels import best_costs, count_children, count_node, pair_weights
 from optree.solvers.murtree.limits import full_splits_inner
 
@@ -79,17 +79,23 @@ def improve(frame, cost, column, splits):
 
 
 @inner_function
-def look_up_child(data, stack, memo, d, column, child, levels, splits):
+def look_up_child(data, stack, memo, d, column, child, limits):
     """Write the support of a child of level ``d`` to ``stack.support``; return its memo entry, or -1, and its hash."""
-    key, rows = stack.key[d], data.rows[stack.column[d, column]]
-    if child:
-        for w in range(len(key)):
-            stack.support[w] = key[w] & rows[w]
-    else:
-        for w in range(len(key)):
-            stack.support[w] = key[w] & ~rows[w]
+    apart()
+    key, rows = stack.key[d], data.rows[clause_of(stack, d, column, child)]
+    for w in range(len(key)):
+        stack.support[w] = key[w] & rows[w]
     hashed = hash_words(stack.support, data.salt)
-    return find(memo, data.rows, stack.support, hashed, levels, splits), hashed
+    at, _ = find(memo, data.rows, stack.support, hashed, limits)
+    return at, hashed
+
+
+@inner_function
+def insert_child(stack, memo, d, column, child, hashed, limits, lower, upper):
+    """Add a child of level ``d`` to the memo; return its entry."""
+    apart()
+    clause = clause_of(stack, d, column, child)
+    return insert(memo, hashed, hashed, limits, stack.frame[d]["entry"], clause, lower, upper)
 
 
 @inner_function
@@ -123,10 +129,10 @@ def solve_children(data, stack, memo, rules, j, many, squares):
 
     The pairs of the smaller child are counted; the pairs of the other child are the node's minus these.
     """
-    frame, entries, hashes = stack.frame[3], stack.entries, stack.hashes
+    frame, entries, hashes, limits = stack.frame[3], stack.entries, stack.hashes, limits_of(2, NO_LIMIT)
     entries[0] = entries[1] = -1
     for child in range(2 if rules.levels > 3 else 0):  # with three levels in all no support is met twice
-        entries[child], hashes[child] = look_up_child(data, stack, memo, 3, j, child, 2, NO_LIMIT)
+        entries[child], hashes[child] = look_up_child(data, stack, memo, 3, j, child, limits)
         if entries[child] >= 0:
             entry, costs = memo.entry[entries[child]], stack.small[child]
             costs[0] = stack.child_leaf[3, child, j]
@@ -155,8 +161,8 @@ def solve_children(data, stack, memo, rules, j, many, squares):
             if entries[child] < 0:
                 take_costs(data, stack, rules, j, child, many, squares)
                 if rules.levels > 3:
-                    costs, literal = stack.small[child], stack.column[3, j] * 2 + child
-                    at = insert(memo, hashes[child], 2, NO_LIMIT, frame["entry"], literal, costs[3], costs[2])
+                    costs = stack.small[child]
+                    at = insert_child(stack, memo, 3, j, child, hashes[child], limits, costs[3], costs[2])
                     memo.entry[at]["one_split"] = costs[1]
     for a in range(frame["allocations"]):
         improve(frame, split_bound(stack, 3, j, a) + rules.penalty, j, frame["fewest"] + a)

@@ -1,4 +1,4 @@
-"""The fast search for the best tree of a given depth, driven from Python: slices, rounds, limits.
+"""The fast search for the best tree of a given depth, driven from Python: slices, rounds, limits, trees.
 
 The kernel and its order: ``depth_first.py``; bounds and proofs: ``bounds.py``; counts: ``two_levels.py``.
 """
@@ -12,16 +12,14 @@ import numpy as np
 from optree.budget import Clock
 from optree.problem import Problem
 from optree.solvers.driver import Room, drive
-from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels import memo as memos
+from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.murtree.columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
-from optree.solvers.murtree.fast import memo as tables
-from optree.solvers.murtree.fast.read_tree import read_tree
 from optree.solvers.murtree.fast.squares import Squares
-from optree.solvers.murtree.fast.stack import FOUND, ITERATIONS, LEVEL, Rules, new_stack
+from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
 from optree.solvers.murtree.limits import normal_splits
-from optree.tree import Tree
+from optree.tree import LEAF, Tree
 
 Note = Callable[[int, int], None]
 
@@ -29,26 +27,16 @@ Note = Callable[[int, int], None]
 class Search:
     """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
 
-    Parameters
-    ----------
-    data : Columns
-    limits : Rules
-        The most levels and splits of any search. The tree of a search must not depend on the costs of another one, so
-        all searches of an object have the same costs.
-    target : (int64[bits], int, float), optional
-        Of a regression: see the first fields of `Squares`.
+    ``limits`` holds the costs of all searches, and their most levels and splits. The optional ``target`` of a
+    regression holds the first fields of `Squares`: int64[bits], int, float.
 
-    Attributes
-    ----------
-    upper, lower : int
-        Interval of the optimal cost within ``limits``, as :meth:`solve` narrows it.
-    incumbent : Rules or None
-        The rules of the search that found the tree of cost ``upper``.
+    `solve` narrows the interval (``lower``, ``upper``) of the optimal cost within ``limits``. ``incumbent`` holds the
+    rules of the search that found the tree of cost ``upper``; None without such a tree.
     """
 
     def __init__(self, data: Columns, limits: Rules, target: tuple[np.ndarray, int, float] | None = None):
         self.data, self.limits = data, limits
-        self.stack, self.memo = new_stack(data, limits), tables.new_memo(data.rows.shape[1])
+        self.stack, self.memo = new_stack(data, limits), memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.many = True if target is None and data.classes > 2 else None
         self.squares = None
         if target is not None:
@@ -67,16 +55,7 @@ class Search:
 
     def step(self, iterations: int) -> int:
         """Call the kernel; return its code."""
-        return self._call(self.rules, iterations)
-
-    def read(self, support: np.ndarray, levels: int, splits: int) -> int:
-        """Return the memo's entry of a support within limits; -1 after level 0 was built for it, see `kernel.READ`."""
-        self.stack.support[:], self.stack.mask[:] = support, support.view(self.stack.mask.dtype)
-        self._call(self.rules._replace(levels=levels, splits=splits), kernel.READ)
-        return int(self.stack.state[FOUND])
-
-    def _call(self, rules: Rules, iterations: int) -> int:
-        return kernel.search(self.data, self.stack, self.memo, rules, self.many, self.squares, iterations)
+        return kernel.search(self.data, self.stack, self.memo, self.rules, self.many, self.squares, iterations)
 
     @property
     def iterations(self) -> int:
@@ -90,11 +69,7 @@ class Search:
 
     def room(self, code: int) -> Room:
         """Return room for more entries of the memo."""
-
-        def keep(slots: np.ndarray) -> None:
-            self.memo = self.memo._replace(slots=slots)
-
-        return row_set_table.grow(self.memo.slots, self.memo.entry, int(self.memo.used[0]), 2, keep)
+        return memos.grow(self.memo, 2, lambda memo: setattr(self, "memo", memo))
 
     def interval(self) -> tuple[int, int] | None:
         """Return (cost of the incumbent, lower bound) of the search; None before its root is built."""
@@ -120,7 +95,7 @@ class Search:
             self.step(kernel.CLOSE)
         return status
 
-    def _known(self) -> tuple[int, int, Rules | None]:
+    def _bounds(self) -> tuple[int, int, Rules | None]:
         """Return the interval within ``limits``, and the rules of the incumbent."""
         upper, lower = self.interval() or (INFINITE, 0)
         lower = max(self.lower, lower) if self.rules == self.limits else self.lower
@@ -135,20 +110,20 @@ class Search:
         the lower bound; if there is none, the bound rises. The second, eight times as long, asks for a better tree than
         the incumbent. The memo carries all results from one search to the next.
         """
-        limits, turn, share = self.limits, max(1, int(1000 * self.quick)), 8
+        limits, iterations, divisor = self.limits, max(1, int(1000 * self.quick)), 8
         if deepening:
-            yield limits, self.upper, turn
+            yield limits, self.upper, iterations
             for levels in range(3, limits.levels):
                 splits = normal_splits(levels, limits.splits)
-                yield limits._replace(levels=levels, splits=splits), self.upper, 4 * turn
+                yield limits._replace(levels=levels, splits=splits), self.upper, 4 * iterations
         while deepening:
-            last = self.iterations + turn // 4
+            last = self.iterations + iterations // 4
             while self.iterations < last:
-                budget = self.lower + max(1, (self.upper - self.lower) // share)
+                budget = self.lower + max(1, (self.upper - self.lower) // divisor)
                 yield limits, budget, last - self.iterations
-                share = share if self.lower >= budget else 2 * share
-            turn *= 2
-            yield limits, self.upper, turn
+                divisor = divisor if self.lower >= budget else 2 * divisor
+            iterations *= 2
+            yield limits, self.upper, iterations
         yield limits, self.upper, INFINITE
 
     def solve(self, clock: Clock, note: Note, deepening: bool) -> str:
@@ -156,8 +131,8 @@ class Search:
         status = None
         for rules, budget, iterations in self._rounds(deepening):
             self.ask(rules, budget)
-            status = self.run(clock, lambda upper, lower: note(*self._known()[:2]), iterations)
-            self.upper, self.lower, self.incumbent = self._known()
+            status = self.run(clock, lambda upper, lower: note(*self._bounds()[:2]), iterations)
+            self.upper, self.lower, self.incumbent = self._bounds()
             if self.lower >= self.upper:
                 return "optimal"
             if status not in (None, "optimal"):
@@ -165,5 +140,46 @@ class Search:
         return status
 
     def tree(self, problem: Problem, rules: Rules) -> Tree:
-        """Return the incumbent of a search within these rules that is over."""
-        return read_tree(self, problem, rules)
+        """Return the best tree that a search within these rules found.
+
+        The memo holds the root of the best tree of each support. Subtrees of at most two levels or splits are computed
+        again from counts of pairs, which takes less memory. So are supports that are not in the memo.
+        """
+        table, entries = self.data.rows, self.memo.entry
+
+        def choose(rows: np.ndarray, state: tuple[np.ndarray, int, int]) -> tuple[int, list]:
+            support, levels, splits = state
+            if levels == 0 or splits == 0:
+                return LEAF, []
+            at = -1
+            if levels > 2 and not 0 < splits <= 2:
+                at = memos.look_up(self.memo, table, self.data.salt, support, levels, splits)
+            if at < 0:
+                feature, *below = self._two_levels(support, levels, splits)
+            else:
+                feature, first = int(entries["feature"][at]), int(entries["child0_splits"][at])
+                below = [NO_LIMIT, NO_LIMIT]
+                if splits != NO_LIMIT:
+                    below = [normal_splits(levels - 1, n) for n in (first, splits - 1 - first)]
+            if feature == LEAF:
+                return LEAF, []
+            return feature, [(support & table[2 * feature + child], levels - 1, below[child]) for child in range(2)]
+
+        return Tree.grow(problem, choose, (table[-1], rules.levels, rules.splits))
+
+    def _two_levels(self, support: np.ndarray, levels: int, splits: int) -> tuple[int, int, int]:
+        """Return the root of the best tree of two levels, and the splits of each child. Ties: the fewest splits."""
+        stack, rules = self.stack, self.rules
+        stack.key[0], stack.mask[:] = support, support.view(stack.mask.dtype)
+        stack.state[LEVEL], stack.state[UNBUILT] = 0, 1
+        self.step(0)
+        most = 3 if levels > 1 else 1
+        costs = stack.small[1][: 1 + (most if splits == NO_LIMIT else min(most, splits))]
+        used, loss = int(costs.argmin()), stack.loss[1][:, :, : stack.frame[0]["columns"]]
+        for first, second in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            if used == 1 + first + second:
+                cost = rules.error * (loss[0, first] + loss[1, second]) + rules.penalty * used
+                j = int(cost[1:].argmin()) + 1
+                if cost[j] == costs[used]:
+                    return int(stack.column[0, j]) - 1, first, second
+        return LEAF, 0, 0

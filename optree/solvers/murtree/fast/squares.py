@@ -30,6 +30,7 @@ import numpy as np
 from optree.solvers.kernels.bitset import ONE, lowest_bit
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.fast.pair_counts import pair_counts
+from optree.solvers.murtree.fast.stack import clause_of
 
 _BELOW_ONE = 1 - 2.0**-51
 
@@ -60,7 +61,7 @@ def square_node(data, stack, d, squares, tiled):
         pair_counts(stack.bits[d], stack.frame[d]["width"], tiled, stack.runs[d], data.digits, 2, k, out)
     support = stack.key[d]
     for c in range(stack.frame[d]["columns"]):
-        total, rows = np.int64(0), data.rows[stack.column[d, c]]
+        total, rows = np.int64(0), data.rows[clause_of(stack, d, c, 1)]
         for w in range(len(support)):
             word = support[w] & rows[w]
             while word:

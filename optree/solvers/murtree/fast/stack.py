@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.solvers.kernels.codes import NO_LIMIT
+from optree.solvers.kernels.jit import inner_function
 from optree.solvers.murtree.columns import LANES, Columns
 
 FRAME = np.dtype(
@@ -35,9 +36,23 @@ FRAME = np.dtype(
     ]
 )
 
+ENTRY = np.dtype(  # of the memo (``kernels/memo.py``)
+    [
+        ("hash", np.int64),
+        ("limits", np.int64),
+        ("parent", np.int32),
+        ("clause", np.int32),  # a row of `Columns.rows`
+        ("feature", np.int32),  # the root of the best tree found, -1 for a leaf
+        ("child0_splits", np.int32),  # splits of child 0 in that tree
+        ("lower", np.int64),  # lower bound; with two levels left: the lowest cost with at most three splits,
+        ("upper", np.int64),  # upper bound; with two levels left: with at most two splits,
+        ("one_split", np.int64),  # with two levels left: with at most one split
+    ]
+)
+
 # Indices of `Stack.state`. LEVEL: the level under way, -1 before the start, one above the top at the end. UNBUILT:
-# whether that level is still to be built from `mask`. ITERATIONS: all so far. FOUND: the entry that `READ` found.
-LEVEL, UNBUILT, ITERATIONS, FOUND = range(4)
+# whether that level is still to be built from `mask`. ITERATIONS: all so far.
+LEVEL, UNBUILT, ITERATIONS = range(3)
 
 
 class Rules(NamedTuple):
@@ -50,7 +65,7 @@ class Rules(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """The levels of the node stack, and scratch memory. The last level is the problem itself; level 0 serves `READ`.
+    """The levels of the node stack, and scratch memory. The last level is the problem; level 0 serves `Search.tree`.
 
     ``kind`` is the type of words: unsigned integers of 16, 32 or 64 bits; counts are signed and as wide.
     """
@@ -80,15 +95,22 @@ class Stack(NamedTuple):
     digest: np.ndarray  # uint64[width], scratch: hashes of columns
     seen: np.ndarray  # int64[a power of two >= 2 * width], scratch: their hash table
     kept: np.ndarray  # int64[width], scratch: the distinct columns
-    state: np.ndarray  # int64[4], see LEVEL
+    state: np.ndarray  # int64[3], see LEVEL
     stride: int  # width * width
+
+
+@inner_function
+def clause_of(stack, d, column, child):
+    """Return the row of `Columns.rows` for a child of a column of level ``d``: -1, the last one, for column 0."""
+    return 2 * stack.column[d, column] - 2 + child
 
 
 def new_stack(data: Columns, rules: Rules) -> Stack:
     """Return a stack for searches within these rules, with the problem on its last level."""
     words, levels = data.rows.shape[1], rules.levels + 2
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
-    width = -(-len(data.rows) // LANES) * LANES
+    columns = len(data.rows) // 2 + 1
+    width = -(-columns // LANES) * LANES
     tables = 2 if data.classes == 2 else data.classes + 1
     allocations = 1 if rules.splits == NO_LIMIT else min(rules.splits, 1 << min(rules.levels - 1, 40))
     stack = Stack(
@@ -117,10 +139,10 @@ def new_stack(data: Columns, rules: Rules) -> Stack:
         digest=np.zeros(width, np.uint64),
         seen=np.zeros(1 << (2 * width - 1).bit_length(), np.int64),
         kept=np.zeros(width, np.int64),
-        state=np.array([-1, 0, 0, 0]),
+        state=np.array([-1, 0, 0]),
         stride=width * width,
     )
     stack.bits[-1], stack.runs[-1] = data.bits, data.runs
-    stack.column[-1, : len(data.rows)] = np.arange(len(data.rows))
-    stack.frame[-1]["columns"], stack.frame[-1]["width"] = len(data.rows), width
+    stack.column[-1, :columns] = np.arange(columns)
+    stack.frame[-1]["columns"], stack.frame[-1]["width"] = columns, width
     return stack

@@ -37,12 +37,13 @@ def items(problem: Problem, levels: int) -> Items | None:
     once = np.zeros(data.group.shape, bool)
     held, at = np.unique(data.group, return_index=True)
     once.reshape(-1)[at[held >= 0]] = True
-    bits = np.unpackbits(data.rows.view(np.uint8), axis=1, bitorder="little").astype(bool)
+    rows = np.concatenate([data.rows[-1:], data.rows[1::2]])
+    bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").astype(bool)
     row, item = np.nonzero(bits.T)
     place = np.repeat(np.arange(len(data.runs) - 1), np.diff(data.runs))
-    words = data.rows.shape[1]
+    words = rows.shape[1]
     return Items(
-        rows=data.rows,
+        rows=rows,
         runs=data.runs,
         once=np.packbits(once, axis=1, bitorder="little").view(np.uint64).reshape(-1),
         label=(place % data.classes).astype(np.int64),
