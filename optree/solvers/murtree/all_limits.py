@@ -23,42 +23,24 @@ import numpy as np
 from optree.budget import Budget, Clock
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.solvers import get
 from optree.solvers.lambda_path import LambdaPath, Stretch
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import full_splits, normal_splits
-from optree.tree import LEAF, Tree
+from optree.solvers.murtree.limits import checked_limits, full_splits, leaf_tree, normal_splits
+from optree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The best trees by their limits.
+    """The best trees by their limits."""
 
-    Attributes
-    ----------
-    loss : int64[D + 1, N + 1]
-        ``loss[d, n]``: loss of the best tree found with at most d levels and n splits.
-    lower : int64[D + 1, N + 1]
-        Lower bound of that loss; equal to ``loss`` where the tree is proven optimal.
-    trees : tuple of Tree
-        The distinct trees, in the order in which they were found.
-    which : int64[D + 1, N + 1]
-        Index in ``trees`` of the tree of each pair of limits.
-    total_weight : int
-    status : str
-        "optimal", or the limit that ended the search.
-    counters : dict of str to int
-    search_seconds : float
-    """
-
-    loss: np.ndarray
-    lower: np.ndarray
-    trees: tuple[Tree, ...]
-    which: np.ndarray
+    loss: np.ndarray  # int64[D + 1, N + 1], loss of the best tree found with at most d levels and n splits
+    lower: np.ndarray  # int64[D + 1, N + 1], lower bound of that loss; equal to ``loss`` where the tree is optimal
+    trees: tuple[Tree, ...]  # the distinct trees, in the order in which they were found
+    which: np.ndarray  # int64[D + 1, N + 1], index in ``trees`` of the tree of each pair of limits
     total_weight: int
-    status: str
+    status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
 
@@ -100,7 +82,7 @@ class _Filling:
         self.loss = np.full((depth + 1, splits + 1), leaf)
         self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain + data.floor)
         self.lower[0] = self.lower[:, 0] = leaf
-        self.trees, self.which = [Tree.grow(problem, lambda rows, state: (LEAF, []))], np.zeros_like(self.loss)
+        self.trees, self.which = [leaf_tree(problem)], np.zeros_like(self.loss)
         deepest = min(depth, splits)
         self.search = Search(data, Rules(1, 0, deepest, splits)) if data is not None and deepest else None
 
@@ -151,28 +133,13 @@ class _Filling:
 def grid(problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None) -> Grid:
     """Find the best trees of at most d levels and n splits, for all d up to ``max_depth`` and n up to ``max_splits``.
 
-    Parameters
-    ----------
-    problem : Problem
-        With binary features.
-    max_depth : int
-    max_splits : int, optional
-        By default the number of splits that ``max_depth`` levels hold and the rows can use.
-    budget : Budget, optional
-        Limits on all searches together. At a limit the grid holds the results so far.
-
-    Raises
-    ------
-    OptreeError
-        For a problem or limits that the solver ``murtree`` does not accept.
+    ``max_splits`` is by default the number of splits that ``max_depth`` levels hold and the rows can use. The budget is
+    for all searches together; at a limit the grid holds the results so far.
     """
-    solver, objective = get("murtree"), Objective.of(0, max_depth=max_depth, max_splits=max_splits)
-    solver.check_objective(objective)
-    solver.check_problem(problem)
+    objective, splits = checked_limits(problem, max_depth, max_splits)
     clock = (budget or Budget()).start()
     useful = len(problem.y) - 1
-    splits = min(useful, full_splits(objective.max_depth))
-    splits = splits if objective.max_splits is None else min(splits, objective.max_splits)
+    splits = min(useful, splits)
     filling = _Filling(problem, min(objective.max_depth, useful), splits, clock)
     status = filling.fill()
     for n in range(1, splits + 1):  # ties: the tree of fewest splits

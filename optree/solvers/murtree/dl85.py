@@ -14,11 +14,10 @@ from __future__ import annotations
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
 from optree.solvers.driver import drive
-from optree.solvers.murtree.limits import limits
+from optree.solvers.murtree.limits import leaf_tree, limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import IN_ORDER
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
-from optree.solvers.murtree.solver import leaf_cost, leaf_tree
 
 
 def run(task: Task, seed: int) -> Outcome:
@@ -26,17 +25,18 @@ def run(task: Task, seed: int) -> Outcome:
     levels, splits = limits(task)
     data, error = items(task.problem, levels), task.scale.error
     task.clock.prepared()
-    leaf = leaf_cost(task)
+    leaf = leaf_tree(task.problem)
     if data is None or levels == 0:
-        return Outcome(leaf_tree(task), leaf, "optimal", {"iterations": 0, "calls": 0})
-    task.trace.add(leaf, 0)
+        return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "calls": 0})
+    task.trace.add(task.cost(leaf), 0)
+    worst = Answer(task.loss(leaf), 0, 0)
     off = dict.fromkeys(("similarity", "incremental", "depth_two", "dynamic", "refined"), False)
     options = Options(cache=caches.BRANCH, order=IN_ORDER, min_samples_leaf=task.objective.min_samples_leaf, **off)
     search = Subtrees(data, levels, options, 0, by_subproblem=True)
-    search.ask(data.rows[0], [], levels, splits, leaf // error)
+    search.ask(data.rows[0], [], levels, splits, worst.errors)
     stopped = drive(search, task.clock, lambda errors, lower: task.trace.add(error * errors, lower))
     found = search.best() if stopped else search.answer()
-    best = Answer(leaf // error, 0, 0) if found.errors is None else found
+    best = worst if found.errors is None else found
     tree = search.tree(task.problem, best, levels, splits, task.clock, not stopped)
     counters = {"iterations": search.subproblems, "calls": search.calls}
     return Outcome(tree, 0 if stopped else error * best.errors, stopped or "optimal", counters)

@@ -1,10 +1,14 @@
-"""Limits on levels and splits: the largest useful ones, and one form for each."""
+"""Limits on levels and splits: the largest useful ones, and one form for each. The tree within all limits."""
 
 from __future__ import annotations
 
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
+from optree.tree import LEAF, Tree
 
 
 def full_splits(levels):
@@ -19,6 +23,20 @@ def normal_splits(levels, splits):
 
 # The same functions for kernels.
 full_splits_inner, normal_splits_inner = inner_function(full_splits), inner_function(normal_splits)
+
+
+def leaf_tree(problem: Problem) -> Tree:
+    """Return a leaf."""
+    return Tree.grow(problem, lambda rows, state: (LEAF, []))
+
+
+def checked_limits(problem: Problem, max_depth: int, max_splits: int | None) -> tuple[Objective, int]:
+    """Return the objective with these limits, and the most splits; raise if ``murtree`` does not accept them."""
+    objective, solver = Objective.of(0, max_depth=max_depth, max_splits=max_splits), get("murtree")
+    solver.check_objective(objective)
+    solver.check_problem(problem)
+    splits = full_splits(objective.max_depth)
+    return objective, splits if objective.max_splits is None else min(splits, objective.max_splits)
 
 
 def limits(task: Task) -> tuple[int, int]:

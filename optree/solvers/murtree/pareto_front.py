@@ -7,7 +7,7 @@ either kind. So the best tree for any of them is on the front of undominated pai
 
 **Statement.** A pair on the front of a node belongs to a leaf, or is the sum of a pair on the front of each child of
 some split. **Proof.** Exchange a child's subtree for a subtree that dominates it: the tree gets no worse in either
-kind. **Used in** `error_front`, a dynamic program over supports with fronts as values. **Worth.** Not measured.
+kind. **Used in** `error_front`, a dynamic program over supports with fronts as values.
 
 F1 alone needs no front. F1 >= c exactly if c FP + (2 - c) FN <= 2 P (1 - c), with P the positive weight. The left side
 is a weighted number of errors, which the depth-limited search minimises. `best_f1` repeats the search with c = F1 of
@@ -29,7 +29,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers import get
-from optree.solvers.murtree.limits import full_splits
+from optree.solvers.murtree.limits import checked_limits, full_splits, leaf_tree
 from optree.tree import LEAF, Tree
 
 
@@ -38,33 +38,19 @@ class Front(NamedTuple):
 
     errors: np.ndarray  # int64[m, 2]: false positives, false negatives
     feature: np.ndarray  # int64[m], the root's feature, -1 for a leaf
-    detail: np.ndarray  # int64[m], splits of child 0; of a leaf its class
-    below: np.ndarray  # int64[m, 2], indices in the fronts of both children
+    splits: np.ndarray  # int64[m, 2], splits of both children
+    below: np.ndarray  # int64[m, 2], indices in the fronts of both children; of a leaf its class, twice
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorFront:
-    """The Pareto front of both kinds of errors.
+    """The Pareto front of both kinds of errors."""
 
-    Attributes
-    ----------
-    errors : int64[m, 2]
-        False positives and false negatives, by rising false positives.
-    trees : tuple of Tree
-    status : str
-        "optimal", or the limit that ended the search. The trees are then the front of the last depth that was finished.
-    depth : int
-        The highest depth with a complete front.
-    sets : int
-        Number of supports, with levels and splits, whose fronts were found.
-    search_seconds : float
-    """
-
-    errors: np.ndarray
+    errors: np.ndarray  # int64[m, 2], false positives and false negatives, by rising false positives
     trees: tuple[Tree, ...]
-    status: str
-    depth: int
-    sets: int
+    status: str  # "optimal", or the limit that ended the search
+    depth: int  # the highest depth with a complete front, whose trees these are
+    sets: int  # number of supports, with levels and splits, whose fronts were found
     search_seconds: float
 
     def best(self, metric: Callable[[int, int], float]) -> Tree:
@@ -111,7 +97,7 @@ class _Fronts:
         """Return both leaves, even if one dominates the other."""
         negative, positive = self.weights[rows].sum(axis=0)
         errors = np.array([[0, positive], [negative, 0]])
-        return Front(errors, np.full(2, LEAF), np.arange(2), np.zeros((2, 2), np.int64))
+        return Front(errors, np.full(2, LEAF), np.zeros((2, 2), np.int64), np.array([[0, 0], [1, 1]]))
 
     def stumps(self, rows: np.ndarray) -> Front:
         """Return the trees of one split. A split with an empty child equals a leaf."""
@@ -120,9 +106,8 @@ class _Fronts:
         children = np.stack([weights.sum(axis=0) - inside, inside])
         labels = np.indices((2, 2)).reshape(2, -1).T
         wrong = [children[c, :, None] * (labels[:, c, None] == [1, 0]) for c in range(2)]  # [q, 4, 2]
-        features = np.repeat(np.arange(len(inside)), 4)
-        errors = (wrong[0] + wrong[1]).reshape(-1, 2)
-        return Front(errors, features, np.zeros_like(features), np.tile(labels, (len(inside), 1)))
+        errors, below = (wrong[0] + wrong[1]).reshape(-1, 2), np.tile(labels, (len(inside), 1))
+        return Front(errors, np.repeat(np.arange(len(inside)), 4), np.zeros_like(below), below)
 
     def of(self, rows: np.ndarray, depth: int, splits: int) -> Front:
         """Return the front of a support, bool[g], within limits on levels and splits."""
@@ -147,17 +132,21 @@ class _Fronts:
         _, first = np.unique(np.packbits(held, axis=1), axis=0, return_index=True)
         return [j for j in np.sort(first).tolist() if held[j].any()]
 
+    def children(self, rows: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the supports of both children of a split on feature ``j``."""
+        return rows & ~self.columns[j], rows & self.columns[j]
+
     def split(self, rows: np.ndarray, j: int, depth: int, splits: int) -> Front:
         """Return the front of trees with feature ``j`` at the root."""
-        children, fronts = (rows & ~self.columns[j], rows & self.columns[j]), []
+        children, fronts = self.children(rows, j), []
         most = min(splits - 1, full_splits(depth - 1))
         for first in range(splits - 1 - most, most + 1):
-            left, right = (
-                self.of(child, depth - 1, n) for child, n in zip(children, (first, splits - 1 - first), strict=True)
-            )
-            errors = (left.errors[:, None] + right.errors[None]).reshape(-1, 2)
-            below = np.indices((len(left.errors), len(right.errors))).reshape(2, -1).T
-            fronts.append(_undominated(Front(errors, np.full(len(errors), j), np.full(len(errors), first), below)))
+            divided = first, splits - 1 - first
+            left, right = (self.of(child, depth - 1, n).errors for child, n in zip(children, divided, strict=True))
+            errors = (left[:, None] + right[None]).reshape(-1, 2)
+            below = np.indices((len(left), len(right))).reshape(2, -1).T
+            count = len(errors)
+            fronts.append(_undominated(Front(errors, np.full(count, j), np.tile(divided, (count, 1)), below)))
         return _joined(fronts)
 
     def tree(self, problem: Problem, depth: int, splits: int, index: int) -> Tree:
@@ -166,16 +155,12 @@ class _Fronts:
 
         def choose(held: np.ndarray, state) -> tuple[int, list]:
             rows, depth, splits, index = state
-            splits = min(splits, full_splits(depth))
-            depth = min(depth, splits)
-            front = self.of(rows, depth, splits)
-            j, detail = int(front.feature[index]), int(front.detail[index])
-            labels.append(detail)
-            if j == LEAF:
+            _, feature, divided, below = (column[index].tolist() for column in self.of(rows, depth, splits))
+            labels.append(below[0])
+            if feature == LEAF:
                 return LEAF, []
-            children = rows & ~self.columns[j], rows & self.columns[j]
-            below = zip(children, (detail, splits - 1 - detail), front.below[index].tolist(), strict=True)
-            return j, [(child, depth - 1, n, at) for child, n, at in below]
+            below = zip(self.children(rows, feature), divided, below, strict=True)
+            return feature, [(child, depth - 1, n, at) for child, n, at in below]
 
         tree = Tree.grow(problem, choose, (np.ones(len(self.weights), bool), depth, splits, index))
         prediction = np.where(tree.feature == LEAF, labels, tree.prediction).astype(np.int32)
@@ -183,14 +168,11 @@ class _Fronts:
 
 
 def _limits(problem: Problem, max_depth: int, max_splits: int | None) -> tuple[Objective, int]:
-    """Check problem and limits; return the objective and the largest number of splits."""
-    objective = Objective.of(0, max_depth=max_depth, max_splits=max_splits)
-    get("murtree").check_objective(objective)
-    get("murtree").check_problem(problem)
+    """Return `checked_limits`; raise unless the problem has two classes."""
+    objective, splits = checked_limits(problem, max_depth, max_splits)
     if len(problem.classes) != 2:
         raise OptreeError(f"false positives and negatives: {len(problem.classes)} classes are not accepted; give 2")
-    most = full_splits(objective.max_depth)
-    return objective, most if max_splits is None else min(most, objective.max_splits)
+    return objective, splits
 
 
 def error_front(
@@ -199,21 +181,7 @@ def error_front(
     """Find the trees within the limits that no other tree beats in both kinds of errors.
 
     For few features and levels: no bound prunes the search. Complexity: O((2 q)^(d - 1) / (d - 1)!) supports, each with
-    q sums of two fronts.
-
-    Parameters
-    ----------
-    problem : Problem
-        With two classes, the second one positive, and binary features.
-    max_depth : int
-    max_splits : int, optional
-    budget : Budget, optional
-        An iteration is a support. At a limit the front is the front of trees of fewer levels.
-
-    Raises
-    ------
-    OptreeError
-        For other problems, and limits that are not whole numbers >= 0.
+    q sums of two fronts. An iteration of the budget is a support. At a limit the front is of trees of fewer levels.
     """
     objective, splits = _limits(problem, max_depth, max_splits)
     clock = (budget or Budget()).start()
@@ -236,50 +204,23 @@ def error_front(
 
 @dataclass(frozen=True)
 class BestF1:
-    """The tree with the greatest F1 score, and an upper bound.
-
-    Attributes
-    ----------
-    tree : Tree
-    score, bound : Fraction
-        Its F1 score, and an upper bound of the score of every tree within the limits.
-    status : str
-        "optimal", or the limit that ended the search.
-    counters : dict of str to int
-    search_seconds : float
-    """
+    """The tree with the greatest F1 score, and an upper bound."""
 
     tree: Tree
     score: Fraction
-    bound: Fraction
-    status: str
+    bound: Fraction  # upper bound of the score of every tree within the limits
+    status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
 
 
 def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None) -> BestF1:
-    """Find the tree with the greatest F1 score within the limits.
-
-    Parameters
-    ----------
-    problem : Problem
-        With two classes, the second one positive, and binary features.
-    max_depth : int
-    max_splits : int, optional
-    budget : Budget, optional
-        Limits on all searches together, with the iterations of the solver ``murtree``.
-
-    Raises
-    ------
-    OptreeError
-        For other problems, and limits that are not whole numbers >= 0.
-    """
+    """Find the tree with the greatest F1 score within the limits; the budget is for all searches together."""
     objective, _ = _limits(problem, max_depth, max_splits)
     budget = budget or Budget()
     clock, solver = budget.start(), get("murtree")
     positives = int(problem.weights[problem.y == 1].sum())
-    tree = Tree.grow(problem, lambda rows, state: (LEAF, []))
-    tree = replace(tree, prediction=np.ones(1, np.int32))
+    tree = replace(leaf_tree(problem), prediction=np.ones(1, np.int32))
     score, bound = _score(tree, problem, positives), Fraction(positives > 0)
     status, iterations, searches = "optimal", 0, 0
     while status == "optimal" and 0 < score < bound:

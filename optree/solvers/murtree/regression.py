@@ -15,7 +15,7 @@ step at most.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,39 +29,24 @@ from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import normal_splits
-from optree.tree import LEAF, Tree
+from optree.solvers.murtree.limits import leaf_tree, normal_splits
+from optree.tree import Tree
 
 _BITS = 20  # highest number of bits of a whole target
 _ROOM = 2.0**51  # highest weighted sum of squares
 
 
 class Target(NamedTuple):
-    """A target in whole numbers: ``y = start + step * whole``, up to rounding.
+    """A target in whole numbers: ``y = start + step * whole``, up to rounding."""
 
-    Attributes
-    ----------
-    whole : int64[n]
-        Not negative.
-    start, step : float
-    exact : bool
-        Whether nothing was rounded (but to the last digit of float64).
-    """
-
-    whole: np.ndarray
+    whole: np.ndarray  # int64[n], not negative
     start: float
     step: float
-    exact: bool
+    exact: bool  # whether nothing was rounded but the last digit of float64
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray) -> Target:
-        """Return the target on the coarsest decimal grid that holds all values, or else on the finest grid with room.
-
-        Parameters
-        ----------
-        y : float64[n]
-        weights : int64[n]
-        """
+        """Return the target on the coarsest decimal grid that holds all values, else on the finest grid with room."""
         start, span, total = float(y.min()), float(y.max() - y.min()), float(weights.sum())
         if span == 0:
             return cls(np.zeros(len(y), np.int64), start, 1.0, True)
@@ -79,30 +64,14 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Regression:
-    """A regression tree and the interval of the optimal cost.
-
-    Attributes
-    ----------
-    tree : Tree
-    cost, lower_bound : float
-        Weighted sum of squared errors of the rounded target plus penalties, and the lower bound of all trees' cost.
-    total : float
-        Cost of a leaf.
-    status : str
-        "optimal", or the limit that ended the search.
-    step : float
-        Step of the grid to which the target was rounded; 0 if no value was rounded.
-    counters : dict of str to int
-    search_seconds : float
-    trace : tuple of TracePoint
-    """
+    """A regression tree and the interval of the optimal cost."""
 
     tree: Tree
-    cost: float
-    lower_bound: float
-    total: float
-    status: str
-    step: float
+    cost: float  # weighted sum of squared errors of the rounded target plus penalties
+    lower_bound: float  # of the cost of every tree
+    total: float  # cost of a leaf
+    status: str  # "optimal", or the limit that ended the search
+    step: float  # step of the grid to which the target was rounded; 0 if no value was rounded
     counters: dict[str, int]
     search_seconds: float
     trace: tuple[TracePoint, ...]
@@ -137,33 +106,12 @@ def regress(
     weights: np.ndarray,
     objective: Objective,
     budget: Budget | None = None,
-    deepening: bool = True,
     log: Callable[[str], None] | None = None,
 ) -> Regression:
-    """Find the tree of least squared error.
+    """Find the tree of least squared error, for int32[n, q] codes 0 and 1, and positive int64[n] weights.
 
-    Parameters
-    ----------
-    codes : int32[n, q]
-        The category of each row, 0 or 1.
-    features : tuple of Feature
-        Of two categories each.
-    y : float64[n]
-    weights : int64[n]
-        Positive.
-    objective : Objective
-        With ``max_depth``, and ``max_splits`` or none. The penalty of a split is lambda times the squared error of a
-        leaf.
-    budget : Budget, optional
-    deepening : bool
-        See :meth:`optree.solvers.murtree.fast.search.Search.solve`.
-    log : callable, optional
-        Called with lines of progress, whose costs are shares of the cost of a leaf.
-
-    Raises
-    ------
-    OptreeError
-        For limits or features that the solver ``murtree`` does not accept.
+    The penalty of a split is lambda times the squared error of a leaf. ``log`` receives lines of progress, whose costs
+    are shares of the cost of a leaf.
     """
     problem = Problem(codes, np.zeros(len(y), np.int32), features, ("",), weights)
     solver = get("murtree")
@@ -177,11 +125,11 @@ def regress(
     levels, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
     trace, counters = Trace(clock, log, 1 / max(leaf, 1)), {"iterations": 0, "supports": 0}
     trace.start("murtree", "squared error")
-    tree, upper, lower, status = Tree.grow(problem, lambda rows, state: (LEAF, [])), leaf, leaf, "optimal"
+    tree, upper, lower, status = leaf_tree(problem), leaf, leaf, "optimal"
     if leaf and levels and splits != 0:
         splits = NO_LIMIT if splits is None else normal_splits(levels, splits)
         search = Search(data, Rules(1, penalty, levels, splits), numbers)
-        status = search.solve(clock, lambda *costs: trace.add(*(cost + certain for cost in costs)), deepening)
+        status = search.solve(clock, lambda *costs: trace.add(*(cost + certain for cost in costs)), True)
         counters, lower = search.counters, search.lower + certain
         if search.incumbent is not None:
             tree, upper = search.tree(problem, search.incumbent), search.upper + certain
@@ -202,18 +150,13 @@ def regress(
 
 def _with_values(tree: Tree, problem: Problem, y: np.ndarray) -> Tree:
     """Return the tree with the mean of each node's rows as its value; an empty node takes its parent's value."""
-    weight, total = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
-    parent = np.arange(tree.n_nodes)
-    for node in range(tree.n_nodes):
-        parent[list(tree.children(node))] = node
-    leaf = tree.apply(problem.codes)
-    np.add.at(weight, leaf, problem.weights)
-    np.add.at(total, leaf, problem.weights * (y - y.min()))
-    for node in range(tree.n_nodes - 1, 0, -1):
-        weight[parent[node]] += weight[node]
-        total[parent[node]] += total[node]
+    weight, parent = tree.counts[:, 0], np.zeros(tree.n_nodes, int)
+    total = np.bincount(tree.apply(problem.codes), problem.weights * (y - y.min()), tree.n_nodes)
+    for node in range(tree.n_nodes - 1, -1, -1):
+        children = list(tree.children(node))
+        parent[children] = node
+        total[node] += total[children[::-1]].sum()
     values = np.empty(tree.n_nodes)
     for node in range(tree.n_nodes):
         values[node] = y.min() + total[node] / weight[node] if weight[node] else values[parent[node]]
-    prediction = np.arange(tree.n_nodes, dtype=np.int32)
-    return Tree(tree.feature, tree.first_child, tree.counts, prediction, tree.features, tree.classes, values)
+    return replace(tree, prediction=np.arange(tree.n_nodes, dtype=np.int32), values=values)

@@ -22,8 +22,6 @@ All limits at once: ``all_limits.py``. Regression: ``regression.py``. F1 and err
 
 from __future__ import annotations
 
-import numpy as np
-
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
@@ -32,11 +30,10 @@ from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import full_splits, limits
+from optree.solvers.murtree.limits import full_splits, leaf_tree, limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import GINI, IN_ORDER, RANDOM
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
-from optree.tree import LEAF, Tree
 
 SEARCHES = ("fast", "paper")
 CACHES = {"dataset": caches.DATASET, "branch": caches.BRANCH, "none": caches.NONE}
@@ -55,18 +52,6 @@ _SWITCHES = {
 }
 
 
-def leaf_tree(task: Task) -> Tree:
-    """Return a leaf."""
-    return Tree.grow(task.problem, lambda rows, state: (LEAF, []))
-
-
-def leaf_cost(task: Task) -> int:
-    """Return the cost of a leaf, without a penalty."""
-    problem = task.problem
-    majority = np.bincount(problem.y, problem.weights, len(problem.classes)).max()
-    return task.scale.error * (problem.total_weight - int(majority))
-
-
 def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Outcome:
     """Run our search."""
     scale = task.scale
@@ -75,7 +60,8 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Out
     data, certain = columns(task.problem)
     task.clock.prepared()
     if data is None or levels == 0:
-        return Outcome(leaf_tree(task), leaf_cost(task) + per_leaf, "optimal", {"iterations": 0, "supports": 0})
+        leaf = leaf_tree(task.problem)
+        return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0})
     offset = scale.error * certain + per_leaf
     limited = task.objective.max_splits is not None and most < min(full_splits(levels), len(task.problem.y) - 1)
     ties = fewest_splits and scale.penalty == 0
@@ -87,9 +73,8 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Out
         task.trace.add(upper // unit + offset, lower // unit + offset)
 
     status = search.solve(task.clock, note, deepening)
-    counters = search.counters
-    tree = leaf_tree(task) if search.incumbent is None else search.tree(task.problem, search.incumbent)
-    return Outcome(tree, search.lower // unit + offset, status, counters)
+    tree = leaf_tree(task.problem) if search.incumbent is None else search.tree(task.problem, search.incumbent)
+    return Outcome(tree, search.lower // unit + offset, status, search.counters)
 
 
 def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options: Options) -> Outcome:
@@ -99,15 +84,14 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     """
     error, penalty = task.scale.error, task.scale.penalty
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
-    levels, most = limits(task)
+    (levels, most), leaf = limits(task), leaf_tree(task.problem)
     data = items(task.problem, levels)
     task.clock.prepared()
-    leaf = leaf_cost(task)
     if data is None or levels == 0:
         counters = {"iterations": 0, "subproblems": 0, "entries": 0}
-        return Outcome(leaf_tree(task), leaf + per_leaf, "optimal", counters)
-    search = Subtrees(data, levels, options, seed)
-    best, splits, cost, lower, status = Answer(leaf // error, 0, 0), most, leaf, 0, None
+        return Outcome(leaf, task.cost(leaf), "optimal", counters)
+    search, best = Subtrees(data, levels, options, seed), Answer(task.loss(leaf), 0, 0)
+    splits, cost, lower, status = most, error * best.errors, 0, None
     ascending = penalty > 0 or every_size
     for n in range(1, most + 1) if ascending else range(most, -1, -1) if fewest_splits else [most]:
         descending = not ascending and n < most
@@ -127,11 +111,8 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     if status is None:
         status, lower = "optimal", cost
     tree = search.tree(task.problem, best, levels, splits, task.clock, status == "optimal")
-    counters = {
-        "iterations": search.calls,
-        "subproblems": search.subproblems,
-        "entries": int(search.cache.used[1]),
-    }
+    subproblems, solutions = search.cache.used.tolist()
+    counters = {"iterations": search.calls, "subproblems": subproblems, "entries": solutions}
     return Outcome(tree, lower + per_leaf, status, counters)
 
 
