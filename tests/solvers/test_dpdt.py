@@ -52,8 +52,8 @@ def root_actions(X, y, weights, classes, leaves, least=1):
     begun = _Search(sample, Growth(2, (leaves,), X.shape[1], min_samples_leaf=least), Budget().start())
     begun._sweep(0).step(1)
     machine = begun.machines[0]
-    found = range(int(machine.frame[0]["n_actions"]))
-    return [(int(machine.action_feature[0, i]), float(machine.action_threshold[0, i])) for i in found]
+    n = machine.frame[0]["n_actions"]
+    return machine.action[0][["feature", "threshold"]][:n].tolist()
 
 
 def test_the_splits_that_cart_offers():

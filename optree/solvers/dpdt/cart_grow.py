@@ -62,10 +62,8 @@ def grow(sample, rules, machine, root, depth):
                 state["best_threshold"] = node["threshold"]
             done = rules.bounds and state["loss_split"] <= state["stump"] + rules.slack
         else:
-            machine.action_feature[depth][made] = node["feature"]
-            machine.action_rank[depth][made] = node["rank"]
-            machine.action_threshold[depth][made] = node["threshold"]
-            done = False
+            action, done = machine.action[depth][made], False
+            action["feature"], action["rank"], action["threshold"] = node["feature"], node["rank"], node["threshold"]
         made += 1
         if done or made == rules.leaves[depth] - 1:
             break

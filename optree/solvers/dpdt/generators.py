@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.dpdt.cart_scan import ROUNDING, gini
-from optree.solvers.dpdt.induction import LAST
+from optree.solvers.dpdt.induction import LAST, open_state
 from optree.solvers.dpdt.nodes import (
     CANDIDATES,
     DEPTH,
@@ -60,21 +60,6 @@ def rate(sample, counts, left, right):
 
 
 @inner_function
-def open_state(sample, rules, machine, root):
-    """Open the state that needs candidates, or a child with one level left; return its number of features to search."""
-    depth = machine.state[DEPTH]
-    frame = machine.frame[depth]
-    last = frame["phase"] == LAST
-    start = frame["middle"] if root else frame["start"]
-    stop = frame["middle"] if last and root == 0 else frame["stop"]
-    features = machine.frame_features[depth][: frame["n_features"]]
-    open_node(sample, machine, root, rules.layer[depth + 1 if last else depth], start, stop, features)
-    node = machine.node[root]
-    node["loss_split"] = node["loss"]
-    return 0 if node["loss"] <= rules.slack else features_to_split(sample, rules, machine, root)
-
-
-@inner_function
 def is_allowed(rules, place, rows, n_left, weight, before, after):
     """Return whether a threshold respects the limits on rows, weights and the decrease of impurity."""
     enough = min(place, rows - place) >= rules.min_rows and min(n_left, weight - n_left) >= rules.min_weight
@@ -89,15 +74,14 @@ def insert(sample, machine, depth, score, slack, max_kept, kept, column, feature
         at -= 1
     if at == max_kept:
         return kept
-    features, ranks = machine.action_feature[depth], machine.action_rank[depth]
-    thresholds = machine.action_threshold[depth]
+    action = machine.action[depth]
     for i in range(min(kept, max_kept - 1), at, -1):
         score[0, i], score[1, i] = score[0, i - 1], score[1, i - 1]
-        features[i], ranks[i], thresholds[i] = features[i - 1], ranks[i - 1], thresholds[i - 1]
+        action[i] = action[i - 1]
     low, high = rank_of(sample, column[place - 1]), rank_of(sample, column[place])
     level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
     score[0, at], score[1, at] = key, loss
-    features[at], ranks[at], thresholds[at] = feature, low, midpoint(level, low, high)
+    action[at]["feature"], action[at]["rank"], action[at]["threshold"] = feature, low, midpoint(level, low, high)
     return min(kept + 1, max_kept)
 
 
@@ -140,13 +124,15 @@ def make_candidates(sample, rules, machine, score, right):
     last, made = below + 1 == rules.depth, 0
     max_kept = 1 if last and rules.generator == EXHAUSTIVE else rules.leaves[below] - 1
     for root in range(states):
-        n, kept, node = open_state(sample, rules, machine, root), 0, machine.node[root]
+        kept, node = 0, machine.node[root]
+        is_open = open_state(sample, rules, machine, root)
+        n = features_to_split(sample, rules, machine, root) if is_open else 0
         for feature in machine.node_features[root][:n]:
             kept = candidates_of_feature(sample, rules, machine, root, below, feature, right, score, max_kept, kept)
         for i in range(kept if last else 0):
             if i == 0 or score[1, i] < node["loss_split"] - rules.slack:
-                node["loss_split"], node["best_feature"] = score[1, i], machine.action_feature[below][i]
-                node["best_threshold"] = machine.action_threshold[below][i]
+                action, node["loss_split"] = machine.action[below][i], score[1, i]
+                node["best_feature"], node["best_threshold"] = action["feature"], action["threshold"]
         made += kept
     machine.state[CANDIDATES] = made
 
@@ -175,7 +161,8 @@ def search_ahead(sample, rules, machine, score, at, quota):
     sample, rules, machine = borrow(sample), borrow(rules), borrow(machine)
     depth, node, state = machine.state[DEPTH], machine.node[0], machine.state
     if at[PLACE] == 0:
-        at[FEATURES], at[PLACE] = open_state(sample, rules, machine, 0), 1
+        is_open = open_state(sample, rules, machine, 0)
+        at[FEATURES], at[PLACE] = features_to_split(sample, rules, machine, 0) if is_open else 0, 1
     weight, rows, limit = node["weight"], node["stop"] - node["start"], state[FITTED] + quota
     before, slack = weight * impurity(sample, machine.node_counts[0], weight), max(rules.slack, ROUNDING * weight)
     while at[FEATURE] < at[FEATURES]:

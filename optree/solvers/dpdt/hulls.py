@@ -12,7 +12,7 @@ with the Minkowski sum of the two hulls.
 the minima; over a sum, the sum of the minima, since the trees of the two children are chosen independently. So both
 sides have the same minimum of ``loss + alpha * penalty`` for every alpha >= 0, and these minima define a lower left
 hull.
-*Used in* ``merge_hulls``. *Worth*: all penalties from one search.
+*Used in* ``merge``. *Worth*: all penalties from one search.
 
 Hulls are on a stack: the hull of a state, then the hulls of the two children of its current split. A link is the root
 split of a tree. Complexity: linear in the vertices.
@@ -20,22 +20,29 @@ split of a tree. Complexity: linear in the vertices.
 
 from __future__ import annotations
 
-from optree.solvers.dpdt.nodes import SPLITS
+from optree.solvers.dpdt.nodes import SPLITS, TOP
 from optree.solvers.kernels.jit import inner_function
+
+
+@inner_function
+def penalty_of(rules, weight):
+    """Return the penalty of a split in units of alpha."""
+    return 1.0 if rules.per_split else weight
 
 
 @inner_function
 def push(machine, at, penalty, loss, link):
     """Write a vertex."""
-    machine.penalty[at], machine.loss[at], machine.link[at] = penalty, loss, link
+    vertex = machine.vertex[at]
+    vertex["penalty"], vertex["loss"], vertex["link"] = penalty, loss, link
 
 
 @inner_function
 def add_split(machine, feature, threshold, left, right):
     """Store a split of a tree on a hull; return its link."""
     link = machine.state[SPLITS]
-    machine.split_feature[link], machine.split_threshold[link] = feature, threshold
-    machine.split_left[link], machine.split_right[link] = left, right
+    split = machine.split[link]
+    split["feature"], split["threshold"], split["left"], split["right"] = feature, threshold, left, right
     machine.state[SPLITS] = link + 1
     return link
 
@@ -47,7 +54,7 @@ def minkowski_sum(machine, left, n_left, right, n_right, penalty, out):
     The edges of the sum are the edges of both hulls in order of slope. The link of vertices i and j is
     -2 - (i n_right + j).
     """
-    p, loss = machine.penalty, machine.loss
+    p, loss = machine.vertex["penalty"], machine.vertex["loss"]
     i = j = size = 0
     while True:
         a, b = left + i, right + j
@@ -68,7 +75,7 @@ def minkowski_sum(machine, left, n_left, right, n_right, penalty, out):
 @inner_function
 def hull_of_union(machine, slack, first, n_first, second, n_second, out):
     """Write the hull of two hulls to ``out``; return its size. Ties: the point of the first hull."""
-    p, loss, link = machine.penalty, machine.loss, machine.link
+    p, loss, link = machine.vertex["penalty"], machine.vertex["loss"], machine.vertex["link"]
     i = j = size = 0
     while i < n_first or j < n_second:
         a, b = first + i, second + j
@@ -94,26 +101,30 @@ def hull_of_union(machine, slack, first, n_first, second, n_second, out):
 
 
 @inner_function
-def merge_hulls(machine, slack, base, size, n_left, n_right, penalty, feature, threshold, keep):
-    """Add the trees of a split to a state's hull; return the new size and whether the hull has a tree of the split.
+def merge(rules, machine, depth, keep):
+    """Add the trees of the current split to the state's hull; return whether the new hull has a tree of the split.
 
-    The state's hull is at ``base``, followed by the hulls of the two children. Without ``keep`` nothing is changed.
+    The hulls of the two children follow the state's hull. Without ``keep`` the state's hull is not changed.
     """
+    frame, state, link = machine.frame[depth], machine.state, machine.vertex["link"]
+    action = machine.action[depth][frame["next"] - 1]
+    base, size, n_left, n_right = frame["base"], frame["size"], frame["below"][0], frame["below"][1]
     left = base + size
     right, sums = left + n_left, left + n_left + n_right
-    n_sums = minkowski_sum(machine, left, n_left, right, n_right, penalty, sums)
-    out = sums + n_sums
-    n_out = hull_of_union(machine, slack, base, size, sums, n_sums, out)
-    found = False
+    n_sums = minkowski_sum(machine, left, n_left, right, n_right, penalty_of(rules, frame["weight"]), sums)
+    out, found = sums + n_sums, False
+    n_out = hull_of_union(machine, rules.slack, base, size, sums, n_sums, out)
     for at in range(out, out + n_out):
-        if machine.link[at] < -1:
+        if link[at] < -1:
             found = True
             if keep:
-                i, j = divmod(-2 - machine.link[at], n_right)
-                below = machine.link[left + i], machine.link[right + j]
-                machine.link[at] = add_split(machine, feature, threshold, below[0], below[1])
-    if not (keep and found):
-        return size, found
-    for i in range(n_out):
-        push(machine, base + i, machine.penalty[out + i], machine.loss[out + i], machine.link[out + i])
-    return n_out, True
+                i, j = divmod(-2 - link[at], n_right)
+                link[at] = add_split(machine, action["feature"], action["threshold"], link[left + i], link[right + j])
+    if found and keep:
+        for i in range(n_out):
+            machine.vertex[base + i] = machine.vertex[out + i]
+        frame["size"] = n_out
+    else:
+        state[SPLITS] = frame["mark"]
+    frame["mark"], state[TOP] = state[SPLITS], base + frame["size"]
+    return found

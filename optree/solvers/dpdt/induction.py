@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.dpdt.cart_grow import grow, loss_of
-from optree.solvers.dpdt.hulls import add_split, merge_hulls, push
+from optree.solvers.dpdt.hulls import add_split, merge, penalty_of, push
 from optree.solvers.dpdt.nodes import (
     CANDIDATES,
     DEPTH,
@@ -67,23 +67,19 @@ _ROOM = 32  # vertices and splits beside the ones of a merge
 
 
 @inner_function
-def penalty_of(rules, weight):
-    """Return the penalty of a split in units of alpha."""
-    return 1.0 if rules.per_split else weight
+def open_state(sample, rules, machine, root):
+    """Open the state of the current frame or, with one level left, one of its children, as node ``root``.
 
-
-@inner_function
-def begin_frame(machine, depth, n_actions):
-    """Start the hull of a frame, whose state is node 0, with the leaf."""
-    frame, node, top = machine.frame[depth], machine.node[0], machine.state[TOP]
-    n = node["n_features"]
-    for i in range(n):
-        machine.frame_features[depth][i] = machine.node_features[0][i]
-    frame["n_features"], frame["weight"] = n, node["weight"]
-    frame["phase"], frame["next"], frame["n_actions"] = NEXT, 0, n_actions
-    frame["base"], frame["size"] = top, 1
-    push(machine, top, 0.0, node["loss"], -1)
-    machine.state[TOP] = top + 1
+    Returns whether a split can help.
+    """
+    depth = machine.state[DEPTH]
+    frame, node, last = machine.frame[depth], machine.node[root], machine.frame[depth]["phase"] == LAST
+    start = frame["middle"] if root else frame["start"]
+    stop = frame["middle"] if last and root == 0 else frame["stop"]
+    features = machine.frame_features[depth][: frame["n_features"]]
+    open_node(sample, machine, root, rules.layer[depth + 1 if last else depth], start, stop, features)
+    node["loss_split"] = node["loss"]
+    return node["loss"] > rules.slack
 
 
 @inner_function
@@ -114,10 +110,10 @@ def try_action(sample, rules, machine, depth):
     frame["next"] = action + 1
     if depth == 0:  # the same random numbers in every thread
         seed(machine, action + 1)
-    feature = machine.action_feature[depth][action]
+    feature = machine.action[depth][action]["feature"]
     start, stop, layer = frame["start"], frame["stop"], rules.layer[depth]
     column = column_of(sample, machine, layer, feature, start, stop)
-    left = places_up_to(sample, column, machine.action_rank[depth][action])
+    left = places_up_to(sample, column, machine.action[depth][action]["rank"])
     features = machine.frame_features[depth][: frame["n_features"]]
     split_columns(sample, machine, start, stop, features, layer, rules.layer[depth + 1], feature, left)
     frame["middle"], frame["mark"] = start + left, machine.state[SPLITS]
@@ -129,32 +125,8 @@ def try_action(sample, rules, machine, depth):
 
 
 @inner_function
-def merge(rules, machine, depth, keep):
-    """Add the trees of the current split to the state's hull; return whether the hull changes."""
-    frame, state = machine.frame[depth], machine.state
-    action, below = frame["next"] - 1, frame["below"]
-    size, found = merge_hulls(
-        machine,
-        rules.slack,
-        frame["base"],
-        frame["size"],
-        below[0],
-        below[1],
-        penalty_of(rules, frame["weight"]),
-        machine.action_feature[depth][action],
-        machine.action_threshold[depth][action],
-        keep,
-    )
-    if not (found and keep):
-        state[SPLITS] = frame["mark"]
-    frame["size"], frame["mark"] = size, state[SPLITS]
-    state[TOP] = frame["base"] + size
-    return found
-
-
-@inner_function
 def push_last(rules, machine, root, loss):
-    """Push the hull of a state with one level left: the leaf, and the split if it helps; return its size."""
+    """Push the leaf of a state, and its split of the given loss if the split helps; return the size of the hull."""
     node, top = machine.node[root], machine.state[TOP]
     push(machine, top, 0.0, node["loss"], -1)
     machine.state[TOP] = top + 1
@@ -170,9 +142,6 @@ def push_last(rules, machine, root, loss):
 def start_last(sample, rules, machine, root):
     """Compute the loss of CART's first split of a state with one level left, and the lower bound of the others."""
     node = machine.node[root]
-    node["loss_split"] = node["loss"]
-    if node["loss"] <= rules.slack:
-        return
     machine.state[FITTED] += 1
     machine.state[STATES] += 1
     if node["feature"] < 0:
@@ -203,13 +172,14 @@ def merge_last(rules, machine, depth, bounds):
 
 
 @inner_function
-def conclude(rules, machine, depth, last, n_actions):
-    """Start the hull of a frame, whose state is node 0; finish the hull if one level is left."""
-    frame, node = machine.frame[depth], machine.node[0]
-    begin_frame(machine, depth, 0 if last else n_actions)
-    if last:
-        machine.state[TOP] = frame["base"]
-        frame["size"] = push_last(rules, machine, 0, node["loss_split"])
+def begin_frame(rules, machine, depth, last, n_actions):
+    """Start the hull of a frame, whose state is node 0, with the leaf; finish the hull if one level is left."""
+    frame, node, n = machine.frame[depth], machine.node[0], machine.node[0]["n_features"]
+    for i in range(n):
+        machine.frame_features[depth][i] = machine.node_features[0][i]
+    frame["n_features"], frame["weight"], frame["base"] = n, node["weight"], machine.state[TOP]
+    frame["phase"], frame["next"], frame["n_actions"] = NEXT, 0, 0 if last else n_actions
+    frame["size"] = push_last(rules, machine, 0, node["loss_split"] if last else node["loss"])
 
 
 @inner_function
@@ -218,7 +188,7 @@ def has_room(machine, depth):
     frame = machine.frame[depth]
     below = frame["below"][0] + frame["below"][1] if frame["phase"] == MERGE else 0
     more = 2 * below + frame["size"] + _ROOM
-    return machine.state[TOP] + more <= len(machine.link) and machine.state[SPLITS] + more <= len(machine.split_left)
+    return machine.state[TOP] + more <= len(machine.vertex) and machine.state[SPLITS] + more <= len(machine.split)
 
 
 # numba compiles an inner function again in each of its callers, so the long steps are called from here alone.
@@ -241,16 +211,12 @@ def search(sample, rules, machine, quota):
             below, states = (depth + 1, 2) if phase == LAST else (depth, 1)
             last, n_actions = below + 1 == rules.depth, 0
             wants_stump = last and rules.bounds and rules.leaves[below] > 2
-            features = machine.frame_features[depth][: frame["n_features"]]
             if rules.generator == CART:
                 for root in range(states):
-                    start = frame["middle"] if root else frame["start"]
-                    stop = frame["middle"] if root + 1 < states else frame["stop"]
-                    open_node(sample, machine, root, rules.layer[below], start, stop, features)
-                    if machine.node[root]["loss"] > rules.slack:
+                    if open_state(sample, rules, machine, root):
                         find_split(sample, rules, machine, root, machine.node[root]["weight"], wants_stump)
-                    if last:
-                        start_last(sample, rules, machine, root)
+                        if last:
+                            start_last(sample, rules, machine, root)
                 if phase == LAST:
                     merge_last(rules, machine, depth, False)
                 for root in range(states):
@@ -267,7 +233,7 @@ def search(sample, rules, machine, quota):
                 n_actions, state[CANDIDATES] = state[CANDIDATES], -1
                 state[FITTED] += n_actions
             if phase == OPEN:
-                conclude(rules, machine, depth, last, n_actions)
+                begin_frame(rules, machine, depth, last, n_actions)
             else:
                 merge_last(rules, machine, depth, False)
                 frame["phase"] = NEXT

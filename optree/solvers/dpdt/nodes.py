@@ -40,6 +40,12 @@ NODE = np.dtype(
     ]
 )
 
+ACTION = np.dtype([("feature", np.int64), ("rank", np.int64), ("threshold", np.float64)])
+# A tree on a hull; ``link`` is the split at its root, -1 for a leaf. The penalty is in units of alpha.
+VERTEX = np.dtype([("penalty", np.float64), ("loss", np.float64), ("link", np.int64)])
+# ``left`` and ``right`` are the splits below, -1 for a leaf.
+SPLIT = np.dtype([("feature", np.int64), ("threshold", np.float64), ("left", np.int64), ("right", np.int64)])
+
 # Entries of Machine.state.
 DEPTH, TOP, SPLITS, FITTED, NODES, CANDIDATES, STATES = range(7)
 
@@ -76,16 +82,9 @@ class Machine(NamedTuple):
     node_counts: np.ndarray  # float64[2 B, K], see `count`
     frame: np.ndarray  # FRAME[depth]
     frame_features: np.ndarray  # int64[depth, p]
-    action_feature: np.ndarray  # int64[depth, B]
-    action_rank: np.ndarray  # int64[depth, B]
-    action_threshold: np.ndarray  # float64[depth, B]
-    penalty: np.ndarray  # float64[size], units of alpha; this and the next two are the stack of hulls
-    loss: np.ndarray  # float64[size]
-    link: np.ndarray  # int64[size], the split at the root of the tree, -1 for a leaf
-    split_feature: np.ndarray  # int64[size]; this and the next three are the splits of trees on hulls
-    split_threshold: np.ndarray  # float64[size]
-    split_left: np.ndarray  # int64[size], the split below, -1 for a leaf
-    split_right: np.ndarray  # int64[size]
+    action: np.ndarray  # ACTION[depth, B]
+    vertex: np.ndarray  # VERTEX[size], the stack of hulls
+    split: np.ndarray  # SPLIT[size], the splits of the trees on hulls
     state: np.ndarray  # int64[7]; CANDIDATES: candidate splits that a generator made, -1 for none; STATES: fitted CARTs
     random: np.ndarray  # uint64[2], state of the random generator, seed
 

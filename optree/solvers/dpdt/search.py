@@ -12,7 +12,19 @@ from optree.solvers.dpdt.cart_scan import BLOCK
 from optree.solvers.dpdt.generators import KEPT, LOOKAHEAD, make_candidates, search_ahead
 from optree.solvers.dpdt.growth import Growth, rules_of
 from optree.solvers.dpdt.induction import CART, FRAME, LAST, NEXT, OPEN, search
-from optree.solvers.dpdt.nodes import CANDIDATES, DEPTH, FITTED, NODE, SPLITS, STATES, TOP, Machine
+from optree.solvers.dpdt.nodes import (
+    ACTION,
+    CANDIDATES,
+    DEPTH,
+    FITTED,
+    NODE,
+    SPLIT,
+    SPLITS,
+    STATES,
+    TOP,
+    VERTEX,
+    Machine,
+)
 from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels.codes import ASKS, COMPLETE, PAUSED
 from optree.solvers.kernels.presorted_columns import Sample
@@ -25,33 +37,19 @@ _ROOM = 1 << 10  # vertices and splits at first; doubled when full
 class Path:
     """The trees that are optimal at some penalty, by increasing penalty and decreasing loss; the first is a leaf.
 
-    Attributes
-    ----------
-    penalty, loss : float64[m]
-        Weight of the rows over all splits (or number of splits); misclassified weight, or squared error.
-    link : int64[m]
-        The split at the root, -1 for a leaf.
-    feature, threshold, left, right : array
-        Splits: ``X[:, feature] <= threshold`` goes to the split ``left``, the rest to ``right``.
-    fitted : int
-        Nodes, splits and leaves, of the fitted CARTs; for other generators, candidate splits, or splits rated by
-        lookahead.
-    offered : int
-        Candidate splits alone.
-    status : str
-        "heuristic", or the limit that ended the search.
+    Rows with ``X[:, feature] <= threshold`` go to the split ``left``, the others to ``right``; -1 for a leaf.
     """
 
-    penalty: np.ndarray
-    loss: np.ndarray
-    link: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    fitted: int
-    offered: int
-    status: str
+    penalty: np.ndarray  # float64[m], number of splits, or weight of the rows over all splits
+    loss: np.ndarray  # float64[m], misclassified weight, or squared error
+    link: np.ndarray  # int64[m], the split at the root, -1 for a leaf
+    feature: np.ndarray  # int64[splits]
+    threshold: np.ndarray  # float64[splits]
+    left: np.ndarray  # int64[splits]
+    right: np.ndarray  # int64[splits]
+    fitted: int  # nodes of the fitted CARTs; for other generators, candidate splits, or splits rated by lookahead
+    offered: int  # candidate splits alone
+    status: str  # "heuristic", or the limit that ended the search
 
     @property
     def least_alpha(self) -> np.ndarray:
@@ -64,16 +62,9 @@ class Path:
 
 
 def solve(sample: Sample, growth: Growth, threads: int = 1, clock: Clock | None = None) -> Path:
-    """Search by backward induction over the states; see ``induction.py``.
+    """Search by backward induction over the states (``induction.py``); ``threads`` share the root's splits.
 
-    Parameters
-    ----------
-    sample : Sample
-    growth : Growth
-    threads : int, default 1
-        Threads that share the root's splits; the trees are the same for any number.
-    clock : Clock, optional
-        Running. At a limit the trees are from the finished splits of the root.
+    The trees are the same for any number of threads. At a limit they are from the finished splits of the root.
     """
     return _Search(sample, growth, clock or Budget().start()).run(threads)
 
@@ -106,16 +97,9 @@ class _Search:
             node_counts=np.zeros((nodes, classes or 3)),
             frame=np.zeros(depth, FRAME),
             frame_features=np.zeros((depth, p), np.int64),
-            action_feature=np.zeros((depth, leaves), np.int64),
-            action_rank=np.zeros((depth, leaves), np.int64),
-            action_threshold=np.zeros((depth, leaves)),
-            penalty=np.empty(_ROOM),
-            loss=np.empty(_ROOM),
-            link=np.empty(_ROOM, np.int64),
-            split_feature=np.empty(_ROOM, np.int64),
-            split_threshold=np.empty(_ROOM),
-            split_left=np.empty(_ROOM, np.int64),
-            split_right=np.empty(_ROOM, np.int64),
+            action=np.zeros((depth, leaves), ACTION),
+            vertex=np.empty(_ROOM, VERTEX),
+            split=np.empty(_ROOM, SPLIT),
             state=np.array([0, 0, 0, 0, 0, -1, 0], np.int64),
             random=np.array([1, seed], np.uint64),
         )
@@ -153,14 +137,13 @@ class _Search:
             return COMPLETE if self.status else code
 
         def room(code: int) -> Room:
-            names = ("penalty", "loss", "link", "split_feature", "split_threshold", "split_left", "split_right")
-            return enlarge([getattr(machine, name) for name in names], len(machine.link))
+            return enlarge([machine.vertex, machine.split], len(machine.vertex))
 
         return Sweep(lambda: self.fitted, step, room)
 
     def _make_candidates(self, machine: Machine) -> None:
         """Write the candidates of the state that needs them; at a limit, the best of the rated splits."""
-        depth, kept = int(machine.state[DEPTH]), machine.action_feature.shape[1]
+        depth, kept = int(machine.state[DEPTH]), machine.action.shape[1]
         below = depth + 1 if machine.frame[depth]["phase"] == LAST else depth
         score = np.empty((2, kept))
         if self.rules.generator != LOOKAHEAD or below + 1 == self.rules.depth:
@@ -181,20 +164,13 @@ class _Search:
         """Return the number of fitted nodes, over all machines."""
         return sum(int(machine.state[FITTED]) for machine in self.machines)
 
-    def _offered(self) -> int:
-        """Return the number of candidate splits, over all machines."""
-        if self.rules.generator != CART:
-            return self.fitted
-        return (self.fitted - sum(int(machine.state[STATES]) for machine in self.machines)) // 2
-
     def _share(self, threads: int) -> None:
         """Share the root's splits among threads, in order."""
         first = self.machines[0]
         for _ in range(threads - 1):
             machine = self._machine(int(first.random[1]))
-            for name in ("frame", "frame_features", "action_feature", "action_rank", "action_threshold"):
+            for name in ("frame", "frame_features", "action", "vertex"):
                 getattr(machine, name)[0] = getattr(first, name)[0]
-            machine.penalty[0], machine.loss[0], machine.link[0] = first.penalty[0], first.loss[0], first.link[0]
             self.machines.append(machine)
         actions, lock = iter(range(self.n_actions)), threading.Lock()
 
@@ -219,29 +195,27 @@ class _Search:
     def _path(self) -> Path:
         """Return the hull of the root, over all machines."""
         first, several = self.machines[0], len(self.machines) > 1
-        offered = [*zip(first.action_feature[0].tolist(), first.action_threshold[0].tolist(), strict=True)]
+        candidates = first.action[0][["feature", "threshold"]].tolist()
         points, splits, used = [], [], 0
         for machine in self.machines:
-            for at in range(int(machine.frame[0]["size"])):
-                link = int(machine.link[at])
-                split = (int(machine.split_feature[link]), float(machine.split_threshold[link]))
-                action = offered.index(split) if several and link >= 0 else -1  # ties: the tree of the first split
-                points.append((float(machine.penalty[at]), float(machine.loss[at]), action, link + used * (link >= 0)))
-            size = int(machine.state[SPLITS])
-            below = [np.where(a[:size] >= 0, a[:size] + used, -1) for a in (machine.split_left, machine.split_right)]
-            splits.append((machine.split_feature[:size], machine.split_threshold[:size], *below))
-            used += size
+            made = machine.split[: machine.state[SPLITS]].copy()
+            for penalty, loss, link in machine.vertex[: machine.frame[0]["size"]].tolist():
+                action = -1
+                if several and link >= 0:  # ties: the tree of the first split
+                    action = candidates.index(made[link].item()[:2])
+                points.append((penalty, loss, action, link + used * (link >= 0)))
+            for side in ("left", "right"):
+                made[side][made[side] >= 0] += used
+            splits.append(made)
+            used += len(made)
         hull = _lower_hull(sorted(set(points)), self.rules.slack) if several else points
-        penalty, loss, _, link = zip(*hull, strict=True)
-        return Path(
-            np.array(penalty),
-            np.array(loss),
-            np.array(link, np.int64),
-            *map(np.concatenate, zip(*splits, strict=True)),
-            fitted=self.fitted,
-            offered=self._offered(),
-            status=self.status or "heuristic",
-        )
+        penalty, loss, _, link = map(np.array, zip(*hull, strict=True))
+        split = np.concatenate(splits)
+        columns = (split[name].copy() for name in SPLIT.names)
+        fitted = offered = self.fitted
+        if self.rules.generator == CART:
+            offered = (fitted - sum(int(machine.state[STATES]) for machine in self.machines)) // 2
+        return Path(penalty, loss, link, *columns, fitted, offered, self.status or "heuristic")
 
 
 def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
