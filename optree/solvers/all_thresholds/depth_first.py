@@ -156,7 +156,7 @@ def advance(sample, rules, machine, level, known, queue, tree, general):
 
 @kernel
 def begin(sample, rules, machine, pool, packed, budget, general):
-    """Start with all rows on the level of ``rules.depth``; lay out the columns from ``packed`` words, if any.
+    """Lay out the columns of all rows on the level of ``rules.depth``; start their search, unless the pool is empty.
 
     packed : uint64[p, n], ``rank << 32 | row`` in increasing order.
     """

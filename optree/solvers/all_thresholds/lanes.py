@@ -13,8 +13,9 @@ from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many,
 from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
+from optree.solvers.kernels.sorting import sort_by
 
-FEATURE, THRESHOLD, PLACE, ORDER, PENDING = range(5)  # rows of Machine.lane
+FEATURE, THRESHOLD, PLACE, ORDER, KEY = range(5)  # rows of Machine.lane; KEY sorts by column, then by place
 
 
 @inner_function
@@ -38,6 +39,8 @@ def fill_lanes(rules, machine, level, known, queue):
         for lane in range(used, used + count):
             machine.lane[FEATURE, lane] = feature
             machine.lane[PLACE, lane] = places[machine.lane[THRESHOLD, lane]]
+            machine.lane[KEY, lane] = feature << 32 | machine.lane[PLACE, lane]
+            machine.lane[ORDER, lane] = lane
         used += count
         n += 1
     machine.chosen[n] = used
@@ -55,22 +58,13 @@ def assign_rows(rules, machine, level, used, general):
             machine.inside[k, lane] = 0
     for lane in range(LANES):
         machine.rows[lane], machine.rows[LANES + lane] = 0, frame["size"]
-    for lane in range(used):
-        machine.lane[PENDING, lane] = 1
-    for first in range(used):
-        if not machine.lane[PENDING, first]:
-            continue
-        feature, n = machine.lane[FEATURE, first], 0
-        for lane in range(first, used):
-            if machine.lane[FEATURE, lane] == feature:
-                machine.lane[PENDING, lane] = 0
-                at = n  # sorted by place
-                while at > 0 and machine.lane[PLACE, order[at - 1]] > machine.lane[PLACE, lane]:
-                    order[at] = order[at - 1]
-                    at -= 1
-                order[at] = lane
-                n += 1
-        assign_column(machine, level, column_of(machine, level, feature), order[:n], general)
+    sort_by(machine.lane[KEY], order, used)
+    first = 0
+    for last in range(1, used + 1):
+        feature = machine.lane[FEATURE, order[first]]
+        if last == used or machine.lane[FEATURE, order[last]] != feature:
+            assign_column(machine, level, column_of(machine, level, feature), order[first:last], general)
+            first = last
 
 
 @inner_function

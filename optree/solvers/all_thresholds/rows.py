@@ -8,54 +8,72 @@ import numpy as np
 
 from optree.objective import Scale
 from optree.solvers.all_thresholds.nodes import Sample
-from optree.solvers.all_thresholds.stump import best_stump
 from optree.solvers.kernels.bitset import narrowest
+from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.presort import presort
 
 
-class Split(NamedTuple):
-    """An inner node: rows up to rank ``low`` of a column go left, rows from rank ``high`` on go right.
+@kernel
+def best_stump(packed, label, weight, member, least, counts, out):
+    """Return the greatest weight that a stump classifies correctly, and write its split to ``out``; -1 without a split.
 
-    A child is a Split, or None for a leaf.
+    One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; least :
+    rows on both sides; counts : int64[2, K], scratch; out : int64[3], the fields of a `Split`.
     """
+    left, total, rows = counts[0], counts[1], 0
+    for k in range(len(total)):
+        total[k] = 0
+    for row in range(len(member)):
+        if member[row]:
+            total[label[row]] += weight[row]
+            rows += 1
+    best = np.int64(-1)
+    for feature in range(len(packed)):
+        seen, before, most_left = 0, np.int64(-1), np.int64(0)
+        for k in range(len(left)):
+            left[k] = 0
+        for word in packed[feature]:
+            row = np.int64(word & np.uint64(0xFFFFFFFF))
+            if not member[row]:
+                continue
+            rank = np.int64(word >> np.uint64(32))
+            if rank != before and seen >= least and rows - seen >= least:
+                most_right = np.int64(0)
+                for k in range(len(left)):
+                    most_right = max(most_right, total[k] - left[k])
+                if seen and most_left + most_right > best:
+                    best = most_left + most_right
+                    out[0], out[1], out[2] = feature, before, rank
+            left[label[row]] += weight[row]
+            most_left = max(most_left, left[label[row]])
+            seen += 1
+            before = rank
+    return best
+
+
+class Split(NamedTuple):
+    """An inner node."""
 
     feature: int
-    low: int
-    high: int
-    left: Split | None
+    low: int  # the greatest rank to the left
+    high: int  # the least rank to the right
+    left: Split | None  # None for a leaf
     right: Split | None
 
 
 class Rows:
     """The rows of a search, sorted by every column.
 
-    Parameters
-    ----------
-    X : float64[n, p]
-    y : int64[n]
-    classes : int
-    weight : int64[n]
-        Positive.
-    least : int
-        Rows in a leaf.
-
-    Attributes
-    ----------
-    packed : uint64[p, n']
-        Equal rows are merged, unless leaves have a least number of rows.
-    level : float64[sum of distinct values]
-        The values, column after column; column j starts at ``first_level[j]``.
+    Equal rows are merged if ``min_rows``, the minimum number of rows in a leaf, is 1. weight : int64[n], positive.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, least: int = 1):
-        unit = (weight == 1).all()
-        data = presort(
-            np.ascontiguousarray(X, np.float64), y, classes, None if unit else weight.astype(float), merge=least == 1
-        )
+    def __init__(self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, min_rows: int = 1):
+        given = None if (weight == 1).all() else weight.astype(float)
+        data = presort(np.ascontiguousarray(X, np.float64), y, classes, given, merge=min_rows == 1)
         packed, rows = data.packed, data.packed.shape[1]
         row = (packed & data.row_mask) >> data.row_shift
-        self.packed = packed >> data.rank_shift << np.uint64(32) | row
-        self.level, self.first_level = data.level, data.first_level
+        self.packed = packed >> data.rank_shift << np.uint64(32) | row  # uint64[p, rows], rank << 32 | row
+        self.level, self.first_level = data.level, data.first_level  # as in `presorted_columns.Sample`
         self.label = np.empty(rows, np.int32)
         self.label[row[0].astype(np.int64)] = packed[0] & np.uint64((1 << int(data.row_shift)) - 1)
         self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)

@@ -31,21 +31,14 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
     """Return the scratch memory for trees of a depth; untouched levels take no memory."""
     (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
     splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
-    mark = np.zeros((levels, n), kind)
-    mark[depth] = rows.weight if general else np.where(rows.label, rows.weight, -rows.weight)
-    label = np.zeros((levels, n if general else 0), np.int32)
-    row = np.zeros((levels, n), np.int32)
-    row[depth] = np.arange(n)
-    if general:
-        label[depth] = rows.label
     return Machine(
         words=np.empty((levels, p * n), np.uint32),
         place=np.empty((levels, p * n), np.int32),
         before=np.empty((levels, p * (n + 4)), np.int64),
         n_thresholds=np.zeros((levels, 2, p), np.int64),
-        row=row,
-        mark=mark,
-        label=label,
+        row=np.zeros((levels, n), np.int32),
+        mark=np.zeros((levels, n), kind),
+        label=np.zeros((levels, n if general else 0), np.int32),
         number=np.zeros(n, np.int32),
         total=np.zeros((levels, classes), np.int64),
         frame=np.zeros(levels, FRAME),
@@ -70,24 +63,9 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
 
 
 class Search:
-    """A search for the best tree of limited depth.
+    """A search for the best tree of limited depth, up to DEEPEST; ``least`` is the minimum number of rows in a leaf.
 
-    Parameters
-    ----------
-    rows : Rows
-    scale : Scale
-    depth : int
-        The greatest number of splits on a path, up to DEEPEST.
-    least : int
-        Least number of rows in a leaf.
-    clock : Clock
-    note : callable
-        Called with the cost of the incumbent and the lower bound after each slice.
-
-    Attributes
-    ----------
-    cost, lower : int
-        Cost of the incumbent; lower bound on every tree.
+    ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
     """
 
     def __init__(
@@ -127,10 +105,15 @@ class Search:
             self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.least)
             self._tree = 1, self._tree[1]
 
-    def _lay_out(self, machine: Machine, level: int) -> None:
-        """Lay out the columns of all rows on a level."""
-        empty = Pool(machine.known[:1], machine.queue[0, :0], machine.tree[0])
-        kernel.begin(self.rows.sample, self._rules(level, 0), machine, empty, self.rows.packed, 0, self.general)
+    def _lay_out(self, machine: Machine, rules: Rules, pool: Pool | None = None) -> None:
+        """Lay out all rows on the level of a depth; with a pool, start the search of the root."""
+        level, rows = rules.depth, self.rows
+        machine.row[level] = np.arange(len(rows.label))
+        machine.mark[level] = rows.weight if self.general else np.where(rows.label, rows.weight, -rows.weight)
+        if self.general:
+            machine.label[level] = rows.label
+        pool = pool or Pool(machine.known[:1], machine.queue[0, :0], machine.tree[0])
+        kernel.begin(rows.sample, rules, machine, pool, rows.packed, self.cost, self.general)
 
     def _rules(self, depth: int, base: int) -> Rules:
         """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
@@ -145,24 +128,14 @@ class Search:
         self.status = self.clock.limit(0, p * n * each / 2**20)
         if not self.status:
             self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
-            self._lay_out(self._machines[0], self.depth)
         return self.status
-
-    def _place(self, machine: Machine, depth: int) -> None:
-        """Copy all rows to the level of a depth."""
-        for array in (machine.words, machine.place, machine.before, machine.n_thresholds, machine.row, machine.mark):
-            if depth < self.depth:
-                array[depth] = array[self.depth]
-        if self.general and depth < self.depth:
-            machine.label[depth] = machine.label[self.depth]
 
     def _solve(self, depth: int, base: int, threads: int) -> int:
         """Search for a better tree of a depth; return a lower bound on all trees of this depth."""
-        first = self._machines[0]
-        self._place(first, depth)
-        rules, queue = self._rules(depth, base), np.empty(first.queue.shape[1], INTERVAL)
+        first, rules = self._machines[0], self._rules(depth, base)
+        queue = np.empty(first.queue.shape[1], INTERVAL)
         pool = Pool(np.zeros(1, POOL), queue, np.zeros((2 ** (depth - 1), 3), np.int64))
-        kernel.begin(self.rows.sample, rules, first, pool, self.rows.packed[:0], self.cost, self.general)
+        self._lay_out(first, rules, pool)
         if threads > 1:
             self._share(rules, pool, threads)
         else:
@@ -202,9 +175,8 @@ class Search:
         """Share the thresholds of the root among threads; each stores its result and takes the next threshold."""
         for _ in range(threads - len(self._machines)):
             self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
-            self._lay_out(self._machines[-1], self.depth)
         for machine in self._machines[1:]:
-            self._place(machine, rules.depth)
+            self._lay_out(machine, rules)
             machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
         turn, busy = threading.Condition(), set()
 
