@@ -25,11 +25,26 @@ from optree.budget import Clock, Pace
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 
 
-class Room(NamedTuple):
-    """Memory for larger tables: the number of bytes to be added, and the function that adds them."""
+class Stopped(Exception):
+    """The signal that a limit was reached; its argument is the status. See :func:`finish`."""
 
-    size: int
-    take: Callable[[], None]
+
+def finish(work: Callable[[], object]) -> str:
+    """Do work that raises :class:`Stopped` at a limit; return "optimal", the status of the limit, or "interrupted"."""
+    try:
+        work()
+    except Stopped as stop:
+        return stop.args[0]
+    except KeyboardInterrupt:
+        return "interrupted"
+    return "optimal"
+
+
+class Room(NamedTuple):
+    """Memory for larger tables."""
+
+    size: int  # bytes to be added
+    take: Callable[[], None]  # adds them
 
     def __add__(self, other: Room) -> Room:
         """Return room for both."""
@@ -42,28 +57,17 @@ class Room(NamedTuple):
 
 
 class Sweep:
-    """A search without an interval of its own, from two or three functions.
-
-    Parameters
-    ----------
-    count : callable
-        Return the iterations done so far.
-    step : callable
-        As ``step`` of a search.
-    room : callable, optional
-        As ``room`` of a search.
-    """
+    """A search whose owner keeps the interval, from functions that return its members' values."""
 
     def __init__(self, count: Callable[[], int], step: Callable[[int], int], room: Callable | None = None):
         self._count, self.step, self.room = count, step, room
 
     @property
     def iterations(self) -> int:
-        """Return the iterations done so far."""
         return self._count()
 
     def interval(self) -> None:
-        """Return None: the owner of the sweep keeps the interval."""
+        return None
 
 
 def drive(

@@ -20,47 +20,28 @@ from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Trace
 from optree.solvers import get
+from optree.solvers.driver import Stopped
 from optree.solvers.engine.solver import Search
 from optree.tree import Tree
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A tree and the interval of lambda on which it is optimal.
-
-    Attributes
-    ----------
-    tree : Tree
-    lowest, highest : Fraction
-        The ends of the interval. At an inner end of the path the next tree has the same cost.
-    loss, paid : int
-        Its line: cost in rows = ``(loss / unit) + lambda * total weight * paid``; paid is the number of splits or
-        leaves.
-    """
+    """A tree and the interval of lambda on which it is optimal: ``loss / unit + lambda * total weight * paid`` rows."""
 
     tree: Tree
-    lowest: Fraction
+    lowest: Fraction  # At an inner end of the path the next tree has the same cost.
     highest: Fraction
     loss: int
-    paid: int
+    paid: int  # splits or leaves
 
 
 @dataclass(frozen=True)
 class LambdaPath:
-    """Optimal trees by decreasing lambda.
+    """Optimal trees by decreasing lambda."""
 
-    Attributes
-    ----------
-    stretches : tuple of Stretch
-        Contiguous, from lambda = 1 down to the lambda that was requested or reached.
-    status : str
-        "optimal", or the limit that ended the search.
-    counters : dict of str to int
-    search_seconds : float
-    """
-
-    stretches: tuple[Stretch, ...]
-    status: str
+    stretches: tuple[Stretch, ...]  # contiguous, from lambda = 1 down to the lambda that was requested or reached
+    status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
 
@@ -72,10 +53,6 @@ class LambdaPath:
                 return stretch
         lowest = self.stretches[-1].lowest if self.stretches else 1
         raise OptreeError(f"regularization: {regularization!r} is not on the path, which ends at {lowest}")
-
-
-class _Stopped(Exception):
-    """The signal that a limit was reached; its argument is the status."""
 
 
 class _Envelope:
@@ -92,7 +69,7 @@ class _Envelope:
         known = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
         status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), known)
         if status != "optimal":
-            raise _Stopped(status)
+            raise Stopped(status)
         return tree if better is None else better
 
     def between(self, high: Fraction, above: Tree, low: Fraction, below: Tree) -> Iterator[tuple[Fraction, Tree]]:
@@ -124,22 +101,10 @@ class _Envelope:
 
 
 def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = None, **switches: bool) -> LambdaPath:
-    """Return all optimal trees for lambda from 1 down to the lambda of the objective.
+    """Return all optimal trees for lambda from 1 down to the lambda of the objective, whose constraints all trees obey.
 
-    Parameters
-    ----------
-    problem : Problem
-    objective : Objective
-        Its constraints hold for all trees.
-    budget : Budget, optional
-        Limits on all searches together. A limit leaves the proven part of the path.
-    **switches : bool
-        Parameters of the engine.
-
-    Raises
-    ------
-    OptreeError
-        If the engine does not accept the problem or the objective.
+    ``budget`` limits all searches together; a limit leaves the proven part of the path. ``switches`` are parameters of
+    the engine.
     """
     solver = get("optree")
     solver.check_objective(objective)
@@ -153,7 +118,7 @@ def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = 
         for reached, tree in envelope.walk(objective.regularization):
             if not corners or envelope._line(tree) != envelope._line(corners[-1][1]):
                 corners.append((reached, tree))
-    except _Stopped as stop:
+    except Stopped as stop:
         status = stop.args[0]
     ends = [at for at, _ in corners[1:]] + [reached]
     stretches = tuple(

@@ -40,21 +40,10 @@ def _fit(problem: Problem, features: np.ndarray, seed: int):
 def guess(
     problem: Problem, seed: int, thresholds: bool, bound: bool, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the needed features, and the ensemble's class for each group of rows that are equal in them.
+    """Return the needed features int64[kept], and int64[groups], the ensemble's class for each group of equal rows.
 
-    Parameters
-    ----------
-    problem : Problem
-        With weights of at least two classes.
-    seed : int
-    thresholds, bound : bool
-        Whether to make each guess. Without a guess the result is all features, or None.
-    clock : Clock
-        Features are dropped during the first half of its seconds only.
-
-    Returns
-    -------
-    (int64[kept], int64[groups] or None)
+    Without the guess of ``thresholds`` all features are needed. Without the guess of a ``bound`` the classes are None.
+    Features are dropped during the first half of the clock's seconds only.
     """
     kept = np.arange(len(problem.features))
     if np.count_nonzero(np.bincount(problem.y, problem.weights)) < 2:

@@ -7,15 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 
 def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]) -> None:
-    """Call ``work(0)`` to ``work(threads - 1)``, each in a thread of its own, and wait for all.
-
-    Parameters
-    ----------
-    work : callable
-    threads : int
-    stop : callable
-        Has the others end soon, when one fails or the user interrupts.
-    """
+    """Call ``work(0)`` to ``work(threads - 1)`` in threads; on failure or Ctrl-C ``stop()`` has them end."""
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, number) for number in range(threads)]
         try:

@@ -14,14 +14,11 @@ import numpy as np
 from optree.measure import ADDITIVE, LABELLED, RANKED
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
+from optree.solvers.driver import Stopped, finish
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.tree import LEAF, Tree
 
 INFEASIBLE = 2**63
-
-
-class _Stopped(Exception):
-    """The signal that a limit was reached; its argument is the status."""
 
 
 class _Oracle:
@@ -37,6 +34,7 @@ class _Oracle:
         ]
         self.heavy = _bits(problem.weights > 0)
         self.loss = problem.losses(slice(None))
+        self.root = _bits(np.ones(len(problem.y), bool))
         self.memo: dict[tuple[int, int, int], tuple[int, int, list[int]]] = {}
 
     def leaf(self, support: int) -> int:
@@ -49,7 +47,7 @@ class _Oracle:
         key = (support, depth, splits)
         if key not in self.memo:
             if status := self.clock.limit(len(self.memo)):
-                raise _Stopped(status)
+                raise Stopped(status)
             best = (self.leaf(support), LEAF, [])
             for j in range(len(self.categories)) if depth and splits else ():
                 children = [support & category for category in self.categories[j]]
@@ -111,7 +109,7 @@ class _Trees:
                 }
                 self.made += len(combined)
                 if status := self.oracle.clock.limit(self.made):
-                    raise _Stopped(status)
+                    raise Stopped(status)
             for key, trees in combined.items():
                 found.setdefault(key, (feature, trees))
         self.memo[support] = found
@@ -121,18 +119,18 @@ class _Trees:
 def _measure_all(task: Task) -> Outcome:
     """Build and measure every tree. At a limit the incumbent is a leaf, and the lower bound is zero."""
     problem, objective = task.problem, task.objective
-    measure, trees, nested = objective.measure, _Trees(_Oracle(task)), None
-    lower, status = 0, "optimal"
-    try:
-        costs, every = {}, trees.of(_bits(np.ones(len(problem.y), bool)))
-        for leaves, splits in every:
+    measure, trees, costs = objective.measure, _Trees(_Oracle(task)), {}
+
+    def measure_all() -> None:
+        for leaves, splits in trees.of(trees.oracle.root):
             loss = measure.rounded(measure.of_leaves(leaves), problem)
             paid = len(leaves) if objective.penalty == "leaf" else splits
             costs[leaves, splits] = loss * task.scale.error + paid * task.scale.penalty
+
+    lower, nested, status = 0, None, finish(measure_all)
+    if status == "optimal":
         best = min(costs, key=costs.get)
-        lower, nested = costs[best], every[best]
-    except (_Stopped, KeyboardInterrupt) as stop:
-        status = stop.args[0] if isinstance(stop, _Stopped) else "interrupted"
+        lower, nested = costs[best], trees.memo[trees.oracle.root][best]
     tree = Tree.grow(problem, lambda rows, node: (LEAF, []) if node is None else (node[0], list(node[1])), nested)
     return Outcome(tree, lower, status, {"iterations": trees.made})
 
@@ -150,25 +148,20 @@ def _rows(support: int) -> np.ndarray:
 
 def run(task: Task, seed: int) -> Outcome:
     """Solve by brute force. At a limit the incumbent is a leaf, and the lower bound is zero."""
-    problem, objective = task.problem, task.objective
-    if not objective.measure.additive:
+    if not task.objective.measure.additive:
         return _measure_all(task)
-    oracle = _Oracle(task)
-    depth, splits = (NO_LIMIT if limit is None else limit for limit in (objective.max_depth, objective.max_splits))
-    try:
-        lower = oracle.solve(_bits(np.ones(len(problem.y), bool)), depth, splits)[0]
-        status = "optimal"
-    except (_Stopped, KeyboardInterrupt) as stop:
-        lower, status = 0, stop.args[0] if isinstance(stop, _Stopped) else "interrupted"
+    oracle, limits = _Oracle(task), (task.objective.max_depth, task.objective.max_splits)
+    root = (oracle.root, *(NO_LIMIT if limit is None else limit for limit in limits))
+    status = finish(lambda: oracle.solve(*root))
 
-    def choose(rows: np.ndarray, limits: tuple[int, int]) -> tuple[int, list[tuple[int, int]]]:
-        mask = np.zeros(len(problem.y), bool)
-        mask[rows] = True
-        _, feature, divided = oracle.memo.get((_bits(mask), *limits), (0, LEAF, []))
-        return feature, [(limits[0] - 1 if limits[0] > 0 else NO_LIMIT, own) for own in divided]
+    def choose(rows: np.ndarray, key: tuple[int, int, int]) -> tuple[int, list[tuple[int, int, int]]]:
+        _, feature, divided = oracle.memo.get(key, (0, LEAF, []))
+        depth = key[1] - 1 if key[1] > 0 else NO_LIMIT
+        children = zip(oracle.categories[feature], divided, strict=False)
+        return feature, [(key[0] & category, depth, splits) for category, splits in children]
 
-    tree = Tree.grow(problem, choose if status == "optimal" else lambda rows, limits: (LEAF, []), (depth, splits))
-    return Outcome(tree, lower, status, {"iterations": len(oracle.memo)})
+    lower = oracle.memo.get(root, (0,))[0]  # the root is the last support that is solved
+    return Outcome(Tree.grow(task.problem, choose, root), lower, status, {"iterations": len(oracle.memo)})
 
 
 SOLVER = Solver(

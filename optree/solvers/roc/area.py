@@ -67,9 +67,9 @@ class Areas:
         for h in range(1, self.cap + 1):
             if bounds[h - 1] < self.best():
                 search.propose(search.read(self.lanes, LANES - 1, h))
-        for h in np.argsort(bounds, kind="stable")[:_TRIED] + 1:
-            for lane in range(LANES - 1):
-                search.propose(search.read(self.lanes, lane, int(h)))
+        tried = (np.argsort(bounds, kind="stable")[:_TRIED] + 1).tolist()
+        for nested in dict.fromkeys(search.read(self.lanes, lane, h) for h in tried for lane in range(LANES - 1)):
+            search.propose(nested)  # each tree once: many are the best of several lanes
 
     def _outside(self, bound: float) -> Outside:
         """Return the outsides of all supports that matter within a bound."""

@@ -244,39 +244,3 @@ def least_area(lanes, row, end):
     """Return the `area` of one row of ``lanes.inside`` alone."""
     nothing = np.zeros(LANES, np.int64)
     return area(lanes, lanes.inside[row], nothing, end)
-
-
-@kernel
-def read_tree(supports, lanes, lane, leaves, out):
-    """Write the edges of the best tree of a lane with at most ``leaves`` leaves to ``out``, in preorder; -1: leaf.
-
-    out : int64[2 * leaves]. Returns the number of entries that were written.
-    """
-    stack = np.empty((leaves + 1, 2), np.int64)
-    stack[0, 0], stack[0, 1] = 0, leaves
-    depth, size = 1, 0
-    inside, first = lanes.inside, lanes.first
-    while depth:
-        depth -= 1
-        number, h = stack[depth, 0], min(stack[depth, 1], supports.cap[stack[depth, 0]])
-        value = inside[first[number] + h - 1, lane]
-        while h > 1 and inside[first[number] + h - 2, lane] == value:
-            h -= 1
-        out[size] = -1
-        if h > 1:
-            for edge in range(supports.first[number], supports.first[number + 1]):
-                left, right = supports.edge[edge, 1], supports.edge[edge, 2]
-                for i in range(1, min(supports.cap[left], h - 1) + 1):
-                    j = min(supports.cap[right], h - i)
-                    if (
-                        out[size] < 0
-                        and inside[first[left] + i - 1, lane] + inside[first[right] + j - 1, lane] == value
-                    ):
-                        out[size] = edge
-                        stack[depth, 0], stack[depth, 1] = right, j
-                        stack[depth + 1, 0], stack[depth + 1, 1] = left, i
-                if out[size] >= 0:
-                    break
-            depth += 2
-        size += 1
-    return size

@@ -9,7 +9,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.base import Task
-from optree.solvers.driver import Room, Sweep, drive, enlarge
+from optree.solvers.driver import Room, Stopped, Sweep, drive, enlarge
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
@@ -17,10 +17,6 @@ from optree.solvers.roc import envelopes, supports
 from optree.solvers.roc.envelopes import FAR, LANES, Lanes
 from optree.solvers.roc.supports import DONE, EDGES, MADE, Rows, Rules, Supports
 from optree.tree import LEAF, Tree
-
-
-class Stopped(Exception):
-    """The signal that a limit was reached; its argument is the status."""
 
 
 def distinct_rows(problem: Problem) -> tuple[Rows, np.ndarray]:
@@ -129,7 +125,7 @@ class Search:
         """Make all supports, and order them by size."""
         features, words = len(self.features), self.rows.children.shape[1]
         size = 1024 + 2 * features
-        self.supports = Supports(
+        self.supports = made = Supports(
             words=np.zeros((size, words), np.uint64),
             count=np.zeros((size, 2), np.int64),
             size=np.zeros(size, np.int64),
@@ -145,31 +141,19 @@ class Search:
 
         def step(start: int, stop: int) -> int:
             if supports.build(self.rows, self.supports, rules, stop - start) == NO_ROOM:
-                self.take(self._more_supports())
-            return int(self.supports.used[DONE])
+                tables = made.words, made.count, made.size, made.cap, made.depth, made.first
+                used, more = made.used, 2 * features
+                entries = row_set_table.grow(self.supports.slots, made.key, int(used[MADE]), more, keep, *tables)
+                self.take(entries + enlarge([made.edge] if used[EDGES] + more > len(made.edge) else []))
+            return int(made.used[DONE])
 
-        self.sweep(step, lambda: max(1, int(self.supports.used[MADE])))
-        count = int(self.supports.used[MADE])
-        self.order = np.argsort(self.supports.size[:count], kind="stable")
-        self.first = np.concatenate([[0], np.cumsum(self.supports.cap[:count])])
+        def keep(slots: np.ndarray) -> None:
+            self.supports = made._replace(slots=slots)
 
-    def _more_supports(self) -> Room:
-        """Return room for half of each full table again."""
-        made, more = self.supports, 2 * len(self.features)
-        used = int(made.used[MADE])
-        entries = row_set_table.grow(made.slots, made.key, used, more, self._keep_slots)
-        sets = [made.words, made.count, made.size, made.cap, made.depth, made.first]
-        tables = enlarge(sets if used + more > len(made.words) else [], max(len(made.words) // 2, more))
-        edges = enlarge([made.edge] if made.used[EDGES] + more > len(made.edge) else [], max(len(made.edge) // 2, more))
-
-        def take() -> None:
-            for room in (tables, edges, entries):
-                room.take()
-
-        return Room(entries.size + tables.size + edges.size, take)
-
-    def _keep_slots(self, slots: np.ndarray) -> None:
-        self.supports = self.supports._replace(slots=slots)
+        self.sweep(step, lambda: max(1, int(made.used[MADE])))
+        count = int(made.used[MADE])
+        self.order = np.argsort(made.size[:count], kind="stable")
+        self.first = np.concatenate([[0], np.cumsum(made.cap[:count])])
 
     def make_lanes(self, weight: np.ndarray, chord: np.ndarray) -> Lanes:
         """Compute the inside envelope in these directions."""
@@ -187,15 +171,23 @@ class Search:
 
     def read(self, lanes: Lanes, lane: int, leaves: int):
         """Return the best tree of a lane with at most ``leaves`` leaves, nested."""
-        out = np.empty(2 * leaves + 1, np.int64)
-        size = envelopes.read_tree(self.supports, lanes, lane, leaves, out)
-        edges = iter(out[:size].tolist())
+        made, first, inside = self.supports, self.first, lanes.inside[:, lane]
 
-        def nested():
-            edge = next(edges)
-            return None if edge < 0 else (int(self.supports.edge[edge, 0]), nested(), nested())
+        def nested(number: int, leaves: int):
+            values = inside[first[number] : first[number + 1]][:leaves]
+            splits = int((values == values[-1]).argmax())  # of the smallest tree of this value
+            if splits == 0:
+                return None
+            edges = made.edge[made.first[number] : made.first[number + 1]]
+            left, right = (
+                first[child, None] + np.minimum(np.arange(splits), made.cap[child, None] - 1) for child in edges.T[1:]
+            )
+            same = inside[left] + inside[right[:, ::-1]] == values[-1]
+            edge, division = divmod(int(same.argmax()), splits)
+            feature, *children = edges[edge].tolist()
+            return feature, nested(children[0], division + 1), nested(children[1], splits - division)
 
-        return nested()
+        return nested(0, leaves)
 
     @property
     def counters(self) -> dict[str, int]:

@@ -23,28 +23,29 @@ from __future__ import annotations
 from optree.measure import LABELLED, RANKED
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
+from optree.solvers.driver import finish
 from optree.solvers.roc import ratio
 from optree.solvers.roc.area import Areas
-from optree.solvers.roc.search import Search, Stopped
+from optree.solvers.roc.search import Search
 
 
 def run(task: Task, seed: int) -> Outcome:
     """Search as the module's docstring says. ``seed`` is unused: the search draws no random numbers."""
     search = Search(task)
     task.clock.prepared()
-    status = "optimal"
-    trivial = 0 in (search.rows.negative, search.rows.positive, len(search.features)) or search.cost == search.base
-    try:
-        if not trivial:
-            search.propose_greedy()
-        if trivial:
+
+    def minimise() -> None:
+        rows = search.rows
+        if 0 in (rows.negative, rows.positive, len(search.features)) or search.cost == search.base:
             search.note(search.cost)
-        elif search.measure.name in RANKED:
+            return
+        search.propose_greedy()
+        if search.measure.name in RANKED:
             Areas(search).run()
         else:
             ratio.minimise(search)
-    except (Stopped, KeyboardInterrupt) as stop:
-        status = stop.args[0] if isinstance(stop, Stopped) else "interrupted"
+
+    status = finish(minimise)
     return Outcome(search.tree, search.lower, status, search.counters)
 
 
