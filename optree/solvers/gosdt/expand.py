@@ -10,7 +10,7 @@ from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.memo import find, insert, load_rows
 
-# Rows of `Graph.price`: of child 1 of a split, and with REST added of child 0.
+# Rows of `Graph.cost`: of child 1 of a split, and with REST added of child 0.
 LEAF, CERTAIN, WHOLE, REST = range(4)
 ZERO = np.uint64(0)
 
@@ -33,27 +33,27 @@ def count(data, graph):
 
 
 @inner_function
-def price(data, graph, error):
-    """Compute the bounds of the children of each split from the counts, into ``graph.price``."""
-    counts, prices, classes = graph.counts, graph.price, data.n_classes
+def bound_children(data, graph, error):
+    """Compute the bounds of the children of each split from the counts, into ``graph.cost``."""
+    counts, costs, classes = graph.counts, graph.cost, data.n_classes
     general = len(counts) > classes + 1
     last = len(counts) - 1
     for c in range(counts.shape[1]):
-        n, m, most, rest = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        n, m, largest, largest_0 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         for k in range(classes):
             inside, outside = counts[k, c], counts[k, 0] - counts[k, c]
             n += inside
             m += outside
-            most, rest = max(most, inside), max(rest, outside)
+            largest, largest_0 = max(largest, inside), max(largest_0, outside)
         if general:
             n = counts[classes, c]
             m = counts[classes, 0] - n
-        prices[LEAF, c] = error * (n - most)
-        prices[CERTAIN, c] = error * counts[last, c]
-        prices[WHOLE, c] = error * n
-        prices[REST + LEAF, c] = error * (m - rest)
-        prices[REST + CERTAIN, c] = error * (counts[last, 0] - counts[last, c])
-        prices[REST + WHOLE, c] = error * m
+        costs[LEAF, c] = error * (n - largest)
+        costs[CERTAIN, c] = error * counts[last, c]
+        costs[WHOLE, c] = error * n
+        costs[REST + LEAF, c] = error * (m - largest_0)
+        costs[REST + CERTAIN, c] = error * (counts[last, 0] - counts[last, c])
+        costs[REST + WHOLE, c] = error * m
 
 
 @inner_function
@@ -64,7 +64,7 @@ def distance(data, graph, f, g, error):
     greatest loss, e their loss in every tree. The best costs with f and with g at the root differ by at most m. The
     children of a split may be named either way, so the lesser m of both namings counts.
     **Proof.** Put g in the place of f at the root of a best tree: only the rows that move can lose more, at most n - e.
-    **Used in** ``add_edge`` and ``spread``. **Worth**: the switch ``similar_support``; not measured.
+    **Used in** ``add_edge`` and ``spread``, with the switch ``similar_support``.
     """
     x, y, key = data.rows[2 * f + 1], data.rows[2 * g + 1], graph.key[0]
     apart = np.int64(0)
@@ -74,13 +74,13 @@ def distance(data, graph, f, g, error):
             moved += count_bits((x[w] ^ y[w]) & key[w])
         apart += moved * graph.weight[b]
     apart *= error
-    return min(apart, graph.price[WHOLE, 0] - graph.price[CERTAIN, 0] - apart)
+    return min(apart, graph.cost[WHOLE, 0] - graph.cost[CERTAIN, 0] - apart)
 
 
 @inner_function
-def part_node(data, memo, graph, node, f, part, loss, certain, rules):
+def child_node(data, memo, graph, node, f, side, loss, certain, rules):
     """Find or create the node of a child of a split (FIND_OR_CREATE_NODE)."""
-    clause = 2 * f + part
+    clause = 2 * f + side
     rows, key, whole = data.rows[clause], graph.key[1], graph.key[0]
     for w in range(len(key)):
         key[w] = whole[w] & rows[w]
@@ -100,10 +100,10 @@ def expand(data, memo, graph, node, rules):
     for w in range(len(key)):
         graph.bits[w * width] = key[w]
     count(data, graph)
-    price(data, graph, rules.error)
-    prices, entry, made = graph.price, memo.entry[node], graph.node[node]
+    bound_children(data, graph, rules.error)
+    costs, entry, made = graph.cost, memo.entry[node], graph.node[node]
     for f in range(len(data.feature)):
-        cost = rules.penalty + prices[LEAF, f + 1] + prices[REST + LEAF, f + 1]
+        cost = rules.penalty + costs[LEAF, f + 1] + costs[REST + LEAF, f + 1]
         if cost < entry["upper"]:
             entry["upper"], entry["feature"] = cost, f
     made["first_edge"] = graph.used[EDGES]
@@ -128,11 +128,11 @@ def may_win(data, memo, graph, node, f, penalty):
     lose at most the penalty more than in every tree: the other child's tree for all rows costs no more then (B3 of
     ``engine/bounds.py``). An empty child is a case of the second rule.
     """
-    prices, floor = graph.price, penalty
+    costs, floor = graph.cost, penalty
     for side in range(2):
         first = REST - side * REST
-        loss, certain = prices[first + LEAF, f + 1], prices[first + CERTAIN, f + 1]
-        if prices[first + WHOLE, f + 1] - certain <= penalty:
+        loss, certain = costs[first + LEAF, f + 1], costs[first + CERTAIN, f + 1]
+        if costs[first + WHOLE, f + 1] - certain <= penalty:
             return False
         floor += min(loss, penalty + certain)
     return floor < memo.entry[node]["upper"]
@@ -140,28 +140,26 @@ def may_win(data, memo, graph, node, f, penalty):
 
 @inner_function
 def add_edge(data, memo, graph, node, f, previous, rules):
-    """Store a split of the current node as an edge, unless the bounds of its children prune it; return whether it is
-    stored.
+    """Store a split of the current node as an edge, unless the children's bounds prune it; return whether it is stored.
 
     A child is a leaf if no split can pay: a split costs the penalty plus the loss of every tree (Theorems B.6, B.9).
     """
-    prices, entry, number = graph.price, memo.entry[node], graph.used[EDGES]
+    costs, entry, number = graph.cost, memo.entry[node], graph.used[EDGES]
     edge = graph.edge[number]
     lower, upper, done = rules.penalty, rules.penalty, rules.penalty
     for side in range(2):
         first, at = REST - side * REST, np.int64(-1)
-        loss, certain = prices[first + LEAF, f + 1], prices[first + CERTAIN, f + 1]
+        loss, certain = costs[first + LEAF, f + 1], costs[first + CERTAIN, f + 1]
         if loss <= rules.penalty + certain:
             lower, upper, done = lower + loss, upper + loss, done + loss
         else:
-            at = part_node(data, memo, graph, node, f, side, loss, certain, rules)
+            at = child_node(data, memo, graph, node, f, side, loss, certain, rules)
             lower, upper = lower + memo.entry[at]["lower"], upper + memo.entry[at]["upper"]
         if side:
             edge["right"] = at
         else:
             edge["left"] = at
-    better = upper < entry["upper"]  # then the tree is read from the edge
-    if better:
+    if upper < entry["upper"]:  # then the tree is read from the edge
         entry["upper"], entry["feature"] = upper, f
     elif lower >= entry["upper"]:
         return False
@@ -180,31 +178,25 @@ def spread(graph, number):
     """Carry the bound of an edge to its neighbours (`distance`); return whether it raised a bound."""
     edges, made = graph.edge, graph.node[graph.edge[number]["owner"]]
     first, end = made["first_edge"], made["first_edge"] + made["n_edges"]
-    at, bound, told = number, edges[number]["lower"], False
-    while at > first:
-        bound -= edges[at]["apart"]
-        at -= 1
-        if bound <= edges[at]["lower"]:
-            break
-        edges[at]["lower"] = bound
-        told = True
-    at, bound = number + 1, edges[number]["lower"]
-    while at < end:
-        bound -= edges[at]["apart"]
-        if bound <= edges[at]["lower"]:
-            break
-        edges[at]["lower"] = bound
-        at += 1
-        told = True
-    return told
+    raised = False
+    for step in range(-1, 2, 2):
+        at, bound = number, edges[number]["lower"]
+        while first <= at + step < end:
+            bound -= edges[max(at, at + step)]["apart"]
+            at += step
+            if bound <= edges[at]["lower"]:
+                break
+            edges[at]["lower"] = bound
+            raised = True
+    return raised
 
 
 @inner_function
 def renew(memo, graph, node):
     """Update the lower bound of an expanded node from its edges (equation 7); return whether it moved."""
     entry, made = memo.entry[node], graph.node[node]
-    before, least = entry["lower"], entry["upper"]
+    before, lower = entry["lower"], entry["upper"]
     for edge in range(made["first_edge"], made["first_edge"] + made["n_edges"]):
-        least = min(least, graph.edge[edge]["lower"])
-    entry["lower"] = min(max(before, least), entry["upper"])  # a guessed bound may be above
+        lower = min(lower, graph.edge[edge]["lower"])
+    entry["lower"] = min(max(before, lower), entry["upper"])  # a guessed bound may be above
     return entry["lower"] != before

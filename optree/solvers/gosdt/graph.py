@@ -57,7 +57,7 @@ class Graph(NamedTuple):
     bits: np.ndarray  # uint64[words * width], the problem's; column 0 holds the rows of the current node
     key: np.ndarray  # uint64[2, words], rows of the node, and of a child
     counts: np.ndarray  # int64[rows of counts, width]
-    price: np.ndarray  # int64[6, width], cost as a leaf, of every tree, of errors on all rows: child 1, child 0
+    cost: np.ndarray  # int64[6, width], cost as a leaf, of every tree, of errors on all rows: child 1, child 0
     weight: np.ndarray  # int64[blocks], n - e of a bit
 
 

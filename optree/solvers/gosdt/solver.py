@@ -48,26 +48,16 @@ from optree.tree import LEAF, Tree
 
 def _weights(data: Layout) -> np.ndarray:
     """Return n - e of each block: the greatest loss of a bit minus its loss in every tree."""
+    last = data.n_classes + data.n_totals - 1
+    counted = data.target == data.n_classes if data.n_totals > 1 else data.target < data.n_classes
     weight = np.zeros(len(data.blocks), np.int64)
-    general, last = data.n_totals > 1, data.n_classes + data.n_totals - 1
-    for number in range(len(weight)):
-        for term in range(data.first_term[number], data.first_term[number + 1]):
-            target, factor = data.target[term], data.factor[term]
-            counts = target == data.n_classes if general else target < data.n_classes
-            weight[number] += factor * (int(counts) - int(target == last))
+    block = np.repeat(np.arange(len(weight)), np.diff(data.first_term))
+    np.add.at(weight, block, data.factor * (counted.astype(np.int64) - (data.target == last)))
     return weight
 
 
 class Search:
-    """The tables of a search for one problem.
-
-    Parameters
-    ----------
-    data : Layout
-    rules : Rules
-    leaf : int
-        The cost of the root as a leaf.
-    """
+    """The tables of a search for one problem, whose root as a leaf costs ``leaf``."""
 
     def __init__(self, data: Layout, rules: Rules, leaf: int):
         self.data, self.rules = data, rules
@@ -83,7 +73,7 @@ class Search:
             bits=data.bits.copy(),
             key=np.zeros((2, words), np.uint64),
             counts=np.zeros((data.n_classes + data.n_totals, width), np.int64),
-            price=np.zeros((6, width), np.int64),
+            cost=np.zeros((6, width), np.int64),
             weight=_weights(data),
         )
         root = self.memo.entry[0]
@@ -92,15 +82,11 @@ class Search:
         root["lower"], root["upper"] = min(leaf, rules.penalty), leaf
         self.memo.used[0] = 1
         self.memo.slots[root["hash"] & (len(self.memo.slots) - 1)] = root["hash"] & ~LOW  # entry 0
-        node, item = self.graph.node[0], self.graph.item[0]
-        node["first_edge"] = node["first_link"] = -1
-        node["context"], node["key"] = INFINITE, root["lower"]
-        item["key"] = root["lower"]
-        self.graph.used[graph.ITEMS] = 1
+        self.graph.node[0] = (-1, -1, INFINITE, root["lower"], 0, 0)
+        self.graph.item[0]["key"], self.graph.used[graph.ITEMS] = root["lower"], 1
 
     @property
     def iterations(self) -> int:
-        """Return the number of items taken."""
         return int(self.graph.used[ITERATIONS])
 
     @property
@@ -114,12 +100,10 @@ class Search:
         }
 
     def interval(self) -> tuple[int, int]:
-        """Return (cost of the incumbent, lower bound)."""
         root = self.memo.entry[0]
         return int(root["upper"]), int(root["lower"])
 
     def step(self, iterations: int) -> int:
-        """Call the kernel."""
         return graph_search.search(self.data, self.memo, self.graph, self.rules, iterations)
 
     def room(self, code: int) -> Room:
@@ -159,18 +143,16 @@ def run(task: Task, seed: int, guess_thresholds: bool, guess_lower_bound: bool, 
     if guess_lower_bound and task.problem.costs is not None:
         raise OptreeError("solver gosdt: guess_lower_bound = True is not accepted with costs; give False")
     kept, best = guesses.guess(task.problem, seed, guess_thresholds, guess_lower_bound, task.clock)
-    outcome = _search(task, guesses.narrow(task.problem, kept), similar_support, best, exact=False)
+    outcome = _search(task, guesses.narrow(task.problem, kept), similar_support, best)
     proven = outcome.status == "optimal"
     counters = outcome.counters | {"features_kept": len(kept), "proven_within_guess": int(proven)}
     tree = guesses.widen(task.problem, outcome.tree, kept)
     return Outcome(tree, None, "heuristic" if proven else outcome.status, counters)
 
 
-def _search(
-    task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None, exact: bool = True
-) -> Outcome:
-    """Search for a tree of the task's problem or, if not ``exact``, of a problem with guesses."""
-    whole, scale = problem, task.scale
+def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarray | None = None) -> Outcome:
+    """Search for a tree of the task's problem, or of a problem with guesses."""
+    whole, scale, exact = problem, task.scale, problem is task.problem
     losses = problem.losses(slice(None))
     constant = int(losses.min(axis=1).sum())  # the loss of every tree
     leaf = scale.error * (int(losses.sum(axis=0).min()) - constant)
