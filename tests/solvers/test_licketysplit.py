@@ -14,7 +14,7 @@ from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.split import family as lookahead
 from optree.solvers.split.memory import new_memo
 from optree.solvers.split.plans import grow_tree
-from optree.solvers.split.subtree_values import LICKETY, READ
+from optree.solvers.split.state import LICKETY, READ
 from optree.solvers.split.threshold_columns import unavoidable
 
 
@@ -74,11 +74,11 @@ def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
         problem, depth, look = lickety_problem(seed), 3 + seed % 3, 1 + seed // 3 % 3
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
         greedy = {"criterion": ("entropy", "gini")[seed % 2]}
-        search, _ = search_for("split", problem, objective, recursive=False, **greedy)
+        search = search_for("split", problem, objective, recursive=False, **greedy)
         if search is None:
             continue
         search.find_trees(depth, look, LICKETY)
-        other, _ = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
+        other = search_for("split", problem, objective, recursive=False, lickety=False, **greedy)
         other.find_trees(depth, look, READ)
         values = dict(memo_of(other))
         for key, (lower, upper, split) in memo_of(search):
@@ -107,7 +107,7 @@ def test_what_every_tree_loses_spares_work_and_changes_no_tree(name, monkeypatch
     for seed in seeds(200, 6):
         problem = (intervals if "multi" in name else lickety_problem)(seed)
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002")[seed % 4], "leaf", max_depth=2 + seed % 4)
-        search, _ = search_for(name, problem, objective, recursive="lickety" in name)
+        search = search_for(name, problem, objective, recursive="lickety" in name)
         if search is not None:
             weights = problem.groups.weights
             lost = np.bitwise_count(unavoidable(search.data)) @ search.data.weight
@@ -137,12 +137,12 @@ def test_one_call_finds_the_tree_of_searches_one_by_one(name, count, parameters)
         problem = (intervals if "multi" in name else lickety_problem)(seed)
         depth, look = min(2 + seed % 5, len(problem.y) - 1), 1 + seed // 5 % 2
         objective = Objective.of(("0.02", "0.01", "0.005", "0.002", "0")[seed % 5], "leaf", max_depth=depth)
-        search, cut = search_for(name, problem, objective, **parameters)
+        search = search_for(name, problem, objective, **parameters)
         if search is None:
             continue
         search.find_trees(depth, look, LICKETY)
-        twin = OneByOne(*search_for(name, problem, objective, **parameters))
-        assert search.plans(cut) == [twin.plan(twin.root, depth, look)]
+        twin = OneByOne(search_for(name, problem, objective, **parameters))
+        assert search.plans() == [twin.plan(twin.root, depth, look)]
         again += twin.best(twin.root, depth, look)[2]
     assert again > len(seeds(count, 12)) // 10
 
@@ -153,15 +153,15 @@ def test_slices_of_any_size_find_the_same_tree():
         problem, depth = lickety_problem(seed), 3 + seed % 4
         objective = Objective.of("0.002", "leaf", max_depth=depth)
         for look in (1, 2):
-            search, cut = search_for("licketysplit", problem, objective)
+            search = search_for("licketysplit", problem, objective)
             if search is None:
                 continue
             search.find_trees(depth, look, LICKETY)
-            sliced, _ = search_for("licketysplit", problem, objective)
+            sliced = search_for("licketysplit", problem, objective)
             sliced.memo, step = new_memo(sliced.data, sliced.rules, 8), sliced.step
             sliced.step = lambda _, step=step: step(1)
             sliced.find_trees(depth, look, LICKETY)
-            assert sliced.plans(cut) == search.plans(cut)
+            assert sliced.plans() == search.plans()
             assert sliced.iterations == search.iterations
 
 
@@ -170,12 +170,12 @@ def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
     for seed in seeds(30, 2):
         problem, depth, look = lickety_problem(seed), 4 + seed % 2, 1 + seed // 2 % 2
         objective = Objective.of("0.002", "leaf", max_depth=depth)
-        search, cut = search_for("split", problem, objective, recursive=False)
+        search = search_for("split", problem, objective, recursive=False)
         if search is None:
             continue
         search.find_trees(depth, look, LICKETY, own=True)
         for entries in (0, *range(40, 100)):
-            sliced, _ = search_for("split", problem, objective, recursive=False)
+            sliced = search_for("split", problem, objective, recursive=False)
             sliced.memo = new_memo(sliced.data, sliced.rules, 128 if entries else 8)
             if entries:
                 sliced.memo = sliced.memo._replace(entry=sliced.memo.entry[:entries])
@@ -184,9 +184,9 @@ def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
             sliced.step = lambda _, size=size, step=step: step(size)
             sliced.find_trees(depth, look, LICKETY, own=True)
             if not entries:
-                assert (sliced.plans(cut), sliced.iterations) == (search.plans(cut), search.iterations)
+                assert (sliced.plans(), sliced.iterations) == (search.plans(), search.iterations)
             assert sliced.memo.used[0] <= len(sliced.memo.entry)
-            assert not any(objective.broken(grow_tree(problem, plan), problem) for plan in sliced.plans(cut))
+            assert not any(objective.broken(grow_tree(problem, plan), problem) for plan in sliced.plans())
 
 
 @pytest.mark.parametrize("name", ["licketysplit", "licketymultisplit"])

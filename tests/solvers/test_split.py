@@ -9,22 +9,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.lookahead_problems import binary, intervals, lickety_problem, solve
+from support.lickety_naive import OneByOne
+from support.lookahead_problems import binary, intervals, lickety_problem, search_for, solve
 from support.modes import COMPILED, seeds
 from support.problems import make, noise
 
 from optree import solvers
-from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.solvers.base import Task
 from optree.solvers.kernels.interval_partitions import CRITERIA
 from optree.solvers.kernels.jit.direct_call import direct
 from optree.solvers.split import build_tree as kernel
-from optree.solvers.split import candidate_thresholds
 from optree.solvers.split import family as lookahead
 from optree.solvers.split.family import Search
-from optree.solvers.split.options import options_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.tree import LEAF
 
@@ -144,22 +141,12 @@ def test_the_program_over_bins_finds_the_least_impurity(criterion):
         codes = random.randint(parts, size=(n, 1))
         codes[:2] = [[0], [parts - 1]]
         problem = make(codes, random.randint(classes, size=n), [parts], classes)
-        task = Task(
-            problem,
-            Objective.of("0", "leaf", max_depth=2),
-            Objective.of("0", "leaf").scale(problem),
-            Budget().start(),
-            None,
-        )
-        defaults = {name: p.default for name, p in solvers.get("multisplit").parameters.items()}
-        options = options_of(
-            "multisplit", False, defaults | {"criterion": criterion, "max_ways": 4, "two_levels": "never"}
-        )
-        layout = candidate_thresholds.lay_out(problem)
-        if layout.data is None:
+        options = {"criterion": criterion, "max_ways": 4, "two_levels": "never"}
+        search = search_for("multisplit", problem, Objective.of("0", "leaf", max_depth=2), recursive=False, **options)
+        if search is None:
             continue
-        search = Search(layout.data, rules_of(task, options, 2), task.clock)
-        search.search(0, len(layout.data.rows) - 1, 2, 1)
+        twin = OneByOne(search)
+        twin.ask(twin.root, 2, 1)
         work, present = search.work, np.unique(codes)
         least = {
             w: min(

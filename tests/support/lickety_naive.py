@@ -77,8 +77,8 @@ class Node(NamedTuple):
 class OneByOne:
     """Our tree from searches of single nodes, a call of the kernel for each: no stack, and no memo but dicts."""
 
-    def __init__(self, search, threshold):
-        self.search, self.threshold, self.known, self.entry = search, threshold, {}, {}
+    def __init__(self, search):
+        self.search, self.known, self.entry = search, {}, {}
 
     @property
     def root(self):
@@ -91,11 +91,11 @@ class OneByOne:
         search.work.rows[0], search.work.closed[0] = node.rows, node.closed
         for name in ("parent", "low", "high"):
             search.work.node[0][name] = getattr(node, name)
-        search.work.state[[tables.LEVEL, tables.SEARCHING]] = -1, 1
+        search.work.state[["level", "searching", "subtree"]] = -1, 1, -1
         frame["levels_left"], frame["lookahead"], frame["budget"] = depth, min(lookahead, depth), INFINITE
         frame["must_split"], frame["lickety"] = must_split, True
         search._finish()
-        self.entry[node.key] = found = int(search.work.state[tables.FOUND])
+        self.entry[node.key] = found = int(search.work.state["found"][0])
         entry = search.memo.entry[found]
         return int(entry["upper"]), tuple(search.memo.split[found, : max(1, entry["children"]) - 1].tolist())
 
@@ -150,6 +150,6 @@ class OneByOne:
         """Return the tree of a split."""
         if not split:
             return Plan()
-        starts = tuple(int(self.threshold[column - 1]) + 1 for column in split)
+        starts = tuple(int(self.search.data.threshold[column]) + 1 for column in split)
         children = tuple(make(child, depth - 1, lookahead) for child in self.children(node, split))
         return Plan(int(self.search.data.feature[split[0]]), starts, children)

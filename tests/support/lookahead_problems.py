@@ -7,7 +7,7 @@ import numpy as np
 from optree import solvers
 from optree.budget import Budget
 from optree.solvers.base import Task
-from optree.solvers.split import candidate_thresholds
+from optree.solvers.split.candidate_thresholds import all_thresholds
 from optree.solvers.split.family import Search
 from optree.solvers.split.options import options_of, rules_of
 from support.problems import make, random_problem
@@ -47,11 +47,9 @@ def solve(name, problem, objective, **parameters):
 
 
 def search_for(name, problem, objective, recursive=True, **parameters):
-    """Return a search of a solver and its thresholds, or None if all rows are of one class."""
+    """Return a search of a solver, or None if all rows are of one class."""
     task = Task(problem, objective, objective.scale(problem), Budget().start(), None)
     defaults = {key: p.default for key, p in solvers.get(name).parameters.items()}
-    layout = candidate_thresholds.lay_out(problem)
-    if layout.data is None:
-        return None, None
+    data = all_thresholds(problem)
     rules = rules_of(task, options_of(name, recursive, defaults | parameters), objective.max_depth)
-    return Search(layout.data, rules, task.clock), layout.threshold
+    return data and Search(data, rules, task.clock)

@@ -41,34 +41,8 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
 from optree.solvers.kernels.row_set_table import has_room
 from optree.solvers.split.search import search_node
-from optree.solvers.split.state import (
-    BEST,
-    FOUND,
-    ITERATIONS,
-    LOWER,
-    OTHER,
-    PAUSE_AT,
-    PLANNED,
-    SEARCHING,
-    SUBTREE,
-    TIES,
-)
-from optree.solvers.split.subtree_values import (
-    BEGUN,
-    CHILDREN,
-    DEEPEN,
-    LICKETY,
-    READ,
-    TRIED,
-    VALUE,
-    copy,
-    find_valued,
-    push,
-    start_search,
-    take_entry,
-    take_found,
-    value_step,
-)
+from optree.solvers.split.state import BEGUN, BEST, CHILDREN, DEEPEN, LICKETY, OTHER, READ, TIES, TRIED, VALUE
+from optree.solvers.split.subtree_values import copy, find_valued, push, start_search, take_entry, value_step
 
 CLOSE = -1  # in place of a number of iterations
 
@@ -76,24 +50,23 @@ CLOSE = -1  # in place of a number of iterations
 @inner_function
 def _emit(work, trees, v):
     """Add the best split of a subtree to the plan; its children come next."""
-    subtree, split = trees.subtree[v], trees.split[v, BEST]
-    copy(split, trees.plan[work.state[PLANNED]])
-    work.state[PLANNED] += 1
+    subtree, state = trees.subtree[v], work.state[0]
+    copy(trees.split[v, BEST], trees.plan[state["planned"]])
+    state["planned"] += 1
     subtree["phase"], subtree["child"] = CHILDREN, 0
 
 
 @inner_function
 def _push_next(data, work, rules, trees, v):
     """Push the next child of a subtree's split, or pop the subtree after the last one."""
-    subtree = trees.subtree[v]
-    if subtree["child"] == trees.split[v, BEST, 0] or trees.split[v, BEST, 0] == 1:
-        work.state[SUBTREE] = v - 1
+    subtree, children = trees.subtree[v], trees.split[v, BEST, 0]
+    if children == 1 or subtree["child"] == children:
+        work.state[0]["subtree"] = v - 1
         return
+    again = subtree["mode"] == LICKETY and subtree["recursive"]
+    lookahead = subtree["lookahead"] if again else max(0, subtree["chosen"] - 1)
+    push(data, work, rules, trees, v, BEST, subtree["child"], LICKETY if again else READ, lookahead)
     subtree["child"] += 1
-    if subtree["mode"] == LICKETY and subtree["recursive"]:
-        push(data, work, rules, trees, v, BEST, subtree["child"] - 1, LICKETY, subtree["lookahead"])
-    else:
-        push(data, work, rules, trees, v, BEST, subtree["child"] - 1, READ, max(0, subtree["chosen"] - 1))
 
 
 @inner_function
@@ -126,19 +99,19 @@ def _begin_reading(work, trees, v):
 def read_step(data, work, memo, rules, trees, v, closing):
     """Do one step of reading a tree, each node as its search valued it."""
     apart()
-    subtree, state = trees.subtree[v], work.state
+    subtree, state = trees.subtree[v], work.state[0]
     if subtree["phase"] == BEGUN and subtree["mode"] == LICKETY:
         _read_lickety(data, work, memo, rules, trees, v)
     elif subtree["phase"] == BEGUN:
         _begin_reading(work, trees, v)
     elif subtree["phase"] == TRIED:
-        cost, tried = take_found(work, memo, trees, v, OTHER), subtree["tried"]
+        cost, tried = take_entry(memo, trees, v, OTHER, state["found"]), subtree["tried"]
         if cost < subtree["cost"] or (cost == subtree["cost"] and tried > subtree["chosen"]):
             subtree["cost"], subtree["chosen"] = cost, tried
             copy(trees.split[v, OTHER], trees.split[v, BEST])
         last, mode = subtree["recursive"], subtree["mode"]  # here `recursive` says that no search follows
         if v == 0 and not last:
-            state[LOWER] = min(subtree["cost"], 0 if state[FOUND] < 0 else memo.entry[state[FOUND]]["lower"])
+            state["lower"] = min(subtree["cost"], 0 if state["found"] < 0 else memo.entry[state["found"]]["lower"])
         if mode == DEEPEN and tried < subtree["lookahead"] and not last:
             budget = min(subtree["cost"] + 1, subtree["max_cost"] + 1, INFINITE)
             start_search(work, trees, v, tried + 1, budget, False)
@@ -150,7 +123,7 @@ def read_step(data, work, memo, rules, trees, v, closing):
         elif closing or subtree["cost"] <= subtree["max_cost"]:
             _emit(work, trees, v)
         else:
-            state[SUBTREE] = v - 1
+            state["subtree"] = v - 1
     else:
         _push_next(data, work, rules, trees, v)
 
@@ -163,7 +136,7 @@ def _begin_own(work, rules, trees):
         return False
     subtree["mode"], subtree["own_next"], subtree["phase"], subtree["lickety"] = READ, 0, BEGUN, 0
     subtree["max_cost"] = subtree["cost"] - 1 if rules.bounded else INFINITE
-    work.state[SUBTREE] = 0
+    work.state[0]["subtree"] = 0
     return True
 
 
@@ -171,27 +144,26 @@ def _begin_own(work, rules, trees):
 def search(data, work, scratch, pairs, memo, rules, trees, iterations):
     """Search for at most ``iterations`` more nodes, or close the search; return a code.
 
-    With ``state[SEARCHING]`` 1, ``state[LEVEL]`` -1 and ``state[SUBTREE]`` -1 it searches the node of level 0 alone,
-    whose entry is then ``state[FOUND]``. With ``state[SUBTREE]`` 0 it constructs the tree of the subtree of level 0 in
-    ``trees.plan``, and then SPLIT's own tree, if that is wanted and costs less.
+    A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
+    A tree begins with ``subtree`` 0. Its plan is written to ``trees.plan``, and then the plan of SPLIT's own tree.
 
     iterations : or CLOSE, which ends the search with the incumbents.
     """
     data, work, scratch, pairs = borrow(data), borrow(work), borrow(scratch), borrow(pairs)
     memo, rules, trees = borrow(memo), borrow(rules), borrow(trees)
-    state, closing = work.state, iterations == CLOSE
-    state[PAUSE_AT] = state[ITERATIONS] + iterations
+    state, closing = work.state[0], iterations == CLOSE
+    state["pause_at"] = state["iterations"] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
-    while state[SEARCHING] or state[SUBTREE] >= 0 or _begin_own(work, rules, trees):
+    while state["searching"] or state["subtree"] >= 0 or _begin_own(work, rules, trees):
         if not closing and not has_room(memo.slots, memo.entry, memo.used[0], room):
             return NO_ROOM
-        if state[SEARCHING]:
+        if state["searching"]:
             code = search_node(data, work, scratch, pairs, memo, rules, closing)
             if code != COMPLETE:
                 return code
-            state[SEARCHING] = 0
+            state["searching"] = 0
             continue
-        v = state[SUBTREE]
+        v = state["subtree"]
         if trees.subtree[v]["mode"] == VALUE:
             value_step(data, work, memo, rules, trees, v, closing)
         else:

@@ -13,7 +13,6 @@ The ensemble is also a *reference*: no tree is assumed to misclassify less weigh
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,50 +24,33 @@ from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of
 
 ACCEPTED = ("all", "boosting", "near_optimal")
 NEAR = 1.02
-_MOST_PARTS = 1 << 16
+_MOST_CATEGORIES = 1 << 16
 
 
-class Layout(NamedTuple):
-    """The columns of a problem, and the thresholds of all but the first and the last column."""
-
-    data: ThresholdColumns | None
-    feature: np.ndarray  # int64[thresholds]
-    threshold: np.ndarray  # int64[thresholds], code below the threshold
-
-
-def lay_out(problem: Problem) -> Layout:
-    """Return all thresholds of a problem."""
+def all_thresholds(problem: Problem) -> ThresholdColumns | None:
+    """Return the columns of all thresholds of a problem, or None if all rows are of one class."""
     parts = problem.n_parts
-    if parts.max() > _MOST_PARTS:
+    if parts.max() > _MOST_CATEGORIES:
         name = problem.features[int(parts.argmax())].name
         raise OptreeError(
-            f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_MOST_PARTS}, as bins"
+            f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_MOST_CATEGORIES}, as bins"
         )
-    feature = np.repeat(np.arange(len(parts)), parts - 1)
-    threshold = np.arange(len(feature)) - np.repeat((parts - 1).cumsum() - (parts - 1), parts - 1)
-    return Layout(columns_of(problem, feature, threshold), feature, threshold)
-
-
-def restrict(layout: Layout, problem: Problem, columns: np.ndarray) -> Layout:
-    """Return some of the thresholds, given by their columns."""
-    kept = np.unique(columns) - 1
-    feature, threshold = layout.feature[kept], layout.threshold[kept]
-    return Layout(columns_of(problem, feature, threshold), feature, threshold)
+    threshold = np.concatenate([np.arange(count - 1) for count in parts])
+    return columns_of(problem, np.repeat(np.arange(len(parts)), parts - 1), threshold)
 
 
 class Reference:
-    """A boosted ensemble fitted to the rows of a layout."""
+    """A boosted ensemble fitted to the rows of threshold columns."""
 
     def __init__(self, data: ThresholdColumns, seed: int):
         self.data = data
-        held = np.unpackbits(data.rows[0].view(np.uint8), bitorder="little").astype(bool)
+        self.held = np.unpackbits(data.rows[0].view(np.uint8), bitorder="little").astype(bool)
         codes = data.bins
         if not len(codes):
-            bits = np.unpackbits(data.rows[1:-1].view(np.uint8), axis=1, bitorder="little")
-            codes = np.zeros((len(held), len(data.first) - 1), np.uint8)
-            codes[:, data.feature[1:-1]] = bits.T
-        self.held, self.codes = held, codes[held]
-        self.label, weight = np.repeat(data.label, 64)[held], np.repeat(data.weight, 64)[held]
+            codes = np.zeros((len(self.held), len(data.first) - 1), np.uint8)
+            codes[:, data.feature[1:-1]] = np.unpackbits(data.rows[1:-1].view(np.uint8), axis=1, bitorder="little").T
+        self.codes = codes[self.held]
+        self.label, weight = np.repeat(data.label, 64)[self.held], np.repeat(data.weight, 64)[self.held]
         self.model = ensemble(seed).fit(self.codes, self.label, sample_weight=weight)
 
     def columns(self) -> np.ndarray:
@@ -86,10 +68,10 @@ class Reference:
         return pack(wrong)[0]
 
 
-def near_optimal(columns: int, stump: Callable[[int, int], tuple[int, tuple[int, ...]]]) -> np.ndarray:
+def near_optimal(columns: int, stump: Callable[[int, int], tuple[int, list[int]]]) -> np.ndarray:
     """Return the columns of the thresholds of near-optimal trees.
 
-    columns : the number of columns. stump : returns cost and columns of the best stump of the rows between two columns.
+    columns : their number. stump : returns cost and columns of the best stump of the rows between two columns.
     """
     trees = []
     for column in range(1, columns - 1):

@@ -2,6 +2,12 @@
 
 The bound of a candidate is the sum of min(leaf, 2 * penalty) over its children. Its score is the weighted impurity in
 rows, times the cost of an error, plus the penalty of its leaves; low scores come first.
+
+**Statement** (equal ratios): neighbouring bins of equal class ratios can be merged without raising the lowest weighted
+impurity of a partition into a given number of intervals. **Proof**: the impurity f of an interval is a function of its
+class counts, concave and homogeneous: f(a c) = a f(c). Move a boundary through a run of such bins. The counts on both
+sides are affine in the number of rows passed, so the sum of f is concave in that number. Hence an end of the run is at
+least as good as any place inside. **Used in** :func:`_merge_ratios`.
 """
 
 from __future__ import annotations
@@ -12,8 +18,7 @@ from optree.solvers.kernels.interval_partitions import ENTROPY, cart_bins, impur
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.sorting import sort_by
 from optree.solvers.split.binary_splits import least_entropy
-from optree.solvers.split.bins import coarsen, find_bins, merge_ratios, next_choice, trace_partition
-from optree.solvers.split.interval_splits import leaf_of
+from optree.solvers.split.interval_splits import coarsen, find_bins, leaf_of
 from optree.solvers.split.state import ALL, CART
 from optree.solvers.split.threshold_columns import transpose
 
@@ -54,15 +59,43 @@ def _add_scored(data, work, rules, v, columns, children):
 @inner_function
 def _add_all(data, work, scratch, rules, v, bins, ways):
     """Add all partitions of a feature into 2 .. ways intervals of its bins."""
+    choice = scratch.choice
     for children in range(2, min(ways, bins) + 1):
+        last = children - 2
         for i in range(children - 1):
-            scratch.choice[i] = i + 1
+            choice[i] = i + 1
         while True:
             for i in range(children - 1):
-                work.found[i] = scratch.cols[scratch.choice[i]]
+                work.found[i] = scratch.cols[choice[i]]
             _add_scored(data, work, rules, v, work.found, children)
-            if not next_choice(scratch.choice, children - 1, bins):
+            at = last
+            while at >= 0 and choice[at] == bins - 1 - last + at:
+                at -= 1
+            if at < 0:
                 break
+            for i in range(last, at - 1, -1):
+                choice[i] = choice[at] + 1 + i - at
+
+
+@inner_function
+def _merge_ratios(counts, cols, bins):
+    """Merge neighbouring bins of equal class ratios; return the number of bins left."""
+    kept = 1
+    for i in range(1, bins):
+        left, here, right = counts[cols[kept - 1]], counts[cols[i]], counts[cols[i + 1]]
+        n = m = np.int64(0)
+        for k in range(len(here)):
+            n += left[k] - here[k]
+            m += here[k] - right[k]
+        equal = True
+        for k in range(len(here)):
+            a, b = np.float64(left[k] - here[k]), np.float64(here[k] - right[k])
+            equal = equal and a * m == b * n
+        if not equal:
+            cols[kept] = cols[i]
+            kept += 1
+    cols[kept] = cols[bins]
+    return kept
 
 
 @inner_function
@@ -73,7 +106,7 @@ def _add_beam(data, work, scratch, rules, v, bins, ways):
     """
     apart()
     counts, cols, best = work.counts[v], scratch.cols, scratch.best
-    bins = merge_ratios(counts, cols, bins)
+    bins = _merge_ratios(counts, cols, bins)
     if rules.generator == CART:
         bins = cart_bins(data, rules, counts, cols, bins, bins, bins, scratch.leaves, scratch.marked)
     else:
@@ -88,7 +121,10 @@ def _add_beam(data, work, scratch, rules, v, bins, ways):
                 if not scratch.marked[i] and (chosen < 0 or total < best[children - 1, chosen] + scratch.last[chosen]):
                     chosen = i
             scratch.marked[chosen] = 1
-            trace_partition(cols, scratch.source, children, chosen, work.found)
+            start = chosen
+            for w in range(children, 1, -1):
+                work.found[w - 2] = cols[start]
+                start = scratch.source[w - 1, start]
             _add_scored(data, work, rules, v, work.found, children)
 
 

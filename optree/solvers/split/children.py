@@ -10,7 +10,7 @@ from optree.solvers.split.candidates import child_ends
 from optree.solvers.split.interval_splits import leaf_of
 from optree.solvers.split.memo import find, hash_node, key_of
 from optree.solvers.split.nodes import cost_limit, count_child
-from optree.solvers.split.state import CHOOSING, FOLLOWING, ITERATIONS, LOOKED_UP, NEW
+from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW
 from optree.solvers.split.threshold_columns import write_interval
 
 
@@ -85,7 +85,7 @@ def value_stump(data, work, rules, v, number):
     if best >= 0:
         child["upper"] = min(child["upper"], rules.error * (rows - best) + 2 * rules.penalty)
     child["lower"] = child["own_lower"] = child["own_upper"] = child["upper"]
-    work.state[ITERATIONS] += 1
+    work.state[0]["iterations"] += 1
 
 
 @inner_function

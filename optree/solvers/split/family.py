@@ -23,23 +23,12 @@ from optree.solvers.driver import Room, drive
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import direct
 from optree.solvers.split import build_tree as kernel
-from optree.solvers.split import candidate_thresholds
+from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
-from optree.solvers.split import subtree_values as modes
 from optree.solvers.split.memory import max_candidates, more_entries, new_bins, new_memo, new_trees, new_work
-from optree.solvers.split.options import (
-    LEVELS,
-    LICKETY,
-    LOOKAHEAD,
-    MULTIWAY,
-    PARAMETERS,
-    POLISH,
-    Options,
-    options_of,
-    rules_of,
-)
+from optree.solvers.split.options import Options, options_of, parameters_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
-from optree.solvers.split.threshold_columns import ThresholdColumns, unavoidable
+from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
 
 _MOST_CANDIDATES = 200_000  # of a node
 _FIRST = 1 << 22  # words counted before the clock is read for the first time: about a millisecond
@@ -48,19 +37,9 @@ _FEW = 1 << 18  # ... if there are no more words of columns than this: else that
 
 
 class Search:
-    """Searches for values of sets of rows, with one memo, one stack and one clock.
+    """Searches for trees, with one memo and one clock; at a limit the incumbent is the result.
 
-    Parameters
-    ----------
-    data : ThresholdColumns
-    rules : Rules
-    clock : Clock
-        At a limit each search ends with its incumbent.
-
-    Attributes
-    ----------
-    status : str or None
-        The limit that ended a search, or "interrupted".
+    ``status`` is the limit that ended a search, or "interrupted"; None without.
     """
 
     def __init__(self, data: ThresholdColumns, rules: tables.Rules, clock: Clock):
@@ -77,12 +56,12 @@ class Search:
     @property
     def iterations(self) -> int:
         """Return the number of nodes counted."""
-        return int(self.work.state[tables.ITERATIONS])
+        return int(self.work.state["iterations"][0])
 
     @property
     def lower(self) -> int:
         """Return the lower bound of the root's value in its last search; not after LicketySPLIT."""
-        return int(self.work.state[tables.LOWER])
+        return int(self.work.state["lower"][0])
 
     def step(self, iterations: int) -> int:
         """Search for at most ``iterations`` more nodes; return a code.
@@ -118,50 +97,37 @@ class Search:
         if self.status is not None:
             self._call(kernel.CLOSE)
 
-    def search(self, low: int, high: int, levels: int, lookahead: int) -> tuple[int, tuple[int, ...]]:
-        """Search the rows between two columns.
+    def find_trees(
+        self, depth: int, lookahead: int, mode: int, own: bool = False, low: int = 0, high: int | None = None
+    ) -> None:
+        """Construct a tree in a mode of ``state.py``; then SPLIT's own, if that is asked for.
 
-        Returns
-        -------
-        cost : int
-            Of the best tree found.
-        columns : tuple of int
-            Of its split.
+        low, high : the tree is one of the rows between these two columns; of all rows by default.
         """
-        work, root, node = self.work, self.work.frame[0], self.work.node[0]
+        state, trees, high = self.work.state[0], self.trees, len(self.data.rows) - 1 if high is None else high
+        root, node = trees.subtree[0], trees.node[0]
+        trees.rows[0], state["subtree"], state["planned"] = self.data.rows[low] & ~self.data.rows[high], 0, 0
         node["parent"], node["low"], node["high"] = -1, low, high
-        work.rows[0], work.closed[0] = self.data.rows[low] & ~self.data.rows[high], 0
-        work.state[tables.LEVEL], work.state[tables.SEARCHING] = -1, 1
-        root["levels_left"], root["lookahead"], root["budget"] = levels, min(lookahead, levels), INFINITE
-        root["must_split"] = root["lickety"] = False
-        self._finish()
-        found = int(work.state[tables.FOUND])
-        if found < 0:
-            return int(INFINITE), ()
-        entry = self.memo.entry[found]
-        return int(entry["upper"]), tuple(self.memo.split[found, : max(1, entry["children"]) - 1].tolist())
-
-    def find_trees(self, depth: int, lookahead: int, mode: int, own: bool = False) -> None:
-        """Construct a tree of all rows, in a mode of ``subtree_values.py``; then SPLIT's own, if that is asked for."""
-        trees, root, node = self.trees, self.trees.subtree[0], self.trees.node[0]
-        trees.rows[0], self.work.state[tables.SUBTREE] = self.data.rows[0], 0
-        node["parent"], node["low"], node["high"] = -1, 0, len(self.data.rows) - 1
-        root["mode"], root["phase"], root["levels_left"], root["lookahead"] = mode, modes.BEGUN, depth, lookahead
-        root["lickety"], root["max_cost"], root["own_next"] = mode == modes.LICKETY, INFINITE, own
+        root["mode"], root["phase"], root["levels_left"], root["lookahead"] = mode, tables.BEGUN, depth, lookahead
+        root["lickety"], root["max_cost"], root["own_next"] = mode == tables.LICKETY, INFINITE, own
         self._finish()
 
-    def plans(self, threshold: np.ndarray) -> list[Plan]:
-        """Return the trees that were constructed, one or two; the second costs less, if its search values it right.
+    def stump(self, low: int, high: int) -> tuple[int, list[int]]:
+        """Return the cost and the columns of the best stump of the rows between two columns."""
+        self.find_trees(1, 1, tables.READ, low=low, high=high)
+        children, *columns = self.trees.plan[0].tolist()
+        return int(self.trees.subtree["cost"][0]), columns[: children - 1]
 
-        threshold : int64[columns - 2], code below each threshold.
-        """
-        feature, nodes = self.data.feature, deque(self.trees.plan[: self.work.state[tables.PLANNED]].tolist())
+    def plans(self) -> list[Plan]:
+        """Return the trees that were constructed, one or two; the second costs less, if its search values it right."""
+        feature, threshold = self.data.feature, self.data.threshold
+        nodes = deque(self.trees.plan[: self.work.state["planned"][0]].tolist())
 
         def make() -> Plan:
             children, *columns = nodes.popleft()
             if children == 1:
                 return Plan()
-            starts = tuple(int(threshold[column - 1]) + 1 for column in columns[: children - 1])
+            starts = tuple(int(threshold[column]) + 1 for column in columns[: children - 1])
             return Plan(int(feature[columns[0]]), starts, tuple(make() for _ in range(children)))
 
         found = []
@@ -170,65 +136,46 @@ class Search:
         return found
 
 
-def _restricted(
-    task: Task, options: Options, layout: candidate_thresholds.Layout, seed: int
-) -> tuple[candidate_thresholds.Layout, ThresholdColumns]:
-    """Return the thresholds that the search may use, and their columns with the rows that a reference misclassifies."""
-    if options.cuts == "boosting":
-        columns = candidate_thresholds.Reference(layout.data, seed).columns()
-        layout = candidate_thresholds.restrict(layout, task.problem, columns)
-    elif options.cuts == "near_optimal":
-        stumps = Search(layout.data, rules_of(task, replace(options, ways=2, generator="all"), 1), task.clock)
-        columns = candidate_thresholds.near_optimal(
-            len(layout.data.rows), lambda low, high: stumps.search(low, high, 1, 1)
-        )
-        layout = candidate_thresholds.restrict(layout, task.problem, columns)
-    data = layout.data
-    if options.reference:
-        data = data._replace(wrong=candidate_thresholds.Reference(data, seed).wrong())
-    return layout, data
-
-
-def _find_trees(search: Search, options: Options, depth: int, lookahead: int) -> int:
-    """Construct the trees of a solver; return the mode of the last one."""
-    if options.recursive and lookahead < depth - 1:
-        search.find_trees(depth, lookahead, modes.LICKETY)
-        return modes.LICKETY
-    if options.lickety and 0 < lookahead < depth - 1:
-        search.find_trees(depth, lookahead, modes.LICKETY, own=True)  # a better incumbent than less lookahead gives
-        return modes.READ
-    mode = modes.DEEPEN if options.deepening else modes.READ
-    search.find_trees(depth, lookahead, mode)
-    return mode
+def _restrict(task: Task, options: Options, data: ThresholdColumns, seed: int) -> ThresholdColumns:
+    """Return the columns that the search may use, with the rows that a reference misclassifies."""
+    if options.cuts != "all":
+        if options.cuts == "boosting":
+            columns = thresholds.Reference(data, seed).columns()
+        else:
+            rules = rules_of(task, replace(options, max_ways=2, generator="all"), 1)
+            columns = thresholds.near_optimal(len(data.rows), Search(data, rules, task.clock).stump)
+        data = columns_of(task.problem, data.feature[columns], data.threshold[columns])
+    return data._replace(wrong=thresholds.Reference(data, seed).wrong()) if options.reference else data
 
 
 def run(task: Task, seed: int, options: Options) -> Outcome:
-    """Search, and make the tree."""
+    """Search, and make the tree; ``seed`` is that of the boosted ensemble, if there is one."""
     depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
-    layout = candidate_thresholds.lay_out(problem)
+    data = thresholds.all_thresholds(problem)
     clock.prepared()
-    if layout.data is None or depth == 0:
+    if data is None or depth == 0:
         leaf = grow_tree(problem, Plan())
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0, "cuts": 0})
-    layout, data = _restricted(task, options, layout, seed)
+    data = _restrict(task, options, data, seed)
     lookahead = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
     search = Search(data, rules_of(task, options, depth), clock)
     if options.given:
         clock.prepared()  # memory for the search is laid out, too
-    mode = _find_trees(search, options, depth, lookahead)
+    lickety = (options.recursive or options.lickety) and 0 < lookahead < depth - 1
+    own = not (lickety and options.recursive)
+    if lickety:
+        search.find_trees(depth, lookahead, tables.LICKETY, own)  # a better incumbent than less lookahead gives
+    else:
+        search.find_trees(depth, lookahead, tables.DEEPEN if options.deepening else tables.READ)
     clock.searched()
-    plans = search.plans(layout.threshold)[::-1]
+    plans = search.plans()[::-1]
     if options.collapse:
-        plans = [collapse(problem, plan, options.ways) for plan in plans]
+        plans = [collapse(problem, plan, options.max_ways) for plan in plans]
     trees = [grow_tree(problem, plan) for plan in plans]
     tree = trees[0] if len(trees) == 1 else min(trees, key=task.cost)
-    counters = {
-        "iterations": search.iterations,
-        "supports": int(search.memo.used[0]),
-        "cuts": len(layout.threshold),
-    }
+    counters = {"iterations": search.iterations, "supports": int(search.memo.used[0]), "cuts": len(data.rows) - 2}
     lower = None
-    if mode != modes.LICKETY:
+    if own:
         bound = max(0, search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0))
         counters |= {} if options.recursive else {"candidates_bound": bound}
         lower = bound if lookahead == depth and options.exact and (problem.n_parts == 2).all() else None
@@ -236,23 +183,11 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
 
 
 def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
-    """Return a solver of the family.
-
-    Parameters
-    ----------
-    name, title : str
-    recursive : bool
-        LicketySPLIT: children are searched again.
-    multiway : bool
-        Splits have several intervals.
-    """
+    """Return a solver of the family: LicketySPLIT or SPLIT, with splits into several intervals or binary ones."""
 
     def declared(task: Task, seed: int, **parameters) -> Outcome:
-        """Run the solver; ``seed`` is that of the boosted ensemble, if there is one."""
         return run(task, seed, options_of(name, recursive, parameters))
 
-    levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
-    levels |= {} if recursive or multiway else {"lickety": LICKETY}
     return Solver(
         name=name,
         title=title,
@@ -264,5 +199,5 @@ def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
         exact=False,
         iteration="one set of rows counted",
         run=declared,
-        parameters={**levels, **(MULTIWAY if multiway else PARAMETERS)},
+        parameters=parameters_of(recursive, multiway),
     )

@@ -10,8 +10,7 @@ partition.
 
 **Statement**: the tree of :func:`best_pair` is optimal among trees of two levels over the given bins. **Proof**: a tree
 with f above is a partition of f's bins. Each interval is a leaf or has a best stump, whose cost its joint counts
-determine, and the cost of the tree is the sum over the intervals. **Used in** :func:`best_pair`. **Worth**: not
-measured.
+determine, and the cost of the tree is the sum over the intervals. **Used in** :func:`best_pair`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from optree.solvers.kernels.bitset import list_rows
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import LANES, least, load, splat, store
-from optree.solvers.split.bins import coarsen, find_bins
 
 
 @inner_function
@@ -33,6 +31,38 @@ def leaf_of(rules, above, beyond):
         n += above[k] - beyond[k]
         majority = max(majority, above[k] - beyond[k])
     return rules.error * (n - majority) + rules.penalty
+
+
+@inner_function
+def find_bins(data, counts, f, cols):
+    """Find the bins of a feature in a node; return their number.
+
+    Bin i lies above the threshold of column ``cols[i]`` and not above that of ``cols[i + 1]``.
+
+    counts : int64[columns, K], rows of the node above each threshold. cols : int64[bins + 1], out.
+    """
+    cols[0], bins, empty = 0, 1, counts[len(counts) - 1]
+    for c in range(data.first[f], data.first[f + 1]):
+        inside = rest = np.int64(0)
+        for k in range(data.classes):
+            inside += counts[cols[bins - 1], k] - counts[c, k]
+            rest += counts[c, k] - empty[k]
+        if inside > 0 and rest > 0:
+            cols[bins] = c
+            bins += 1
+    cols[bins] = len(counts) - 1
+    return bins
+
+
+@inner_function
+def coarsen(cols, bins, limit):
+    """Keep at most ``limit`` bins, with boundaries at equal steps; return their number."""
+    if bins <= limit:
+        return bins
+    for i in range(1, limit):
+        cols[i] = cols[i * bins // limit]
+    cols[limit] = cols[bins]
+    return limit
 
 
 @inner_function

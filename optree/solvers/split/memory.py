@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from math import comb
 
 import numpy as np
@@ -45,39 +44,25 @@ def new_work(data: ThresholdColumns, rules: tables.Rules, candidates: int) -> ta
         order=np.zeros((levels, candidates), np.int64),
         child=np.zeros((levels, rules.ways), tables.CHILD),
         found=np.zeros(rules.ways - 1, np.int32),
-        state=np.array([-1, 0, -1, 0, 0, -1, 0, 0], np.int64),
+        state=np.zeros(1, tables.STATE),
     )
 
 
 def new_bins(data: ThresholdColumns, rules: tables.Rules) -> tuple[tables.Bins, tables.Pairs]:
     """Return scratch memory for dynamic programs over bins, of one level and of two."""
-    if not len(data.bins):
-        return _no_bins()
-    features, values = len(data.first) - 1, int(np.diff(data.first).max()) + 2
-    return _bins(features, values, data.classes, rules.ways, rules.pair_bins, len(data.bins))
-
-
-@cache
-def _no_bins() -> tuple[tables.Bins, tables.Pairs]:
-    """Return the empty scratch memory of binary features."""
-    return _bins(0, 0, 0, 0, 0, 0)
-
-
-def _bins(
-    features: int, values: int, classes: int, ways: int, pair_bins: int, rows: int
-) -> tuple[tables.Bins, tables.Pairs]:
-    table, bins = (ways + 1, values + 1), min(values, max(2, pair_bins))
+    features, rows, ways, values = len(data.first) - 1, len(data.bins), rules.ways, int(np.diff(data.first).max()) + 2
+    bins = min(values, max(2, rules.pair_bins))
     stride = bins + 1 + LANES
     one_level = tables.Bins(
         cols=np.zeros(values + 1, np.int64),
-        best=np.zeros(table, np.int64),
-        source=np.zeros(table, np.int64),
+        best=np.zeros((ways + 1, values + 1), np.int64),
+        source=np.zeros((ways + 1, values + 1), np.int64),
         last=np.zeros(values + 1, np.int64),
         leaves=np.zeros((values + 1, 5), np.int64),
         marked=np.zeros(values + 1, np.uint8),
         choice=np.zeros(ways, np.int64),
-        run=np.zeros((ways + 1, classes), np.int64),
-        back=np.zeros((values, ways + 1, classes), np.int64),
+        run=np.zeros((ways + 1, data.classes), np.int64),
+        back=np.zeros((values, ways + 1, data.classes), np.int64),
     )
     two_levels = tables.Pairs(
         cols=np.zeros((features, values + 1), np.int64),
@@ -85,19 +70,19 @@ def _bins(
         items=np.zeros(rows, np.int64),
         place=np.zeros((features, rows), np.uint16),
         bin_of=np.zeros(values, np.int64),
-        table=np.zeros(bins * classes * stride, np.int64),
-        run=np.zeros((ways + 1) * classes * LANES, np.int64),
+        table=np.zeros(bins * data.classes * stride, np.int64),
+        run=np.zeros((ways + 1) * data.classes * LANES, np.int64),
         value=np.zeros((bins + 1) * stride, np.int64),
         best=np.zeros((ways + 1, bins + 1), np.int64),
         source=np.zeros((ways + 1, bins + 1), np.int64),
-        found=np.zeros(max(0, ways - 1), np.int32),
+        found=np.zeros(ways - 1, np.int32),
         stride=stride,
     )
     return one_level, two_levels
 
 
 def new_trees(data: ThresholdColumns, rules: tables.Rules) -> tables.Trees:
-    """Return memory for trees: a subtree for each level, and one for LicketySPLIT's value of the root."""
+    """Return the subtree stack: a subtree for each level, and one for LicketySPLIT's value of the root."""
     levels, words, features = rules.max_depth + 2, data.rows.shape[1], len(data.first) - 1
     leaves = min(64 * words, rules.ways ** min(rules.max_depth, 60))
     return tables.Trees(

@@ -7,9 +7,8 @@ import numpy as np
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.split.binary_splits import best_single, best_single_pair, column_of
-from optree.solvers.split.bins import find_bins
 from optree.solvers.split.candidates import list_candidates, ways_of
-from optree.solvers.split.interval_splits import best_pair, best_stump, leaf_of
+from optree.solvers.split.interval_splits import best_pair, best_stump, find_bins, leaf_of
 from optree.solvers.split.state import CHOOSING, FOLLOWING
 from optree.solvers.split.threshold_columns import count_classes, count_wrong, subtract_from, transpose
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from optree.errors import OptreeError, choice
 from optree.solvers.base import Parameter, Task
 from optree.solvers.kernels.interval_partitions import CRITERIA, unit_of
-from optree.solvers.split import candidate_thresholds
+from optree.solvers.split.candidate_thresholds import ACCEPTED
 from optree.solvers.split.state import ALL, CART, MIDPOINTS, MOST_WAYS, Rules
 
 GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
@@ -28,14 +29,14 @@ class Options:
     cuts: str
     reference: bool
     collapse: bool
-    deepening: bool = True
+    deepening: bool
     polish: bool = False
     lickety: bool = False
-    ways: int = 2
+    max_ways: int = 2
     two_way_from: int = 255
     generator: str = "all"
     bins: int = 500
-    beam: tuple[int, ...] = ()
+    beam: Sequence[int] = ()
     repeat: bool = True
     cart_leaf: int = 1
     pair_bins: int = 0
@@ -49,24 +50,6 @@ class Options:
     def given(self) -> bool:
         """Return whether the problem gives the thresholds, so that nothing has to be fitted to find them."""
         return self.cuts == "all" and not self.reference
-
-    def check(self, solver: str) -> None:
-        """Raise if a value is not accepted."""
-        for name, accepted in (
-            ("criterion", CRITERIA),
-            ("two_levels", TWO_LEVELS),
-            ("generator", GENERATORS),
-            ("cuts", candidate_thresholds.ACCEPTED),
-        ):
-            if getattr(self, name) not in accepted:
-                raise choice(f"solver {solver}: {name}", getattr(self, name), accepted)
-        lowest = {"lookahead": 1 if self.recursive else -1, "ways": 2, "bins": 2, "cart_leaf": 1}
-        for name, value in {**lowest, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
-            if getattr(self, name) < value:
-                shown = "max_ways" if name == "ways" else name
-                raise OptreeError(f"solver {solver}: {shown} = {getattr(self, name)} is not accepted; give >= {value}")
-        if not all(isinstance(width, int) and not isinstance(width, bool) and width >= 1 for width in self.beam):
-            raise OptreeError(f"solver {solver}: beam = {list(self.beam)!r} is not accepted; give whole numbers >= 1")
 
 
 PARAMETERS = {
@@ -98,20 +81,32 @@ LICKETY = Parameter(bool, True, "search for LicketySPLIT's tree, too, and return
 LEVELS = Parameter(int, 1, "levels searched exactly to choose a split, anew for each child")
 
 
+def parameters_of(recursive: bool, multiway: bool) -> dict[str, Parameter]:
+    """Return the parameters of a solver."""
+    levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
+    levels |= {} if recursive or multiway else {"lickety": LICKETY}
+    return {**levels, **(MULTIWAY if multiway else PARAMETERS)}
+
+
 def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
-    """Return the options of a solver's parameters."""
-    values = dict(parameters)
-    if "max_ways" in values:
-        values["ways"] = values.pop("max_ways")
-        values["beam"] = tuple(values["beam"])
-    options = Options(recursive=recursive, **values)
-    options.check(solver)
+    """Return the options of a solver's parameters; raise if a value is not accepted."""
+    options = Options(recursive=recursive, **parameters)
+    accepted = {"criterion": CRITERIA, "two_levels": TWO_LEVELS, "generator": GENERATORS, "cuts": ACCEPTED}
+    for name, values in accepted.items():
+        if getattr(options, name) not in values:
+            raise choice(f"solver {solver}: {name}", getattr(options, name), values)
+    lowest = {"lookahead": 1 if recursive else -1, "max_ways": 2, "bins": 2, "cart_leaf": 1}
+    for name, value in {**lowest, "most_candidates": 0, "two_way_from": 0, "pair_bins": 0}.items():
+        if getattr(options, name) < value:
+            raise OptreeError(f"solver {solver}: {name} = {getattr(options, name)} is not accepted; give >= {value}")
+    if not all(isinstance(width, int) and not isinstance(width, bool) and width >= 1 for width in options.beam):
+        raise OptreeError(f"solver {solver}: beam = {options.beam!r} is not accepted; give whole numbers >= 1")
     return options
 
 
 def rules_of(task: Task, options: Options, depth: int) -> Rules:
     """Return the rules of a search."""
-    ways = min(options.ways, MOST_WAYS)
+    ways = min(options.max_ways, MOST_WAYS)
     beam = (*options.beam, *[1] * ways)[: ways - 1]
     return Rules(
         error=task.scale.error,

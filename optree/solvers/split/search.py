@@ -63,17 +63,7 @@ from optree.solvers.split.children import (
 )
 from optree.solvers.split.memo import find, hash_node, insert, key_of
 from optree.solvers.split.nodes import cost_limit, follow, open_node, solves_two, take_if_better
-from optree.solvers.split.state import (
-    CHOOSING,
-    FOLLOWING,
-    FOUND,
-    ITERATIONS,
-    LEVEL,
-    LOOKED_UP,
-    NEW,
-    PAUSE_AT,
-    SEARCHED,
-)
+from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW, SEARCHED
 
 DONE, BELOW, LATER = range(3)  # what is next: nothing, the next level, nothing in this slice
 
@@ -105,7 +95,7 @@ def advance(data, work, memo, rules, v):
             continue
         child = work.child[v, number]
         if stumps:
-            if work.state[ITERATIONS] >= work.state[PAUSE_AT]:
+            if work.state[0]["iterations"] >= work.state[0]["pause_at"]:
                 return LATER
             value_stump(data, work, rules, v, number)
             continue
@@ -162,7 +152,7 @@ def _end_node(data, work, memo, rules, v):
     at = frame["entry"]
     _record(work, memo, v, at, max(frame["lower"], min(frame["upper"], frame["split_bound"])))
     if v == 0:
-        work.state[FOUND] = at
+        work.state[0]["found"] = at
         return
     child, entry = work.child[v - 1, work.frame[v - 1]["child"]], memo.entry[at]
     child["lower"], child["upper"], child["entry"] = entry["lower"], entry["upper"], at
@@ -189,44 +179,44 @@ def _cut_short(work, v):
 @inner_function
 def _begin(data, work, memo, rules):
     """Begin to search the node of level 0; return False if the memo has its value. Its entry, if any, is FOUND."""
-    frame, state = work.frame[0], work.state
+    frame, state = work.frame[0], work.state[0]
     hash_node(data, rules, work.rows[0], work.closed[0], work.node[0])
     key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
-    state[FOUND] = at = find(data, rules, memo, work.node[0], work.rows[0], work.closed[0], key)
+    state["found"] = at = find(data, rules, memo, work.node[0], work.rows[0], work.closed[0], key)
     if at >= 0 and memo.entry[at]["lower"] == memo.entry[at]["upper"]:
         return False
-    frame["opened"], frame["entry"], state[LEVEL] = 0, at, 0
+    frame["opened"], frame["entry"], state["level"] = 0, at, 0
     return True
 
 
 @inner_function
 def search_node(data, work, scratch, pairs, memo, rules, closing):
-    """Search the node of level 0, up to ``state[PAUSE_AT]`` iterations, one for each node counted; return a code.
+    """Search the node of level 0 until ``pause_at`` iterations are done, one for each node counted; return a code.
 
-    A search begins with ``state[LEVEL]`` -1 and ends with its entry of the memo as ``state[FOUND]``.
+    A search begins with ``level`` -1 and ends with its entry of the memo as ``found``.
 
     closing : whether to end early, with the incumbents of all levels.
     """
     apart()
-    state = work.state
-    if state[LEVEL] < 0 and not _begin(data, work, memo, rules):
+    state = work.state[0]
+    if state["level"] < 0 and not _begin(data, work, memo, rules):
         return COMPLETE
-    while state[LEVEL] >= 0:
-        v = state[LEVEL]
+    while state["level"] >= 0:
+        v = state["level"]
         frame = work.frame[v]
         if closing:
             if frame["opened"]:
                 _cut_short(work, v)
                 _end_node(data, work, memo, rules, v)
-            state[LEVEL] = v - 1
+            state["level"] = v - 1
             continue
         # Room for two entries of each level, and for those that the subtree stack adds without a search.
         if not has_room(memo.slots, memo.entry, memo.used[0], 3 * len(work.frame)):
             return NO_ROOM
         if not frame["opened"]:
-            if state[ITERATIONS] >= state[PAUSE_AT]:
+            if state["iterations"] >= state["pause_at"]:
                 return PAUSED
-            state[ITERATIONS] += 1
+            state["iterations"] += 1
             if frame["entry"] < 0:
                 key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
                 frame["entry"] = insert(memo, work.node[v], key)
@@ -236,8 +226,8 @@ def search_node(data, work, scratch, pairs, memo, rules, closing):
         if following == LATER:
             return PAUSED
         if following == BELOW:
-            state[LEVEL] = v + 1
+            state["level"] = v + 1
             continue
         _end_node(data, work, memo, rules, v)
-        state[LEVEL] = v - 1
+        state["level"] = v - 1
     return COMPLETE

@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Places of ``Work.state``. LEVEL: the level of the node stack that is searched, -1 for none. FOUND: the memo entry of
-# the search's root, negative for none. PAUSE_AT: the iterations at which the slice ends. SEARCHING: whether a search is
-# under way. SUBTREE: the top of the subtree stack, -1 for none. PLANNED: the nodes in ``Trees.plan``. LOWER: a lower
-# bound of the root's value.
-LEVEL, ITERATIONS, FOUND, PAUSE_AT, SEARCHING, SUBTREE, PLANNED, LOWER = range(8)
 TIES = 2  # splits of equal value that LicketySPLIT follows: there may be hundreds, each as expensive as the first
 CHOOSING, FOLLOWING = 1, 2  # stages of a node whose split is chosen by one value and that has another value
 BEST, OTHER = TIES, TIES + 1  # places of ``Trees.split``
 ALL, MIDPOINTS, CART = range(3)  # generators: every partition; beams over quantiles of the bins, or over CART's leaves
+NEW, LOOKED_UP, SEARCHED = range(3)  # knowledge of a child
+# Modes of a subtree. READ: SPLIT's tree, as its search valued it. DEEPEN: the same after searches with less lookahead.
+# LICKETY: LicketySPLIT's tree. VALUE: the cost of that alone.
+READ, DEEPEN, LICKETY, VALUE = range(4)
+# Phases. BEGUN: nothing is done. TRIED: READ or DEEPEN has searched. SOLVED, CHOSEN, GREEDY: VALUE has searched for the
+# tree, for the best split, or, when closing, for the greedy tree. CHILDREN: the children of a split follow.
+BEGUN, TRIED, SOLVED, CHOSEN, GREEDY, CHILDREN = range(6)
 
 
 class Rules(NamedTuple):
@@ -45,6 +47,18 @@ def _whole(*names: str) -> list[tuple[str, type]]:
     return [(name, np.int64) for name in names]
 
 
+STATE = np.dtype(
+    [
+        ("level", np.int64),  # of the node stack, the one that is searched; -1: the search has not begun, or is done
+        ("iterations", np.int64),
+        ("pause_at", np.int64),  # iterations at which the slice ends
+        ("found", np.int64),  # entry of the search's root in the memo, negative for none
+        ("searching", np.int64),  # 1: a search is under way
+        ("subtree", np.int64),  # top of the subtree stack, -1 for none
+        ("planned", np.int64),  # nodes in `Trees.plan`
+        ("lower", np.int64),  # lower bound of the value of the tree's root
+    ]
+)
 NODE = np.dtype(_whole("hash", "parent", "low", "high"))  # key of a set of rows, see `memo.py`
 FRAME = np.dtype(  # a node of the search
     [
@@ -84,11 +98,9 @@ CHILD = np.dtype(  # a child of the current candidate
         ("entry", np.int64),  # of the memo, -1 for none
     ]
 )
-NEW, LOOKED_UP, SEARCHED = range(3)
 SUBTREE_OF = np.dtype(  # a subtree under construction
     [
-        ("mode", np.int64),  # see `subtree_values.py`, as the next
-        ("phase", np.int64),
+        *_whole("mode", "phase"),  # see READ and BEGUN
         ("levels_left", np.int64),
         ("lookahead", np.int64),
         ("lickety", np.int64),  # of its searches, as in FRAME
@@ -181,7 +193,7 @@ class Work(NamedTuple):
     order: np.ndarray  # int64[levels, candidates], candidates by score
     child: np.ndarray  # CHILD[levels, ways], of the current candidate
     found: np.ndarray  # int32[ways - 1], columns of a split
-    state: np.ndarray  # int64[8], see LEVEL
+    state: np.ndarray  # STATE[1]
 
 
 class Trees(NamedTuple):

@@ -6,15 +6,8 @@ from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.split.candidates import child_ends
 from optree.solvers.split.memo import VALUED, find, hash_node, insert, key_of
-from optree.solvers.split.state import BEST, FOUND, LEVEL, OTHER, SEARCHING, SUBTREE, TIES
+from optree.solvers.split.state import BEGUN, BEST, CHILDREN, CHOSEN, GREEDY, OTHER, SOLVED, TIES, VALUE
 from optree.solvers.split.threshold_columns import write_interval
-
-# Modes of a subtree. READ: SPLIT's tree, as its search valued it. DEEPEN: the same after searches with less lookahead.
-# LICKETY: LicketySPLIT's tree. VALUE: the cost of that alone.
-READ, DEEPEN, LICKETY, VALUE = range(4)
-# Phases. BEGUN: nothing is done. TRIED: READ or DEEPEN has searched. SOLVED, CHOSEN, GREEDY: VALUE has searched for the
-# tree, for the best split, or, when closing, for the greedy tree. CHILDREN: the children of a split follow.
-BEGUN, TRIED, SOLVED, CHOSEN, GREEDY, CHILDREN = range(6)
 
 
 @inner_function
@@ -33,23 +26,16 @@ def start_search(work, trees, v, lookahead, budget, must_split):
     node["parent"], node["low"], node["high"] = key["parent"], key["low"], key["high"]
     frame["levels_left"], frame["lookahead"] = subtree["levels_left"], min(lookahead, subtree["levels_left"])
     frame["budget"], frame["must_split"], frame["lickety"] = budget, must_split, subtree["lickety"]
-    work.state[LEVEL], work.state[SEARCHING], subtree["tried"] = -1, 1, lookahead
-
-
-@inner_function
-def take_found(work, memo, trees, v, place):
-    """Return the cost that the last search found for a subtree; copy its split to a place."""
-    at = work.state[FOUND]
-    if at < 0:
-        trees.split[v, place, 0] = 1
-        return INFINITE
-    return take_entry(memo, trees, v, place, at)
+    work.state[0]["level"], work.state[0]["searching"], subtree["tried"] = -1, 1, lookahead
 
 
 @inner_function
 def take_entry(memo, trees, v, place, at):
-    """Return the cost of an entry with the rows of a subtree; copy its split to a place, one child if it is a leaf."""
+    """Return the cost of an entry with the rows of a subtree, INFINITE for -1; copy its split to a place."""
     split = trees.split[v, place]
+    split[0] = 1
+    if at < 0:
+        return INFINITE
     split[0] = max(1, memo.entry[at]["children"])
     for i in range(split[0] - 1):
         split[1 + i] = memo.split[at, i]
@@ -77,16 +63,21 @@ def push(data, work, rules, trees, v, place, child, mode, lookahead):
             trees.closed[v + 1, data.feature[split[1]]] = 1
     below["mode"], below["lookahead"], below["phase"], below["lickety"] = mode, lookahead, BEGUN, subtree["lickety"]
     below["max_cost"] = INFINITE
-    work.state[SUBTREE] = v + 1
+    work.state[0]["subtree"] = v + 1
+
+
+@inner_function
+def _key_of(rules, subtree):
+    """Return the rest of the key of LicketySPLIT's tree of a subtree."""
+    return key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED)
 
 
 @inner_function
 def find_valued(data, rules, memo, trees, v):
     """Return the entry of LicketySPLIT's tree of a subtree, -1 if there is none."""
-    subtree, node, rows, closed = trees.subtree[v], trees.node[v], trees.rows[v], trees.closed[v]
+    node, rows, closed = trees.node[v], trees.rows[v], trees.closed[v]
     hash_node(data, rules, rows, closed, node)
-    key = key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED)
-    return find(data, rules, memo, node, rows, closed, key)
+    return find(data, rules, memo, node, rows, closed, _key_of(rules, trees.subtree[v]))
 
 
 @inner_function
@@ -109,14 +100,10 @@ def _list_ties(work, trees, v):
 
 
 @inner_function
-def _settle(work, memo, rules, trees, v):
+def _record(work, memo, rules, trees, v):
     """Record the tree of a subtree in the memo, and pop it."""
     subtree = trees.subtree[v]
-    at = insert(
-        memo,
-        trees.node[v],
-        key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED),
-    )
+    at = insert(memo, trees.node[v], _key_of(rules, subtree))
     entry, split = memo.entry[at], trees.split[v, BEST]
     entry["lower"], entry["upper"] = subtree["cost"], subtree["cost"]
     entry["children"], entry["recursive"] = split[0], subtree["recursive"]
@@ -128,7 +115,7 @@ def _settle(work, memo, rules, trees, v):
 @inner_function
 def _pop_value(work, trees, v):
     """Pop a subtree, and add its cost to that of the split above, if that is valued."""
-    work.state[SUBTREE] = v - 1
+    work.state[0]["subtree"] = v - 1
     if v > 0 and trees.subtree[v - 1]["mode"] == VALUE:
         above, cost = trees.subtree[v - 1], trees.subtree[v]["cost"]
         above["sum"] = INFINITE if above["sum"] >= INFINITE - cost else above["sum"] + cost
@@ -159,10 +146,10 @@ def value_step(data, work, memo, rules, trees, v, closing):
         subtree["phase"] = SOLVED if lookahead >= subtree["levels_left"] - 1 else CHOSEN
         start_search(work, trees, v, lookahead, INFINITE, subtree["phase"] == CHOSEN)
     elif phase == SOLVED:  # only leaves and stumps are below the lookahead: the search was exact
-        subtree["cost"], subtree["recursive"] = take_found(work, memo, trees, v, BEST), 0
-        _settle(work, memo, rules, trees, v)
+        subtree["cost"], subtree["recursive"] = take_entry(memo, trees, v, BEST, work.state[0]["found"]), 0
+        _record(work, memo, rules, trees, v)
     elif phase == CHOSEN:
-        subtree["split_cost"], subtree["recursive"] = take_found(work, memo, trees, v, OTHER), 0
+        subtree["split_cost"], subtree["recursive"] = take_entry(memo, trees, v, OTHER, work.state[0]["found"]), 0
         if closing:
             subtree["phase"] = GREEDY
             start_search(work, trees, v, 0, INFINITE, False)
@@ -172,11 +159,11 @@ def value_step(data, work, memo, rules, trees, v, closing):
     elif phase == GREEDY:
         subtree["cost"] = subtree["split_cost"]
         copy(trees.split[v, OTHER], trees.split[v, BEST])
-        _take_if_better(trees, v, take_found(work, memo, trees, v, 0), 0, 0)
-        _settle(work, memo, rules, trees, v)
+        _take_if_better(trees, v, take_entry(memo, trees, v, 0, work.state[0]["found"]), 0, 0)
+        _record(work, memo, rules, trees, v)
     elif subtree["tie"] == subtree["ties"]:
         _take_if_better(trees, v, subtree["split_cost"], OTHER, 0)  # a limit may have ended the search of a child
-        _settle(work, memo, rules, trees, v)
+        _record(work, memo, rules, trees, v)
     elif subtree["child"] < trees.split[v, subtree["tie"], 0]:
         push(data, work, rules, trees, v, subtree["tie"], subtree["child"], VALUE, lookahead)
     else:

@@ -32,6 +32,7 @@ class ThresholdColumns(NamedTuple):
     mark: np.ndarray  # int64[features], random numbers: hashes of closed features
     first: np.ndarray  # int64[features + 1], first column of each feature; its thresholds increase
     feature: np.ndarray  # int64[thresholds + 2], feature of each column; -1 for the first and the last
+    threshold: np.ndarray  # int64[thresholds + 2], code below the threshold of each column; -1 likewise
     bins: np.ndarray  # uint16[64 * words, features], thresholds below each row's value; empty: all features are binary
     label: np.ndarray  # int64[words], class
     weight: np.ndarray  # int64[words], weight of a bit
@@ -75,6 +76,7 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
         mark=random[len(run) :].view(np.int64) & np.int64(2**63 - 1),
         first=1 + first,
         feature=np.concatenate([[-1], feature, [-1]]),
+        threshold=np.concatenate([[-1], threshold, [-1]]),
         bins=np.concatenate(bins),
         label=run % len(present),
         weight=np.left_shift(1, digits - 1 - run // len(present)),
