@@ -141,7 +141,7 @@ def _begin_own(work, rules, trees):
 
 
 @kernel
-def search(data, work, scratch, pairs, memo, rules, trees, iterations):
+def search(data, work, scratch, memo, rules, trees, iterations):
     """Search for at most ``iterations`` more nodes, or close the search; return a code.
 
     A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
@@ -149,8 +149,8 @@ def search(data, work, scratch, pairs, memo, rules, trees, iterations):
 
     iterations : or CLOSE, which ends the search with the incumbents.
     """
-    data, work, scratch, pairs = borrow(data), borrow(work), borrow(scratch), borrow(pairs)
-    memo, rules, trees = borrow(memo), borrow(rules), borrow(trees)
+    data, work, scratch, memo = borrow(data), borrow(work), borrow(scratch), borrow(memo)
+    rules, trees = borrow(rules), borrow(trees)
     state, closing = work.state[0], iterations == CLOSE
     state["pause_at"] = state["iterations"] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
@@ -158,7 +158,7 @@ def search(data, work, scratch, pairs, memo, rules, trees, iterations):
         if not closing and not has_room(memo.slots, memo.entry, memo.used[0], room):
             return NO_ROOM
         if state["searching"]:
-            code = search_node(data, work, scratch, pairs, memo, rules, closing)
+            code = search_node(data, work, scratch, memo, rules, closing)
             if code != COMPLETE:
                 return code
             state["searching"] = 0

@@ -32,28 +32,18 @@ def child_ends(data, columns, children, child):
 
 @inner_function
 def _add(data, work, rules, v, columns, children):
-    """Add a candidate to level ``v``, with its bound; return its number."""
-    counts, number, bound = work.counts[v], work.frame[v]["candidates"], np.int64(0)
+    """Add a candidate to level ``v``, with its bound and its score."""
+    counts, number, bound, total = work.counts[v], work.frame[v]["candidates"], np.int64(0), np.int64(0)
     for child in range(children):
         low, high = child_ends(data, columns, children, child)
         bound += min(leaf_of(rules, counts[low], counts[high]), 2 * rules.penalty)
+        total += impurity(data, rules, counts[low], counts[high])
         if child < children - 1:
             work.columns[v, number, child] = columns[child]
     candidate = work.candidate[v, number]
     candidate["children"], candidate["bound"] = children, bound
-    work.frame[v]["candidates"] = number + 1
-    return number
-
-
-@inner_function
-def _add_scored(data, work, rules, v, columns, children):
-    """Add a candidate to level ``v``, with its bound and its score."""
-    counts, total = work.counts[v], np.int64(0)
-    for child in range(children):
-        low, high = child_ends(data, columns, children, child)
-        total += impurity(data, rules, counts[low], counts[high])
-    number = _add(data, work, rules, v, columns, children)
     work.score[v, number] = total / rules.unit * rules.error + children * rules.penalty
+    work.frame[v]["candidates"] = number + 1
 
 
 @inner_function
@@ -67,7 +57,7 @@ def _add_all(data, work, scratch, rules, v, bins, ways):
         while True:
             for i in range(children - 1):
                 work.found[i] = scratch.cols[choice[i]]
-            _add_scored(data, work, rules, v, work.found, children)
+            _add(data, work, rules, v, work.found, children)
             at = last
             while at >= 0 and choice[at] == bins - 1 - last + at:
                 at -= 1
@@ -125,7 +115,7 @@ def _add_beam(data, work, scratch, rules, v, bins, ways):
             for w in range(children, 1, -1):
                 work.found[w - 2] = cols[start]
                 start = scratch.source[w - 1, start]
-            _add_scored(data, work, rules, v, work.found, children)
+            _add(data, work, rules, v, work.found, children)
 
 
 @inner_function
@@ -145,7 +135,8 @@ def _add_least_entropy(data, work, rules, v, best):
         for k in range(data.classes):
             counts[c, k] = work.class_counts[v, k * stride + c]
         work.found[0] = c
-        work.order[v, 0] = _add(data, work, rules, v, work.found, 2)
+        work.order[v, 0] = 0
+        _add(data, work, rules, v, work.found, 2)
 
 
 @inner_function
@@ -180,7 +171,7 @@ def list_candidates(data, work, scratch, rules, v, best):
         for c in range(1, len(data.rows) - 1):
             if work.correct[c] >= 0:
                 work.found[0] = c
-                _add_scored(data, work, rules, v, work.found, 2)
+                _add(data, work, rules, v, work.found, 2)
     for f in range(len(data.first) - 1 if len(data.bins) else 0):
         bins = 1 if work.closed[v, f] else find_bins(data, counts, f, scratch.cols)
         if bins > 1 and (rules.generator == ALL or bins == 2):

@@ -1,4 +1,4 @@
-"""The children of a candidate split: their rows, their bounds, and the memo's knowledge of them."""
+"""The evaluation of candidate splits: their children's rows, bounds, and entries of the memo."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from optree.solvers.split.binary_splits import best_single
 from optree.solvers.split.candidates import child_ends
 from optree.solvers.split.interval_splits import leaf_of
 from optree.solvers.split.memo import find, hash_node, key_of
-from optree.solvers.split.nodes import cost_limit, count_child
-from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW
+from optree.solvers.split.nodes import cost_limit, count_child, follow, solves_two, take_if_better
+from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW, SEARCHED
 from optree.solvers.split.threshold_columns import write_interval
+
+DONE, BELOW, LATER = range(3)  # what is next: nothing, the next level, nothing in this slice
 
 
 @inner_function
-def next_candidate(data, work, rules, v):
+def _next_candidate(data, work, rules, v):
     """Make the next candidate of level ``v`` that can improve on the incumbent the current one; False if none can."""
     frame, counts = work.frame[v], work.counts[v]
     if frame["upper"] + frame["must_split"] <= frame["lower"]:
@@ -41,7 +43,7 @@ def next_candidate(data, work, rules, v):
 
 
 @inner_function
-def choose_child(work, v, children):
+def _choose_child(work, v, children):
     """Return both bounds of the current candidate, and the child to search next, -1 for none.
 
     A child that the memo was not asked for comes first, then the one of the greatest upper bound.
@@ -74,7 +76,7 @@ def _write_rows(data, work, v, number):
 
 
 @inner_function
-def value_stump(data, work, rules, v, number):
+def _value_stump(data, work, rules, v, number):
     """Solve a child of the current candidate that has one level left, without the memo, which would take longer."""
     apart()
     child = work.child[v, number]
@@ -89,7 +91,7 @@ def value_stump(data, work, rules, v, number):
 
 
 @inner_function
-def enter_child(data, work, rules, v, number):
+def _enter_child(data, work, rules, v, number):
     """Make a child of the current candidate the node of level ``v + 1``."""
     apart()
     frame, below, child = work.frame[v], work.frame[v + 1], work.child[v, number]
@@ -108,7 +110,7 @@ def enter_child(data, work, rules, v, number):
 
 
 @inner_function
-def look_up(data, work, memo, rules, v, number):
+def _look_up(data, work, memo, rules, v, number):
     """Take the memo's bounds of a child of the current candidate, which is the node of level ``v + 1``."""
     node, below, child = work.node[v + 1], work.frame[v + 1], work.child[v, number]
     rows, closed = work.rows[v + 1], work.closed[v + 1]
@@ -140,7 +142,7 @@ def has_own_value(data, rules, frame):
 
 
 @inner_function
-def bound_own(work, v):
+def _bound_own(work, v):
     """Bound the value of level ``v`` in SPLIT's own tree by its current candidate, which has two children."""
     frame, first, second = work.frame[v], work.child[v, 0], work.child[v, 1]
     lower, upper = first["own_lower"] + second["own_lower"], first["own_upper"] + second["own_upper"]
@@ -149,3 +151,48 @@ def bound_own(work, v):
     frame["own_lower"] = lower
     if upper < frame["own_upper"]:
         frame["own_upper"], frame["own_column"] = upper, work.columns[v, frame["current"], 0]
+
+
+@inner_function
+def advance(data, work, memo, rules, v):
+    """Evaluate candidates of level ``v`` until a child has to be searched, which is then level ``v + 1``."""
+    frame, stumps = work.frame[v], work.frame[v]["levels_left"] == 2 and not len(data.bins)
+    while True:
+        if frame["current"] < 0:
+            if not _next_candidate(data, work, rules, v):
+                if frame["stage"] != CHOOSING:
+                    return DONE
+                follow(work, v)
+                continue
+            for f in range(0 if rules.repeat else work.closed.shape[1]):
+                work.closed[v + 1, f] = work.closed[v, f]
+            if not rules.repeat:
+                work.closed[v + 1, data.feature[work.columns[v, frame["current"], 0]]] = 1
+        c = frame["current"]
+        children, limit = work.candidate[v, c]["children"], cost_limit(frame)
+        lower, upper, number = _choose_child(work, v, children)
+        take_if_better(work, v, upper, work.columns[v, c], children)
+        if number < 0 or lower >= limit:
+            if frame["stage"] != FOLLOWING and has_own_value(data, rules, frame):
+                _bound_own(work, v)
+            frame["split_bound"], work.candidate[v, c]["bound"] = min(frame["split_bound"], lower), lower
+            frame["current"] = -1
+            continue
+        child = work.child[v, number]
+        if stumps:
+            if work.state[0]["iterations"] >= work.state[0]["pause_at"]:
+                return LATER
+            _value_stump(data, work, rules, v, number)
+            continue
+        _enter_child(data, work, rules, v, number)
+        if child["known"] == NEW:
+            _look_up(data, work, memo, rules, v, number)
+            continue
+        budget = limit - (lower - child["lower"])
+        pair = len(data.bins) and solves_two(rules, frame["levels_left"] - 1, frame["lookahead"] - 1)
+        if pair and child["known"] == LOOKED_UP:
+            budget = min(budget, child["lower"] + 1)  # first only the bound from one level
+        child["known"] = SEARCHED
+        work.frame[v + 1]["budget"] = budget
+        frame["child"] = number
+        return BELOW

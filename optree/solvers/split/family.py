@@ -20,17 +20,19 @@ from optree.errors import OptreeError
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
 from optree.solvers.driver import Room, drive
+from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import direct
 from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
-from optree.solvers.split.memory import max_candidates, more_entries, new_bins, new_memo, new_trees, new_work
+from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_trees, new_work
 from optree.solvers.split.options import Options, options_of, parameters_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
 
 _MOST_CANDIDATES = 200_000  # of a node
+_SMALL = 1 << 16  # entries: a smaller memo grows faster, because entering all of them again takes time
 _FIRST = 1 << 22  # words counted before the clock is read for the first time: about a millisecond
 _LONG = 4096  # iterations after which it pays to find the rows that every tree misclassifies, ...
 _FEW = 1 << 18  # ... if there are no more words of columns than this: else that takes long, without a look at the clock
@@ -49,7 +51,7 @@ class Search:
                 f"generator: 'all' makes {candidates} splits of a node; give 'midpoints' or 'cart', or fewer bins"
             )
         self.data, self.rules, self.clock = data, rules, clock
-        self.work, self.scratch = new_work(data, rules, candidates), new_bins(data, rules)
+        self.work, self.scratch = new_work(data, rules, candidates), new_scratch(data, rules)
         self.memo, self.trees = new_memo(data, rules), new_trees(data, rules)
         self.status, self.long = None, False
 
@@ -81,14 +83,16 @@ class Search:
 
     def room(self, code: int) -> Room:
         """Return room for more entries of the memo."""
-        return more_entries(self.memo, self._keep)
+        size, used = len(self.memo.entry), int(self.memo.used[0])
+        more = size * (3 if size < _SMALL else 1)
+        return row_set_table.grow(self.memo.slots, self.memo.entry, used, more, self._keep, self.memo.split)
 
     def _keep(self, slots: np.ndarray) -> None:
         self.memo = self.memo._replace(slots=slots)
 
     def _call(self, iterations: int) -> int:
         run = direct(kernel.search)
-        return run(self.data, self.work, *self.scratch, self.memo, self.rules, self.trees, iterations)
+        return run(self.data, self.work, self.scratch, self.memo, self.rules, self.trees, iterations)
 
     def _finish(self) -> None:
         """Run the kernel until it is done or a limit is reached, which ends all later searches at once, too."""
@@ -178,7 +182,8 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     if own:
         bound = max(0, search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0))
         counters |= {} if options.recursive else {"candidates_bound": bound}
-        lower = bound if lookahead == depth and options.exact and (problem.n_parts == 2).all() else None
+        exact = options.given and not options.most_candidates and options.generator == "all"
+        lower = bound if exact and lookahead == depth and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
 
 

@@ -66,14 +66,15 @@ def coarsen(cols, bins, limit):
 
 
 @inner_function
-def best_stump(rules, counts, cols, bins, ways, run, back, out):
+def best_stump(rules, scratch, counts, bins, ways, out):
     """Find the best split of a feature into 2 .. ways intervals; return (cost, intervals).
 
     ``run[w, k]`` is the lowest cost of w intervals of the bins so far, the last of label k; ``back[j, w, k]`` is the
     label before it where bin j begins it, else -1.
 
-    run : int64[ways + 1, K], back : int64[bins, ways + 1, K], scratch. out : int32[ways - 1], columns of the split.
+    out : int32[ways - 1], columns of the split.
     """
+    cols, run, back = scratch.cols, scratch.run, scratch.back
     if bins == 2:
         out[0] = cols[1]
         middle = counts[cols[1]]
@@ -114,33 +115,33 @@ def best_stump(rules, counts, cols, bins, ways, run, back, out):
 
 
 @inner_function
-def place_rows(data, pairs, n):
-    """Write the bin of row ``pairs.items[i]`` in this node to ``pairs.place[f, i]``, for all features f."""
+def place_rows(data, scratch, n):
+    """Write the bin of row ``scratch.items[i]`` in this node to ``scratch.place[f, i]``, for all features f."""
     apart()
     for f in range(data.bins.shape[1]):
-        bins, cols, at = pairs.bins[f], pairs.cols[f], 0
+        bins, cols, at = scratch.pair_bins[f], scratch.pair_cols[f], 0
         for value in range(data.first[f + 1] - data.first[f] + 1):
             while at + 1 < bins and cols[at + 1] < data.first[f] + value:
                 at += 1
-            pairs.bin_of[value] = at
+            scratch.bin_of[value] = at
         for i in range(n):
-            pairs.place[f, i] = pairs.bin_of[data.bins[pairs.items[i], f]]
+            scratch.place[f, i] = scratch.bin_of[data.bins[scratch.items[i], f]]
 
 
 @inner_function
-def joint_counts(data, pairs, rules, f, g, n):
+def joint_counts(data, scratch, rules, f, g, n):
     """Count class k in bin x of g and in the bins of f below a, times the cost of an error.
 
-    The number stands at ``(x * classes + k) * stride + a`` of ``pairs.table``.
+    The number stands at ``(x * classes + k) * stride + a`` of ``scratch.table``.
     """
-    table, top, stride, classes = pairs.table, pairs.bins[f], pairs.stride, data.classes
-    for at in range(pairs.bins[g] * classes * stride):
+    table, top, stride, classes = scratch.table, scratch.pair_bins[f], scratch.stride, data.classes
+    for at in range(scratch.pair_bins[g] * classes * stride):
         table[at] = 0
     for i in range(n):
-        w = pairs.items[i] >> 6
-        x = np.int64(pairs.place[g, i])
-        table[(x * classes + data.label[w]) * stride + pairs.place[f, i] + 1] += data.weight[w]
-    for line in range(pairs.bins[g] * classes):
+        w = scratch.items[i] >> 6
+        x = np.int64(scratch.place[g, i])
+        table[(x * classes + data.label[w]) * stride + scratch.place[f, i] + 1] += data.weight[w]
+    for line in range(scratch.pair_bins[g] * classes):
         total = np.int64(0)
         for a in range(line * stride, line * stride + top + 1):
             total += rules.error * table[a]
@@ -148,16 +149,16 @@ def joint_counts(data, pairs, rules, f, g, n):
 
 
 @inner_function
-def lower_values(rules, pairs, f, g, ways, classes):
+def lower_values(rules, scratch, f, g, ways, classes):
     """Lower ``value[b * stride + a]`` to the cost of the best stump over g of bins a to b - 1 of f, for all a < b."""
     apart()
-    table, run, value, stride = pairs.table, pairs.run, pairs.value, pairs.stride
+    table, run, value, stride = scratch.table, scratch.lane_run, scratch.value, scratch.stride
     penalty, never = splat(rules.penalty), splat(INFINITE)
-    for b in range(1, pairs.bins[f] + 1):
+    for b in range(1, scratch.pair_bins[f] + 1):
         for first in range(0, b, LANES):  # LANES starts a side by side
             for at in range(0, (ways + 1) * classes * LANES, LANES):
                 store(run, at, never)
-            for x in range(pairs.bins[g]):
+            for x in range(scratch.pair_bins[g]):
                 line = x * classes * stride
                 size = splat(np.int64(0))
                 for k in range(classes):
@@ -178,18 +179,18 @@ def lower_values(rules, pairs, f, g, ways, classes):
 
 
 @inner_function
-def join_values(pairs, f, ways, out):
+def join_values(scratch, f, ways, out):
     """Find the best partition of f into 2 .. ways intervals by their values; return (cost, intervals).
 
     out : int32[ways - 1], columns of the partition.
     """
-    best, source, bins = pairs.best, pairs.source, pairs.bins[f]
+    best, source, bins = scratch.best, scratch.source, scratch.pair_bins[f]
     for j in range(1, bins + 1):
-        best[1, j] = pairs.value[j * pairs.stride]
+        best[1, j] = scratch.value[j * scratch.stride]
         for w in range(2, min(ways, j) + 1):
             best[w, j] = INFINITE
             for i in range(w - 1, j):
-                total = best[w - 1, i] + pairs.value[j * pairs.stride + i]
+                total = best[w - 1, i] + scratch.value[j * scratch.stride + i]
                 if total < best[w, j]:
                     best[w, j], source[w, j] = total, i
     used = 2
@@ -199,12 +200,12 @@ def join_values(pairs, f, ways, out):
     cost, j = best[used, bins], bins
     for w in range(used, 1, -1):
         j = source[w, j]
-        out[w - 2] = pairs.cols[f, j]
+        out[w - 2] = scratch.pair_cols[f, j]
     return cost, used
 
 
 @inner_function
-def best_pair(data, pairs, rules, rows, counts, closed, ways, ways_below, out, limit):
+def best_pair(data, scratch, rules, rows, counts, closed, ways, ways_below, out, limit):
     """Find the best tree of two levels with a split at its root; return (cost, intervals of the root), or (limit, 1).
 
     rows : uint64[words]. counts : int64[columns, K]. closed : uint8[features]. ways, ways_below : the maximum number of
@@ -213,25 +214,25 @@ def best_pair(data, pairs, rules, rows, counts, closed, ways, ways_below, out, l
     apart()
     features = len(data.first) - 1
     for f in range(features):
-        bins = find_bins(data, counts, f, pairs.cols[f])
-        pairs.bins[f] = 1 if closed[f] else coarsen(pairs.cols[f], bins, rules.pair_bins)
-    n = list_rows(rows, pairs.items)
-    place_rows(data, pairs, n)
+        bins = find_bins(data, counts, f, scratch.pair_cols[f])
+        scratch.pair_bins[f] = 1 if closed[f] else coarsen(scratch.pair_cols[f], bins, rules.pair_bins)
+    n = list_rows(rows, scratch.items)
+    place_rows(data, scratch, n)
     cost, intervals = limit, 1
     for f in range(features):
-        bins = pairs.bins[f]
+        bins, cols = scratch.pair_bins[f], scratch.pair_cols[f]
         if bins == 1:
             continue
         for b in range(1, bins + 1):
             for a in range(b):
-                pairs.value[b * pairs.stride + a] = leaf_of(rules, counts[pairs.cols[f, a]], counts[pairs.cols[f, b]])
+                scratch.value[b * scratch.stride + a] = leaf_of(rules, counts[cols[a]], counts[cols[b]])
         for g in range(features):
-            if pairs.bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
+            if scratch.pair_bins[g] == 1 or (g == f and (bins == 2 or not rules.repeat)):
                 continue
-            joint_counts(data, pairs, rules, f, g, n)
-            lower_values(rules, pairs, f, g, min(ways_below, pairs.bins[g]), data.classes)
-        found, number = join_values(pairs, f, ways, pairs.found)
+            joint_counts(data, scratch, rules, f, g, n)
+            lower_values(rules, scratch, f, g, min(ways_below, scratch.pair_bins[g]), data.classes)
+        found, number = join_values(scratch, f, ways, scratch.found)
         if found < cost:
             cost, intervals = found, number
-            out[: number - 1] = pairs.found[: number - 1]
+            out[: number - 1] = scratch.found[: number - 1]
     return cost, intervals

@@ -6,13 +6,10 @@ from math import comb
 
 import numpy as np
 
-from optree.solvers.driver import Room
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.simd import LANES
 from optree.solvers.split import state as tables
 from optree.solvers.split.threshold_columns import ThresholdColumns
-
-_SMALL = 1 << 16  # entries: a smaller memo grows faster, because entering all of them again takes time
 
 
 def max_candidates(data: ThresholdColumns, rules: tables.Rules) -> int:
@@ -48,12 +45,12 @@ def new_work(data: ThresholdColumns, rules: tables.Rules, candidates: int) -> ta
     )
 
 
-def new_bins(data: ThresholdColumns, rules: tables.Rules) -> tuple[tables.Bins, tables.Pairs]:
-    """Return scratch memory for dynamic programs over bins, of one level and of two."""
+def new_scratch(data: ThresholdColumns, rules: tables.Rules) -> tables.Scratch:
+    """Return scratch memory for dynamic programs over bins."""
     features, rows, ways, values = len(data.first) - 1, len(data.bins), rules.ways, int(np.diff(data.first).max()) + 2
     bins = min(values, max(2, rules.pair_bins))
     stride = bins + 1 + LANES
-    one_level = tables.Bins(
+    return tables.Scratch(
         cols=np.zeros(values + 1, np.int64),
         best=np.zeros((ways + 1, values + 1), np.int64),
         source=np.zeros((ways + 1, values + 1), np.int64),
@@ -63,22 +60,17 @@ def new_bins(data: ThresholdColumns, rules: tables.Rules) -> tuple[tables.Bins, 
         choice=np.zeros(ways, np.int64),
         run=np.zeros((ways + 1, data.classes), np.int64),
         back=np.zeros((values, ways + 1, data.classes), np.int64),
-    )
-    two_levels = tables.Pairs(
-        cols=np.zeros((features, values + 1), np.int64),
-        bins=np.zeros(features, np.int64),
+        pair_cols=np.zeros((features, values + 1), np.int64),
+        pair_bins=np.zeros(features, np.int64),
         items=np.zeros(rows, np.int64),
         place=np.zeros((features, rows), np.uint16),
         bin_of=np.zeros(values, np.int64),
         table=np.zeros(bins * data.classes * stride, np.int64),
-        run=np.zeros((ways + 1) * data.classes * LANES, np.int64),
+        lane_run=np.zeros((ways + 1) * data.classes * LANES, np.int64),
         value=np.zeros((bins + 1) * stride, np.int64),
-        best=np.zeros((ways + 1, bins + 1), np.int64),
-        source=np.zeros((ways + 1, bins + 1), np.int64),
         found=np.zeros(ways - 1, np.int32),
         stride=stride,
     )
-    return one_level, two_levels
 
 
 def new_trees(data: ThresholdColumns, rules: tables.Rules) -> tables.Trees:
@@ -108,10 +100,3 @@ def new_memo(data: ThresholdColumns, rules: tables.Rules, entries: int | None = 
         chain=np.zeros(data.rows.shape[1], np.uint64),
         closed=np.zeros(len(data.first) - 1, np.uint8),
     )
-
-
-def more_entries(memo: tables.Memo, keep) -> Room:
-    """Return room for more entries of the memo; ``keep`` receives the new slots."""
-    size, used = len(memo.entry), int(memo.used[0])
-    more = size * (3 if size < _SMALL else 1)
-    return row_set_table.grow(memo.slots, memo.entry, used, more, keep, memo.split)

@@ -75,12 +75,9 @@ def _best_stump(data, work, scratch, rules, v, ways, take):
                 take_if_better(work, v, cost, work.found, 2)
         return cost, best
     for f in range(len(data.first) - 1):
-        cols = scratch.cols
-        bins = 1 if work.closed[v, f] else find_bins(data, counts, f, cols)
+        bins = 1 if work.closed[v, f] else find_bins(data, counts, f, scratch.cols)
         if bins > 1:
-            found, children = best_stump(
-                rules, counts, cols, bins, min(ways, bins), scratch.run, scratch.back, work.found
-            )
+            found, children = best_stump(rules, scratch, counts, bins, min(ways, bins), work.found)
             cost = min(cost, found)
             if take:
                 take_if_better(work, v, found, work.found, children)
@@ -118,7 +115,7 @@ def solves_two(rules, levels_left, lookahead):
 
 
 @inner_function
-def open_node(data, work, scratch, pairs, rules, v):
+def open_node(data, work, scratch, rules, v):
     """Count and bound level ``v``; solve it if one level is left, or two that are to be solved; else list splits."""
     apart()
     frame, counts = work.frame[v], work.counts[v]
@@ -142,7 +139,7 @@ def open_node(data, work, scratch, pairs, rules, v):
     elif solves_two(rules, levels_left, frame["lookahead"]):
         closed, below, found, leaf = work.closed[v], ways_of(rules, 1), work.found, frame["leaf"]
         if len(data.bins):
-            cost, children = best_pair(data, pairs, rules, work.rows[v], counts, closed, ways, below, found, leaf)
+            cost, children = best_pair(data, scratch, rules, work.rows[v], counts, closed, ways, below, found, leaf)
         else:
             cost, found[0] = best_single_pair(data, work, rules, v, frame["upper"])
             children = 2 if found[0] > 0 else 1

@@ -42,11 +42,6 @@ class Options:
     pair_bins: int = 0
 
     @property
-    def exact(self) -> bool:
-        """Return whether the tree is the optimum if lookahead covers all levels."""
-        return self.given and not self.most_candidates and self.generator == "all"
-
-    @property
     def given(self) -> bool:
         """Return whether the problem gives the thresholds, so that nothing has to be fitted to find them."""
         return self.cuts == "all" and not self.reference

@@ -52,65 +52,10 @@ import numpy as np
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.row_set_table import has_room
-from optree.solvers.split.children import (
-    bound_own,
-    choose_child,
-    enter_child,
-    has_own_value,
-    look_up,
-    next_candidate,
-    value_stump,
-)
+from optree.solvers.split.children import BELOW, LATER, advance, has_own_value
 from optree.solvers.split.memo import find, hash_node, insert, key_of
-from optree.solvers.split.nodes import cost_limit, follow, open_node, solves_two, take_if_better
-from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW, SEARCHED
-
-DONE, BELOW, LATER = range(3)  # what is next: nothing, the next level, nothing in this slice
-
-
-@inner_function
-def advance(data, work, memo, rules, v):
-    """Evaluate candidates of level ``v`` until a child has to be searched, which is then level ``v + 1``."""
-    frame, stumps = work.frame[v], work.frame[v]["levels_left"] == 2 and not len(data.bins)
-    while True:
-        if frame["current"] < 0:
-            if not next_candidate(data, work, rules, v):
-                if frame["stage"] != CHOOSING:
-                    return DONE
-                follow(work, v)
-                continue
-            for f in range(0 if rules.repeat else work.closed.shape[1]):
-                work.closed[v + 1, f] = work.closed[v, f]
-            if not rules.repeat:
-                work.closed[v + 1, data.feature[work.columns[v, frame["current"], 0]]] = 1
-        c = frame["current"]
-        children, limit = work.candidate[v, c]["children"], cost_limit(frame)
-        lower, upper, number = choose_child(work, v, children)
-        take_if_better(work, v, upper, work.columns[v, c], children)
-        if number < 0 or lower >= limit:
-            if frame["stage"] != FOLLOWING and has_own_value(data, rules, frame):
-                bound_own(work, v)
-            frame["split_bound"], work.candidate[v, c]["bound"] = min(frame["split_bound"], lower), lower
-            frame["current"] = -1
-            continue
-        child = work.child[v, number]
-        if stumps:
-            if work.state[0]["iterations"] >= work.state[0]["pause_at"]:
-                return LATER
-            value_stump(data, work, rules, v, number)
-            continue
-        enter_child(data, work, rules, v, number)
-        if child["known"] == NEW:
-            look_up(data, work, memo, rules, v, number)
-            continue
-        budget = limit - (lower - child["lower"])
-        pair = len(data.bins) and solves_two(rules, frame["levels_left"] - 1, frame["lookahead"] - 1)
-        if pair and child["known"] == LOOKED_UP:
-            budget = min(budget, child["lower"] + 1)  # first only the bound from one level
-        child["known"] = SEARCHED
-        work.frame[v + 1]["budget"] = budget
-        frame["child"] = number
-        return BELOW
+from optree.solvers.split.nodes import follow, open_node
+from optree.solvers.split.state import CHOOSING
 
 
 @inner_function
@@ -190,7 +135,7 @@ def _begin(data, work, memo, rules):
 
 
 @inner_function
-def search_node(data, work, scratch, pairs, memo, rules, closing):
+def search_node(data, work, scratch, memo, rules, closing):
     """Search the node of level 0 until ``pause_at`` iterations are done, one for each node counted; return a code.
 
     A search begins with ``level`` -1 and ends with its entry of the memo as ``found``.
@@ -220,7 +165,7 @@ def search_node(data, work, scratch, pairs, memo, rules, closing):
             if frame["entry"] < 0:
                 key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
                 frame["entry"] = insert(memo, work.node[v], key)
-            open_node(data, work, scratch, pairs, rules, v)
+            open_node(data, work, scratch, rules, v)
             continue
         following = advance(data, work, memo, rules, v)
         if following == LATER:

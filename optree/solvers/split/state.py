@@ -145,33 +145,27 @@ class Memo(NamedTuple):
     closed: np.ndarray  # uint8[features], scratch: the features that its path closes
 
 
-class Bins(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch of the dynamic programs over the bins of a feature; "values" are the most of a feature."""
 
     cols: np.ndarray  # int64[values + 1], columns between which the bins lie
-    best: np.ndarray  # int64[ways + 1, values + 1], `least_impurities`, as the next two
+    best: np.ndarray  # int64[ways + 1, values + 1], `least_impurities` and `join_values`, as the next
     source: np.ndarray  # int64[ways + 1, values + 1]
-    last: np.ndarray  # int64[values + 1]
+    last: np.ndarray  # int64[values + 1], `least_impurities`
     leaves: np.ndarray  # int64[values + 1, 5], `cart_bins`, as the next
     marked: np.ndarray  # uint8[values + 1]
     choice: np.ndarray  # int64[ways], boundaries of a partition
     run: np.ndarray  # int64[ways + 1, K], `best_stump`, as the next
     back: np.ndarray  # int64[values, ways + 1, K]
-
-
-class Pairs(NamedTuple):
-    """Scratch of `best_pair`."""
-
-    cols: np.ndarray  # int64[features, bins + 1], columns between which the bins lie
-    bins: np.ndarray  # int64[features], their number
+    # Of `best_pair`; the bins of a feature are fewer there.
+    pair_cols: np.ndarray  # int64[features, values + 1], columns between which the bins lie
+    pair_bins: np.ndarray  # int64[features], their number
     items: np.ndarray  # int64[rows], numbers of the node's rows
     place: np.ndarray  # uint16[features, rows], bin of each of these
     bin_of: np.ndarray  # int64[values], bin of each value of a feature
     table: np.ndarray  # int64[bins * K * stride], `joint_counts`
-    run: np.ndarray  # int64[(ways + 1) * K * LANES], `lower_values`
+    lane_run: np.ndarray  # int64[(ways + 1) * K * LANES], `lower_values`
     value: np.ndarray  # int64[(bins + 1) * stride], best stumps of intervals
-    best: np.ndarray  # int64[ways + 1, bins + 1], `join_values`, as the next
-    source: np.ndarray  # int64[ways + 1, bins + 1]
     found: np.ndarray  # int32[ways - 1], columns of the best partition
     stride: int  # bins + 1 and more, so that vectors fit
 

@@ -7,6 +7,7 @@ k - 1 increasing thresholds of one feature, and a binary feature has a single th
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,22 +52,24 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
     if len(present) < 2:
         return None
     digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
-    groups, bins = [], [np.zeros((0, count), np.uint16)]
-    first = np.searchsorted(feature, np.arange(count + 1))
+    groups, first = [], np.searchsorted(feature, np.arange(count + 1))
     binary = np.array_equal(feature, np.arange(count))
     above = problem.codes > 0 if binary else problem.codes[:, feature] > threshold
+    own = [threshold[start:end] for start, end in pairwise(first)]
+    below = [] if binary else np.transpose([np.searchsorted(own[f], problem.codes[:, f]) for f in range(count)])
     for digit in range(digits - 1, -1, -1):
         weighs = problem.weights >> digit & 1 > 0 if digits > 1 else problem.weights > 0
         for k in present:
             groups.append(np.flatnonzero((problem.y == k) & weighs))
-            if not binary:
-                bins.append(_bins(problem.codes.take(groups[-1], axis=0).T, threshold, first))
     words = np.array([-(-len(group) // 64) for group in groups])
     run = np.repeat(np.arange(len(words)), words)
     bits = np.zeros((len(feature) + 2, 64 * len(run)), bool)
+    bins = np.zeros((0 if binary else 64 * len(run), count), np.uint16)
     for group, start in zip(groups, (64 * (words.cumsum() - words)).tolist(), strict=True):
         bits[0, start : start + len(group)] = True
         bits[1:-1, start : start + len(group)] = above.take(group, axis=0).T
+        if not binary:
+            bins[start : start + len(group)] = below[group]
     rows, random = pack(bits), salts(len(run) + count, 1)
     return ThresholdColumns(
         rows=rows,
@@ -77,7 +80,7 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
         first=1 + first,
         feature=np.concatenate([[-1], feature, [-1]]),
         threshold=np.concatenate([[-1], threshold, [-1]]),
-        bins=np.concatenate(bins),
+        bins=bins,
         label=run % len(present),
         weight=np.left_shift(1, digits - 1 - run // len(present)),
         logs=logs_of(problem),
@@ -85,15 +88,6 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
         digits=digits,
         classes=len(present),
     )
-
-
-def _bins(codes: np.ndarray, threshold: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the bin of each row, feature by feature, padded to whole words: uint16[64 * words, features]."""
-    features, rows = codes.shape
-    bins = np.zeros((-(-rows // 64) * 64, features), np.uint16)
-    for f in range(features):
-        bins[:rows, f] = np.searchsorted(threshold[first[f] : first[f + 1]], codes[f])
-    return bins
 
 
 def _side_by_side(rows: np.ndarray) -> np.ndarray:
