@@ -16,24 +16,23 @@ The weighted impurity of an assignment is the sum of f over its groups. The best
 
 **Statement** (clustering): weighted impurity is a constant plus the sum of n_b D(p_b, mean of b's group) over bins b.
 **Proof**: A. Banerjee et al., "Clustering with Bregman Divergences", JMLR 2005; D is the Bregman divergence of f.
-**Used in** the next statement. **Worth**: a proof's step.
+**Used in** the next statement.
 
 **Statement** (two classes): for each number of groups, the dynamic program of `least_impurities` over bins in the order
 of a class's share finds the best assignment. **Proof**: in an optimum each bin is in the group of the nearest mean. A
 move there would lower the sum, and new means would lower it again. D(p, a) - D(p, b) is affine in p, and for two
 classes p is one number. So the shares that are nearer to a than to b form a ray, and groups are intervals in the order
 of shares. W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958, has this order. **Used in** `_assign_in_order`.
-**Worth**: not measured.
 
-*Minimum rows of a group*: the program considers only groups with enough rows. It finds the best assignment if that has
-enough rows in each group and is unique. Otherwise groups that are no intervals may be better than the groups found. The
-program over bins in their own order is tried, too.
+*Minimum rows of a group*: the program considers only groups with enough rows. Its result is the best assignment if that
+has enough rows in each group and is unique. Otherwise groups that are no intervals may be better. The program over bins
+in their own order is tried, too.
 
 *More classes*: the program runs over bins in their own order and in the order of each class's share. Coordinate descent
 starts at the best assignment for each number of groups: a bin moves to the group that lowers the impurity most, until
 no move lowers it. The order of bins, and of groups among equals, is fixed; nothing is drawn.
 
-So no assignment is worse than the best intervals of the same bins with enough rows, of which CART's split is one.
+So no assignment is worse than the best intervals of the same bins with enough rows. CART's split is such an assignment.
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025. Its descent starts
 at k-means of the bins' shares, or at the sides of the inner tree's root.
@@ -84,24 +83,26 @@ class Work(NamedTuple):
     size: np.ndarray  # int64[values of all features], rows of positive weight
     above: np.ndarray  # int64[p + 1, K], weight above the first i values with rows of a feature
     value: np.ndarray  # int64[p + 1], number of values before the i-th with rows, values without rows included
-    held: np.ndarray  # int64[p + 1], rows of the first i values with rows
+    above_rows: np.ndarray  # int64[p + 1], rows of the first i values with rows
     cols: np.ndarray  # int64[p + 2], places in `above` between which the bins lie
     leaves: np.ndarray  # int64[p + 1, 5], `cart_bins`, as the next
     marked: np.ndarray  # uint8[p + 2]
+    weight: np.ndarray  # int64[bins, K], weight of each bin
+    rows: np.ndarray  # int64[bins], rows of each bin
     order: np.ndarray  # int64[bins], bins in an order
     share: np.ndarray  # float64[bins], share of a class in each
     sorted: np.ndarray  # int64[bins + 1, K], `above` for bins in that order
-    filled: np.ndarray  # int64[bins + 1], `held` for bins in that order
+    sorted_rows: np.ndarray  # int64[bins + 1], `above_rows` for bins in that order
     places: np.ndarray  # int64[bins + 1], 0, 1, ..: the columns of `sorted`
     best: np.ndarray  # int64[ways + 1, bins + 1], `least_impurities`, as the next two
     source: np.ndarray  # int64[ways + 1, bins + 1]
     last: np.ndarray  # int64[bins + 1]
     lowest: np.ndarray  # int64[ways + 1], impurity of the best assignment by number of groups, INFINITE without one
     group: np.ndarray  # int64[ways + 1, bins], and that assignment
-    inside: np.ndarray  # int64[ways, K], weight of each group
+    group_weight: np.ndarray  # int64[ways, K], weight of each group
+    group_rows: np.ndarray  # int64[ways], rows of each group
     moved: np.ndarray  # int64[2, K], weight of a group without a bin, and with it
     nothing: np.ndarray  # int64[K], zeros
-    rows: np.ndarray  # int64[ways], rows of each group
     label: np.ndarray  # int64[ways], number of each group in the order of their first values
     child: np.ndarray  # int64[p], of the best shape: the child of each value
     found: np.ndarray  # int64[3], its feature (-1 for none), its number of children, its impurity
@@ -128,7 +129,7 @@ def _accumulate(data, work, f):
     A value without rows goes with the next one that has some.
     """
     first, end, values = data.first[f], data.first[f + 1], 0
-    work.above[0], work.value[0], work.held[0] = 0, 0, 0
+    work.above[0], work.value[0], work.above_rows[0] = 0, 0, 0
     for at in range(first, end):
         for k in range(data.classes):
             work.above[0, k] += work.table[at, k]
@@ -137,82 +138,79 @@ def _accumulate(data, work, f):
             for k in range(data.classes):
                 work.above[values + 1, k] = work.above[values, k] - work.table[at, k]
             work.value[values + 1] = at + 1 - first
-            work.held[values + 1] = work.held[values] + work.size[at]
+            work.above_rows[values + 1] = work.above_rows[values] + work.size[at]
             values += 1
     work.value[values] = end - first
     return values
 
 
 @inner_function
-def _size(work, i):
-    """Return the number of rows of a bin."""
-    return work.held[work.cols[i + 1]] - work.held[work.cols[i]]
+def _find_bins(data, work, rules, values):
+    """Find the bins of the feature that was accumulated, and their weights and rows; return their number."""
+    above, cols = work.above, work.cols
+    for i in range(values + 1):
+        cols[i] = i
+    bins = cart_bins(data, rules, above, cols, values, rules.max_bins, rules.inner_depth, work.leaves, work.marked)
+    for i in range(bins):
+        work.rows[i] = work.above_rows[cols[i + 1]] - work.above_rows[cols[i]]
+        for k in range(data.classes):
+            work.weight[i, k] = above[cols[i], k] - above[cols[i + 1], k]
+    return bins
 
 
 @inner_function
 def _sort(data, work, bins, k):
     """Sort the bins by the share of class ``k``, or keep their own order with -1, and accumulate their counts."""
-    above, cols, order, share = work.above, work.cols, work.order, work.share
+    order, share = work.order, work.share
     for i in range(bins):
-        total = np.int64(0)
-        for c in range(data.classes):
-            total += above[cols[i], c] - above[cols[i + 1], c]
-        share[i] = 0.0 if k < 0 else np.float64(above[cols[i], k] - above[cols[i + 1], k]) / total
+        share[i] = 0.0 if k < 0 else np.float64(work.weight[i, k]) / work.weight[i].sum()
         at = i
         while at and share[order[at - 1]] > share[i]:
             order[at] = order[at - 1]
             at -= 1
         order[at] = i
-    work.sorted[0] = above[cols[0]]
+    work.sorted[0] = work.above[0]
     for at in range(bins):
         i = order[at]
-        work.filled[at + 1] = work.filled[at] + _size(work, i)
+        work.sorted_rows[at + 1] = work.sorted_rows[at] + work.rows[i]
         for c in range(data.classes):
-            work.sorted[at + 1, c] = work.sorted[at, c] - above[cols[i], c] + above[cols[i + 1], c]
+            work.sorted[at + 1, c] = work.sorted[at, c] - work.weight[i, c]
 
 
 @inner_function
 def _assign_in_order(data, work, rules, bins, k):
-    """Find the best assignments to groups of neighbours in an order; take the ones that lower the impurity."""
+    """Find the best assignments to groups of neighbours in an order; take each that lowers the impurity."""
     _sort(data, work, bins, k)
-    ways = min(rules.ways, bins)
-    least_impurities(
-        data,
-        rules,
-        work.sorted,
-        work.places,
-        bins,
-        ways,
-        work.filled,
-        rules.support,
-        work.best,
-        work.source,
-        work.last,
-    )
+    ways, counts, rows, best, source = min(rules.ways, bins), work.sorted, work.sorted_rows, work.best, work.source
+    least_impurities(data, rules, counts, work.places, bins, ways, rows, rules.support, best, source, work.last)
     for number in range(2, ways + 1):
-        value = work.best[number, bins]
-        if value < work.lowest[number]:
-            work.lowest[number] = value
-            end, w = bins, number
-            while w:
-                start = work.source[w, end] if w > 1 else 0
+        if best[number, bins] < work.lowest[number]:
+            work.lowest[number] = best[number, bins]
+            end = bins
+            for w in range(number, 0, -1):
+                start = source[w, end] if w > 1 else 0
                 for at in range(start, end):
                     work.group[number, work.order[at]] = w - 1
-                end, w = start, w - 1
+                end = start
 
 
 @inner_function
 def _gain(data, work, rules, i, source, target):
     """Return the decrease of the impurity if a bin moves from one group to another."""
-    low, high, without, joined = work.above[work.cols[i]], work.above[work.cols[i + 1]], work.moved[0], work.moved[1]
-    total = np.int64(0)
+    one, other, without, joined = work.group_weight[source], work.group_weight[target], work.moved[0], work.moved[1]
     for k in range(data.classes):
-        weight = low[k] - high[k]
-        without[k] = work.inside[source, k] - weight
-        joined[k] = work.inside[target, k] + weight
-    for group in (source, target):
-        total += impurity(data, rules, work.inside[group], work.nothing)
-    return total - impurity(data, rules, without, work.nothing) - impurity(data, rules, joined, work.nothing)
+        without[k] = one[k] - work.weight[i, k]
+        joined[k] = other[k] + work.weight[i, k]
+    before = impurity(data, rules, one, work.nothing) + impurity(data, rules, other, work.nothing)
+    return before - impurity(data, rules, without, work.nothing) - impurity(data, rules, joined, work.nothing)
+
+
+@inner_function
+def _add_bin(data, work, i, group, sign):
+    """Add a bin to the counts of a group, or subtract it with a sign of -1."""
+    work.group_rows[group] += sign * work.rows[i]
+    for k in range(data.classes):
+        work.group_weight[group, k] += sign * work.weight[i, k]
 
 
 @inner_function
@@ -222,31 +220,24 @@ def _descend(data, work, rules, bins, number):
     The descent ends, because the impurity is a whole number and decreases.
     """
     apart()
-    group, inside, rows = work.group[number], work.inside, work.rows
-    inside[:number], rows[:number] = 0, 0
+    group, rows = work.group[number], work.group_rows
+    work.group_weight[:number], rows[:number] = 0, 0
     for i in range(bins):
-        rows[group[i]] += _size(work, i)
-        for k in range(data.classes):
-            inside[group[i], k] += work.above[work.cols[i], k] - work.above[work.cols[i + 1], k]
+        _add_bin(data, work, i, group[i], 1)
     for _ in range(rules.sweeps):
         moved = False
         for i in range(bins):
             source, best, gain = group[i], -1, np.int64(0)
             for target in range(number):
-                if target != source and rows[source] - _size(work, i) >= rules.support:
+                if target != source and rows[source] - work.rows[i] >= rules.support:
                     value = _gain(data, work, rules, i, source, target)
                     if value > gain:
                         best, gain = target, value
             if best >= 0:
-                for k in range(data.classes):
-                    weight = work.above[work.cols[i], k] - work.above[work.cols[i + 1], k]
-                    inside[source, k] -= weight
-                    inside[best, k] += weight
-                rows[source] -= _size(work, i)
-                rows[best] += _size(work, i)
-                group[i] = best
+                _add_bin(data, work, i, source, -1)
+                _add_bin(data, work, i, best, 1)
                 work.lowest[number] -= gain
-                moved = True
+                group[i], moved = best, True
         if not moved:
             break
 
@@ -277,11 +268,7 @@ def best_shape(data, work, rules, rows):
         values = _accumulate(data, work, f)
         if f == 0:
             work.found[2] = impurity(data, rules, work.above[0], work.nothing)
-        for i in range(values + 1):
-            work.cols[i] = i
-        bins = cart_bins(
-            data, rules, work.above, work.cols, values, rules.max_bins, rules.inner_depth, work.leaves, work.marked
-        )
+        bins = _find_bins(data, work, rules, values)
         work.lowest[:] = INFINITE
         for k in range(-1, data.classes if bins > 1 else -1):
             if k or data.classes > 2:  # with two classes, the order of one share is the reverse of the other

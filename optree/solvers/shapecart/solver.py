@@ -1,8 +1,8 @@
 """ShapeCART: greedy trees whose splits are learned shapes: a child may be several intervals of a feature.
 
-At each node an inner CART of each feature alone makes bins. The bins are assigned to two or more children so that the
-weighted impurity is lowest, and the feature of lowest impurity is split. ``shapes.py`` has the algorithm, its proofs
-and its complexity. The values of a feature are taken in order.
+The bins of a feature are the leaves of an inner CART on this feature alone. The bins are assigned to two or more
+children so that the weighted impurity is lowest, and the feature of lowest impurity is split. ``shapes.py`` has the
+algorithm, its proofs and its complexity. The values of a feature are taken in order.
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025, without shapes of
 two features and without the refinement of grown trees. Defaults of the inner tree are from the paper's program: depth 6
@@ -42,17 +42,10 @@ _LOWEST = {"max_ways": 2, "support": 1, "inner_depth": 1, "inner_leaves": 2, "in
 
 
 class Grower:
-    """The search for shapes of sets of rows, until a limit.
-
-    Parameters
-    ----------
-    task : Task
-    options : dict
-        Values of PARAMETERS.
-    """
+    """The search for shapes of supports, until a limit, the name of which is then ``status``."""
 
     def __init__(self, task: Task, options: dict):
-        problem, ways = task.problem, options["max_ways"]
+        problem = task.problem
         self.clock, self.status, self.iterations = task.clock, None, 0
         self.rules = kernel.Rules(
             criterion=CRITERIA[options["criterion"]],
@@ -60,7 +53,7 @@ class Grower:
             min_bin_weight=options["inner_least"],
             max_bins=options["inner_leaves"],
             inner_depth=options["inner_depth"],
-            ways=ways,
+            ways=options["max_ways"],
             support=max(options["support"], task.objective.min_samples_leaf),
             sweeps=options["sweeps"],
         )
@@ -72,18 +65,12 @@ class Grower:
             logs=logs_of(problem),
             classes=len(problem.classes),
         )
-        self.work = new_work(problem, ways, min(int(problem.n_parts.max()), options["inner_leaves"]))
+        self.work = new_work(problem, self.rules)
 
     def shape(self, rows: np.ndarray) -> tuple[int, int, np.ndarray]:
-        """Return the best split of some rows.
+        """Return the feature of the best split of some rows, its number of children, and the child of each value.
 
-        Returns
-        -------
-        feature : int
-            LEAF if none lowers the impurity, or at a limit.
-        children : int
-        child : int64[values]
-            The child of each value of the feature.
+        The feature is LEAF if no split lowers the impurity, or at a limit.
         """
         try:
             self.status = self.status or self.clock.limit(self.iterations)
@@ -98,32 +85,35 @@ class Grower:
         return feature, children, self.work.child[: self.rows.first[feature + 1] - self.rows.first[feature]]
 
 
-def new_work(problem: Problem, ways: int, bins: int) -> kernel.Work:
+def new_work(problem: Problem, rules: kernel.Rules) -> kernel.Work:
     """Return scratch memory of the kernel."""
     total, values, classes = int(problem.n_parts.sum()), int(problem.n_parts.max()), len(problem.classes)
+    ways, bins = rules.ways, min(values, rules.max_bins)
     return kernel.Work(
         table=np.zeros((total, classes), np.int64),
         size=np.zeros(total, np.int64),
         above=np.zeros((values + 1, classes), np.int64),
         value=np.zeros(values + 1, np.int64),
-        held=np.zeros(values + 1, np.int64),
+        above_rows=np.zeros(values + 1, np.int64),
         cols=np.zeros(values + 2, np.int64),
         leaves=np.zeros((values + 1, 5), np.int64),
         marked=np.zeros(values + 2, np.uint8),
+        weight=np.zeros((bins, classes), np.int64),
+        rows=np.zeros(bins, np.int64),
         order=np.zeros(bins, np.int64),
         share=np.zeros(bins),
         sorted=np.zeros((bins + 1, classes), np.int64),
-        filled=np.zeros(bins + 1, np.int64),
+        sorted_rows=np.zeros(bins + 1, np.int64),
         places=np.arange(bins + 1),
         best=np.zeros((ways + 1, bins + 1), np.int64),
         source=np.zeros((ways + 1, bins + 1), np.int64),
         last=np.zeros(bins + 1, np.int64),
         lowest=np.zeros(ways + 1, np.int64),
         group=np.zeros((ways + 1, bins), np.int64),
-        inside=np.zeros((ways, classes), np.int64),
+        group_weight=np.zeros((ways, classes), np.int64),
+        group_rows=np.zeros(ways, np.int64),
         moved=np.zeros((2, classes), np.int64),
         nothing=np.zeros(classes, np.int64),
-        rows=np.zeros(ways, np.int64),
         label=np.zeros(ways, np.int64),
         child=np.zeros(values, np.int64),
         found=np.zeros(3, np.int64),
@@ -139,18 +129,20 @@ def run(task: Task, seed: int, **options) -> Outcome:
             raise OptreeError(f"solver shapecart: {name} = {options[name]} is not accepted; give >= {lowest}")
     grower = Grower(task, options)
     task.clock.prepared()
-    deepest = task.objective.max_depth
 
     def choose(rows: np.ndarray, depth: int) -> tuple[int, list[int], np.ndarray]:
-        if depth == deepest:
+        if depth == task.objective.max_depth:
             return LEAF, [], ()
         feature, children, child = grower.shape(rows)
         return feature, [depth + 1] * children, child
 
     tree = Tree.grow(task.problem, choose, 0)
-    if options["prune"]:
-        tree = task.prune(tree)
-    return Outcome(tree, None, grower.status or "heuristic", {"iterations": grower.iterations})
+    return Outcome(
+        task.prune(tree) if options["prune"] else tree,
+        None,
+        grower.status or "heuristic",
+        {"iterations": grower.iterations},
+    )
 
 
 SOLVER = Solver(

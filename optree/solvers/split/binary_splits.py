@@ -94,7 +94,7 @@ def least_entropy(data, rules, class_counts, correct, total, best):
     **Statement**: half the weighted entropy of a leaf is at least the weight that it misclassifies. **Proof**: M.
     Hellman, J. Raviv, "Probability of Error, Equivocation, and the Chernoff Bound", IEEE Transactions on Information
     Theory 1970. **Used in** this function: a split whose leaves misclassify more than half the least entropy so far is
-    skipped. The best stump comes first. **Worth**: not measured.
+    skipped. The best stump comes first.
 
     class_counts, correct, total, best : as of `best_single`. `data.logs` reaches the total weight.
     """

@@ -1,38 +1,37 @@
 """The construction of SPLIT's and LicketySPLIT's trees from searches.
 
-*SPLIT* searches the root with some lookahead, which fixes as many levels. The subtrees below are the greedy ones by
-which the search valued them, or with ``polish`` the best of their depth.
+*SPLIT* searches the root with some lookahead, which fixes the first levels. The subtrees below are greedy, as the
+search valued them. With ``polish`` they are the best of their depth.
 
 *LicketySPLIT* searches for the root's best split with some lookahead, takes the split alone, and treats both children
-in the same way. Where no split pays, a child becomes a leaf: in the end a leaf is taken wherever it costs no more.
-Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025,
-Algorithm 2. Three details matter. A node is searched for its best split even if a leaf costs less than the split with
-greedy trees below. The greedy trees that value a split are greedy down to the last level but one: a better estimate of
-some splits can lead away from the better tree. And the first two splits of equal value are followed, not just one.
+in the same way. A leaf is taken if it costs no more. If only leaves and stumps are below the lookahead, the search is
+exact. Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025,
+Algorithm 2. Three details matter:
 
-With more lookahead than one level, the choice of a split values the children by LicketySPLIT's trees with one level
-less, of the first of equal splits, if features have one threshold each; the package of the paper's authors does so,
-too. (SPLIT values them by the best prefix with greedy trees below, which never costs less. So does LicketySPLIT here if
-features have more thresholds.)
+- A node is searched for its best split even if a leaf costs less than the split with greedy trees below.
+- The trees that value a split are greedy down to the last level but one. A better estimate of some splits only can lead
+  away from the better tree.
+- The first TIES splits of equal value are followed, not just one.
+
+With more lookahead and binary features, the children of a split are valued by LicketySPLIT's trees with one level of
+lookahead less, of the first of equal splits. The package of the paper's authors does so, too. With multiway features
+they are valued as by SPLIT, by the best prefix with greedy trees below, which never costs less.
 
 **Statement** (LicketySPLIT): the tree costs no more than the paper's, which has the same greedy trees and follows the
-first of equal splits, and no more than the greedy tree. **Proof**: by induction on the depth. The paper's split is one
-of those followed, its children's trees cost no more by induction, and the node takes the cheapest of the same leaf and
-the followed splits. The tree also costs no more than v, the least value of a split: with one level of lookahead, v is
-the sum of the children's greedy trees, and theirs cost no more than these by induction. The greedy split is a
-candidate, so v is at most the cost of the greedy tree. **Used in** `value_step`. **Worth**: of 234 trees 10 are better
-with two ties than with one (`benchmarks/README.md`).
+first of equal splits, and no more than the greedy tree. **Proof**: by induction on the depth. The paper's split is
+followed, its children's trees cost no more by induction, and the node takes the cheapest of the same leaf and the
+followed splits. With one level of lookahead, the least value v of a split is the sum of its children's greedy trees.
+The children's own trees cost no more by induction, so the tree costs at most v. The greedy split is a candidate, so v
+is at most the cost of the greedy tree. **Used in** `value_step`. **Worth**: of 234 trees 10 are better with two ties
+than with one (`benchmarks/README.md`).
 
-If only leaves and stumps are below the lookahead, the search is exact.
-
-`split` constructs LicketySPLIT's tree with the same lookahead first, and then its own, below the cost of the first.
-Greedy nodes have the same splits in both trees. In SPLIT's own tree they are only cheaper where the best stump costs
-less than the split. So the first search bounds the value of each node in SPLIT's own tree, too (``own_lower`` and
+`split` constructs LicketySPLIT's tree with the same lookahead first, and then its own tree, below the cost of the
+first. Greedy nodes have the same splits in both trees. In SPLIT's own tree they are cheaper only where the best stump
+costs less than the split. So the first search bounds the value of each node in SPLIT's own tree, too (``own_lower`` and
 ``own_upper``), and leaves little to do for the second.
 
-Both recursions are one explicit stack of subtrees under construction. A subtree is searched in one or more ways, one
-after the other. Then the children of its split are pushed one by one. The values of LicketySPLIT are in the memo,
-beside those of searches.
+Both recursions are one explicit stack of subtrees under construction. A subtree is searched in one or more ways. Then
+the children of its split are pushed one by one. LicketySPLIT's values are in the memo, beside the values of searches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""LicketySPLIT with splits of a feature into several intervals of its parts, which are taken in order.
-
-As `licketysplit`, with the candidates of `multisplit`.
-"""
+"""LicketySPLIT with the candidate splits of `multisplit`: a split has several intervals of a feature's values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""LicketySPLIT: SPLIT with one level of lookahead, and again for each subtree; or with more levels at a time.
+"""LicketySPLIT: SPLIT with little lookahead, repeated in each subtree. See `build_tree.py`.
 
-Polynomial: with q cuts, n rows and depth d, O(n q^2 d^2) for a level at a time. With more levels the parts of a split
-are valued by LicketySPLIT's trees with one level less, as in the package of its authors. See `family.py`.
+Polynomial: with q thresholds, n rows and depth d, O(n q^2 d^2) for one level of lookahead.
 """
 
 from __future__ import annotations

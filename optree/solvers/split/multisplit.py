@@ -1,8 +1,7 @@
-"""SPLIT with splits of a feature into several intervals of its parts, which are taken in order.
+"""SPLIT with splits of a feature into several intervals of its values, which are taken in order.
 
-The search is that of `split`; the new part is the candidate splits: `kernels/interval_partitions.py`. The exact
-best tree of one level, and of two, is in `split/interval_splits.py`; with ``max_depth`` 1 or 2 and as much lookahead
-this is a solver of its own for these. Trees are the best of those looked at: nothing is proven of others.
+The candidate splits are in `kernels/interval_partitions.py`, the exact trees of one and of two levels in
+`interval_splits.py`. Only trees of candidate splits are compared: the search proves nothing about others.
 """
 
 from __future__ import annotations

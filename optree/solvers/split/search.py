@@ -1,8 +1,8 @@
-"""SPLIT's search: all candidate splits as long as there is lookahead, and the greedy split below.
+"""SPLIT's search: all candidate splits while there is lookahead, and the greedy split below.
 
-=========  ===================================================================================
+=========  ====================================================================================
 symbol     meaning
-=========  ===================================================================================
+=========  ====================================================================================
 S          the rows of a node
 levels     levels of splits left, ``levels_left``
 lookahead  levels left that are searched exactly
@@ -10,39 +10,37 @@ leaf(S)    cost of a leaf
 stump(S)   cost of the best stump
 wrong(S)   cost of the errors of every tree on equal rows of several classes; 0 in a short search
 penalty    cost of a leaf without errors
-=========  ===================================================================================
+=========  ====================================================================================
 
-The *value* of a node is the least cost over a leaf and its candidate splits. The cost of a candidate is the sum of the
-values of its children, which have one level less of both kinds. Without lookahead there are at most two candidates: the
-split of least score, and the two-way split of least score. One level is solved exactly, and so are two where the rules
-say so. If all partitions are candidates and lookahead covers all levels, the value is the optimum.
+The *value* of a node is the least cost over a leaf and its candidate splits. The cost of a candidate is the sum of its
+children's values, with one level and one level of lookahead less. Without lookahead there are at most two candidates:
+the split of least score, and the binary split of least score. One level is solved exactly, and so are two where the
+rules say so. If all partitions are candidates and lookahead covers all levels, the value is the optimum.
 
-The value of a node is also at most stump(S). With ``lickety`` this does not hold for a greedy node of two levels or
-more. There ``own_lower`` and ``own_upper`` bound the value of its split without ``lickety``. With ``must_split`` the
-value is that of the best split, even if a leaf is cheaper, and all splits as good as the best are valued: their values
-are the bounds of the candidates.
+The value of a node is also at most stump(S), but not for a greedy ``lickety`` node of two levels or more. There
+``own_lower`` and ``own_upper`` bound the value of its split without ``lickety``. With ``must_split`` the value is the
+value of the best split, even if a leaf is cheaper. All splits of equal value are then valued; their values are the
+bounds of the candidates.
 
-A ``lickety`` node with lookahead, but with less than its levels but one, has the cost of LicketySPLIT's tree as its
-value if features have one threshold each. It chooses the split of least value first (CHOOSING). Then it values this
-split alone, or a leaf, with as much lookahead for the children as it has itself (FOLLOWING). That is at most the value
-for which the split was chosen.
+A ``lickety`` node of binary features with 0 < lookahead < levels - 1 has the cost of LicketySPLIT's tree as its value.
+First it chooses the split of least value (CHOOSING). Then it values only this split and a leaf, with undiminished
+lookahead for the children (FOLLOWING). The second value is at most the first.
 
-**Statement** (ways): a greater maximum number of ways never raises a value, if the number of candidates is not limited.
-**Proof**: by induction on the levels. The candidates of a node include those of the same node with fewer ways.
-**Used in** no function; a property of the trees. **Worth**: not measured.
+**Statement** (ways): three or more ways never give a greater value than two, if the number of candidates is not
+limited. **Proof**: by induction on the levels. A node has its candidates of two ways among its candidates of more ways,
+greedy nodes included. **Used in** no function; a property of SPLIT's trees.
 
 **Statement** (bounds): the value of S is at least min(leaf(S), wrong(S) + 2 * penalty) and at least min(leaf(S),
 stump(S), wrong(S) + 3 * penalty). **Proof**: a tree misclassifies at least wrong(S). It is a leaf, or it has two leaves
-or more; and it is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S)
-takes 14 % off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`); otherwise not
-measured.
+or more. It is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S) takes
+14 % off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`).
 
-**Statement** (budgets): a child can be pruned once its lower bound reaches the cost of the node's incumbent, less the
+**Statement** (budgets): a child can be pruned if its lower bound reaches the cost of the node's incumbent, less the
 lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children. **Used in**
-:func:`advance`, `next_candidate`. **Worth**: not measured.
+:func:`advance`.
 
-Values and bounds are kept in the memo, by rows, levels, lookahead and kind. If features have one threshold each, the
-second child of a split is counted as the difference of the node and the first child.
+The memo keeps bounds by rows, levels, lookahead and kind. If all features are binary, the counts of a split's second
+child are the node's counts less the first child's.
 """
 
 from __future__ import annotations
