@@ -137,12 +137,8 @@ def run(task: Task, seed: int, **options) -> Outcome:
         return feature, [depth + 1] * children, child
 
     tree = Tree.grow(task.problem, choose, 0)
-    return Outcome(
-        task.prune(tree) if options["prune"] else tree,
-        None,
-        grower.status or "heuristic",
-        {"iterations": grower.iterations},
-    )
+    tree = task.prune(tree) if options["prune"] else tree
+    return Outcome(tree, None, grower.status or "heuristic", {"iterations": grower.iterations})
 
 
 SOLVER = Solver(

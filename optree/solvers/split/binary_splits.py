@@ -88,7 +88,7 @@ def _least_correct(data, rules, total, entropy):
 
 
 @inner_function
-def least_entropy(data, rules, class_counts, correct, total, best):
+def least_entropy(data, rules, class_counts, correct, total, stump):
     """Return the column of the split of least weighted entropy, the first of equals; 0 if no column splits the node.
 
     **Statement**: half the weighted entropy of a leaf is at least the weight that it misclassifies. **Proof**: M.
@@ -96,12 +96,13 @@ def least_entropy(data, rules, class_counts, correct, total, best):
     Theory 1970. **Used in** this function: a split whose leaves misclassify more than half the least entropy so far is
     skipped. The best stump comes first.
 
-    class_counts, correct, total, best : as of `best_single`. `data.logs` reaches the total weight.
+    class_counts, correct, total : as of `best_single`. stump : column of the best stump, or 0. `data.logs` reaches the
+    total weight.
     """
     apart()
-    if best < 0:
-        return 0
-    stride, column = len(correct), column_of(correct, best)
+    if stump == 0:
+        return stump
+    stride, column = len(correct), stump
     lowest = _entropy_of(data, class_counts, stride, total, column)
     enough = _least_correct(data, rules, total, lowest)
     for c in range(1, len(data.rows) - 1):

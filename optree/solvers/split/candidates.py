@@ -125,12 +125,12 @@ def ways_of(rules, levels_left):
 
 
 @inner_function
-def _add_least_entropy(data, work, rules, v, best):
+def _add_least_entropy(data, work, rules, v, stump):
     """Add the split of least entropy of a greedy node with binary features, if there is one."""
     counts, stride, total = work.counts[v], len(work.correct), np.int64(0)
     for k in range(data.classes):
         total += counts[0, k]
-    c = least_entropy(data, rules, work.class_counts[v], work.correct, total, best)
+    c = least_entropy(data, rules, work.class_counts[v], work.correct, total, stump)
     if c > 0:
         for k in range(data.classes):
             counts[c, k] = work.class_counts[v, k * stride + c]
@@ -155,16 +155,16 @@ def _keep_greedy(work, v, ways):
 
 
 @inner_function
-def list_candidates(data, work, scratch, rules, v, best):
+def list_candidates(data, work, scratch, rules, v, stump):
     """List the candidates of level ``v`` in the order of their scores.
 
-    best : the first result of `best_single` for the node; used for binary features.
+    stump : column of the best stump, 0 for none; used for binary features.
     """
     apart()
     frame, counts = work.frame[v], work.counts[v]
     ways = ways_of(rules, frame["levels_left"])
     if frame["lookahead"] == 0 and rules.criterion == ENTROPY and not len(data.bins) and len(data.logs) > 1:
-        _add_least_entropy(data, work, rules, v, best)
+        _add_least_entropy(data, work, rules, v, stump)
         return
     if not len(data.bins):
         transpose(data, work.class_counts[v], counts)

@@ -114,16 +114,15 @@ def _look_up(data, work, memo, rules, v, number):
     """Take the memo's bounds of a child of the current candidate, which is the node of level ``v + 1``."""
     node, below, child = work.node[v + 1], work.frame[v + 1], work.child[v, number]
     rows, closed = work.rows[v + 1], work.closed[v + 1]
-    levels_left, lookahead = below["levels_left"], below["lookahead"]
     child["known"] = LOOKED_UP
-    at = find(data, rules, memo, node, rows, closed, key_of(rules, levels_left, lookahead, below["lickety"], 0))
+    at = find(data, rules, memo, node, rows, closed, key_of(rules, below, below["lickety"], 0))
     if at < 0:
         return
     child["entry"] = at
     child["lower"] = max(child["lower"], memo.entry[at]["lower"])
     child["upper"] = min(child["upper"], memo.entry[at]["upper"])
     if has_own_value(data, rules, below):
-        at = find(data, rules, memo, node, rows, closed, key_of(rules, levels_left, lookahead, 0, 0))
+        at = find(data, rules, memo, node, rows, closed, key_of(rules, below, 0, 0))
         if at >= 0:
             child["own_lower"] = max(child["own_lower"], memo.entry[at]["lower"])
             child["own_upper"] = min(child["own_upper"], memo.entry[at]["upper"])

@@ -1,24 +1,20 @@
-"""SPLIT and LicketySPLIT, for binary splits and splits into intervals: the search as Python drives it, and its solvers.
+"""The search of the SPLIT family as Python drives it. Kernels and bounds: ``search.py``; trees: ``build_tree.py``.
 
-Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025. The
-search and its bounds are in ``search.py``, the construction of trees from searches in ``build_tree.py``.
-
-With ``deepening`` the root is searched with less lookahead first. That bounds the full search, and its tree is there
-when a limit ends the search. The paper scales lambda up as rows get fewer; costs here count rows, so the penalty is
-constant.
+With ``deepening`` the root is searched with less lookahead first, which bounds the full search and leaves a tree if a
+limit ends it. The paper scales lambda up as rows get fewer. Costs here count rows, so the penalty is constant.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.result import Outcome
-from optree.solvers.base import Solver, Task
+from optree.solvers.base import Task
 from optree.solvers.driver import Room, drive
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.codes import INFINITE
@@ -27,7 +23,7 @@ from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
 from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_trees, new_work
-from optree.solvers.split.options import Options, options_of, parameters_of, rules_of
+from optree.solvers.split.options import rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
 
@@ -140,19 +136,19 @@ class Search:
         return found
 
 
-def _restrict(task: Task, options: Options, data: ThresholdColumns, seed: int) -> ThresholdColumns:
+def _restrict(task: Task, options: SimpleNamespace, data: ThresholdColumns, seed: int) -> ThresholdColumns:
     """Return the columns that the search may use, with the rows that a reference misclassifies."""
     if options.cuts != "all":
         if options.cuts == "boosting":
             columns = thresholds.Reference(data, seed).columns()
         else:
-            rules = rules_of(task, replace(options, max_ways=2, generator="all"), 1)
+            rules = rules_of(task, SimpleNamespace(**vars(options) | {"max_ways": 2, "generator": "all"}), 1)
             columns = thresholds.near_optimal(len(data.rows), Search(data, rules, task.clock).stump)
         data = columns_of(task.problem, data.feature[columns], data.threshold[columns])
     return data._replace(wrong=thresholds.Reference(data, seed).wrong()) if options.reference else data
 
 
-def run(task: Task, seed: int, options: Options) -> Outcome:
+def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     """Search, and make the tree; ``seed`` is that of the boosted ensemble, if there is one."""
     depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
     data = thresholds.all_thresholds(problem)
@@ -163,7 +159,8 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     data = _restrict(task, options, data, seed)
     lookahead = (depth + 1) // 2 if options.lookahead < 0 else min(options.lookahead, depth)
     search = Search(data, rules_of(task, options, depth), clock)
-    if options.given:
+    given = options.cuts == "all" and not options.reference  # else a fit is part of the search
+    if given:
         clock.prepared()  # memory for the search is laid out, too
     lickety = (options.recursive or options.lickety) and 0 < lookahead < depth - 1
     own = not (lickety and options.recursive)
@@ -182,27 +179,6 @@ def run(task: Task, seed: int, options: Options) -> Outcome:
     if own:
         bound = max(0, search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0))
         counters |= {} if options.recursive else {"candidates_bound": bound}
-        exact = options.given and not options.most_candidates and options.generator == "all"
+        exact = given and not options.most_candidates and options.generator == "all"
         lower = bound if exact and lookahead == depth and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
-
-
-def solver(name: str, title: str, recursive: bool, multiway: bool) -> Solver:
-    """Return a solver of the family: LicketySPLIT or SPLIT, with splits into several intervals or binary ones."""
-
-    def declared(task: Task, seed: int, **parameters) -> Outcome:
-        return run(task, seed, options_of(name, recursive, parameters))
-
-    return Solver(
-        name=name,
-        title=title,
-        paper="Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025",
-        features=("binary", "multiway") if multiway else ("binary",),
-        penalties=("leaf",) if multiway else ("split", "leaf"),
-        constraints=("max_depth",),
-        needs=("max_depth",),
-        exact=False,
-        iteration="one set of rows counted",
-        run=declared,
-        parameters=parameters_of(recursive, multiway),
-    )

@@ -19,9 +19,13 @@ _SPREAD = 0x5851F42D4C9  # spreads keys over the bits of a hash
 
 
 @inner_function
-def key_of(rules, levels_left, lookahead, lickety, must_split):
-    """Return the rest of an entry's key as one number: lookahead counts only as far as there are levels to search."""
-    lookahead = levels_left if levels_left <= rules.exact_depth else min(levels_left, lookahead)
+def key_of(rules, frame, lickety, must_split):
+    """Return the rest of an entry's key as one number: lookahead counts only as far as there are levels to search.
+
+    frame : a node of the search, or a subtree.
+    """
+    levels_left = frame["levels_left"]
+    lookahead = levels_left if levels_left <= rules.exact_depth else min(levels_left, frame["lookahead"])
     return ((must_split * 2 + lickety) * 256 + levels_left) * 256 + lookahead
 
 

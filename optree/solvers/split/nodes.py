@@ -61,19 +61,19 @@ def _count_node(data, work, rules, v):
 
 @inner_function
 def _best_stump(data, work, scratch, rules, v, ways, take):
-    """Return the cost of the best stump of level ``v``, INFINITE if none exists, and `best_single` of binary features.
+    """Return the cost of the best stump of level ``v``, INFINITE if none exists, and its column among binary features.
 
     take : whether the stump becomes the incumbent if it costs less.
     """
     counts, cost = work.counts[v], INFINITE
     if not len(data.bins):
         best, rows = best_single(data, rules, work.class_counts[v], work.correct, work.closed[v])
-        if best >= 0:
-            cost = rules.error * (rows - best) + 2 * rules.penalty
-            if take and cost < work.frame[v]["upper"]:
-                work.found[0] = column_of(work.correct, best)
-                take_if_better(work, v, cost, work.found, 2)
-        return cost, best
+        if best < 0:
+            return cost, np.int64(0)
+        cost, work.found[0] = rules.error * (rows - best) + 2 * rules.penalty, column_of(work.correct, best)
+        if take:
+            take_if_better(work, v, cost, work.found, 2)
+        return cost, np.int64(work.found[0])
     for f in range(len(data.first) - 1):
         bins = 1 if work.closed[v, f] else find_bins(data, counts, f, scratch.cols)
         if bins > 1:
@@ -81,7 +81,7 @@ def _best_stump(data, work, scratch, rules, v, ways, take):
             cost = min(cost, found)
             if take:
                 take_if_better(work, v, found, work.found, children)
-    return cost, np.int64(-1)
+    return cost, np.int64(0)
 
 
 @inner_function
@@ -128,9 +128,9 @@ def open_node(data, work, scratch, rules, v):
     ways, leaf = ways_of(rules, levels_left), INFINITE if frame["must_split"] else frame["leaf"]
     frame["upper"] = leaf
     take = not frame["lickety"] or levels_left == 1 or frame["lookahead"] > 0
-    stump, best = _best_stump(data, work, scratch, rules, v, ways, take)
-    if not take and best >= 0:
-        frame["stump"], frame["stump_column"] = stump, column_of(work.correct, best)
+    stump, column = _best_stump(data, work, scratch, rules, v, ways, take)
+    if not take and column > 0:
+        frame["stump"], frame["stump_column"] = stump, column
     if levels_left == 1:
         return
     frame["lower"] = lower = max(lower, min(stump, leaf, wrong + 3 * rules.penalty))
@@ -141,11 +141,10 @@ def open_node(data, work, scratch, rules, v):
         if len(data.bins):
             cost, children = best_pair(data, scratch, rules, work.rows[v], counts, closed, ways, below, found, leaf)
         else:
-            cost, found[0] = best_single_pair(data, work, rules, v, frame["upper"])
-            children = 2 if found[0] > 0 else 1
+            (cost, found[0]), children = best_single_pair(data, work, rules, v, frame["upper"]), 2
         take_if_better(work, v, cost, found, children)
     else:
         chooses = frame["lickety"] and not frame["must_split"] and not len(data.bins)
         if chooses and 0 < frame["lookahead"] < levels_left - 1:
             _choose(frame)
-        list_candidates(data, work, scratch, rules, v, best)
+        list_candidates(data, work, scratch, rules, v, column)

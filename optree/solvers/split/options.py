@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,36 +14,6 @@ from optree.solvers.split.state import ALL, CART, MIDPOINTS, MOST_WAYS, Rules
 
 GENERATORS = {"all": ALL, "midpoints": MIDPOINTS, "cart": CART}
 TWO_LEVELS = ("never", "lookahead", "frontier")
-
-
-@dataclass(frozen=True)
-class Options:
-    """The values of a solver's parameters; see PARAMETERS and MULTIWAY."""
-
-    lookahead: int
-    recursive: bool  # LicketySPLIT
-    criterion: str
-    two_levels: str
-    most_candidates: int
-    cuts: str
-    reference: bool
-    collapse: bool
-    deepening: bool
-    polish: bool = False
-    lickety: bool = False
-    max_ways: int = 2
-    two_way_from: int = 255
-    generator: str = "all"
-    bins: int = 500
-    beam: Sequence[int] = ()
-    repeat: bool = True
-    cart_leaf: int = 1
-    pair_bins: int = 0
-
-    @property
-    def given(self) -> bool:
-        """Return whether the problem gives the thresholds, so that nothing has to be fitted to find them."""
-        return self.cuts == "all" and not self.reference
 
 
 PARAMETERS = {
@@ -70,22 +39,36 @@ MULTIWAY = {
     "pair_bins": Parameter(int, 32, "maximum number of bins of a feature where two levels are solved exactly; 0: all"),
     "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
 }
-LOOKAHEAD = Parameter(int, -1, "levels searched exactly, with greedy trees below; -1: half of them, rounded up")
-POLISH = Parameter(bool, False, "replace each greedy subtree by the best one of its depth")
-LICKETY = Parameter(bool, True, "search for LicketySPLIT's tree, too, and return the better one")
-LEVELS = Parameter(int, 1, "levels searched exactly to choose a split, anew for each child")
+_NOT_PARAMETERS = {  # the values of parameters that a solver does not have
+    "polish": False,
+    "lickety": False,
+    "max_ways": 2,
+    "two_way_from": 255,
+    "generator": "all",
+    "bins": 500,
+    "beam": (),
+    "cart_leaf": 1,
+    "pair_bins": 0,
+    "repeat": True,
+}
 
 
 def parameters_of(recursive: bool, multiway: bool) -> dict[str, Parameter]:
     """Return the parameters of a solver."""
-    levels = {"lookahead": LEVELS} if recursive else {"lookahead": LOOKAHEAD, "polish": POLISH}
-    levels |= {} if recursive or multiway else {"lickety": LICKETY}
-    return {**levels, **(MULTIWAY if multiway else PARAMETERS)}
+    doc = "levels searched exactly, with greedy trees below; -1: half of them, rounded up"
+    own = {"lookahead": Parameter(int, -1, doc)}
+    if recursive:
+        own = {"lookahead": Parameter(int, 1, "levels searched exactly to choose a split, anew for each child")}
+    else:
+        own["polish"] = Parameter(bool, False, "replace each greedy subtree by the best one of its depth")
+        if not multiway:
+            own["lickety"] = Parameter(bool, True, "search for LicketySPLIT's tree, too, and return the better one")
+    return own | (MULTIWAY if multiway else PARAMETERS)
 
 
-def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
-    """Return the options of a solver's parameters; raise if a value is not accepted."""
-    options = Options(recursive=recursive, **parameters)
+def options_of(solver: str, recursive: bool, parameters: dict) -> SimpleNamespace:
+    """Return the values of all parameters, and ``recursive``: LicketySPLIT; raise if a value is not accepted."""
+    options = SimpleNamespace(recursive=recursive, **_NOT_PARAMETERS | parameters)
     accepted = {"criterion": CRITERIA, "two_levels": TWO_LEVELS, "generator": GENERATORS, "cuts": ACCEPTED}
     for name, values in accepted.items():
         if getattr(options, name) not in values:
@@ -99,7 +82,7 @@ def options_of(solver: str, recursive: bool, parameters: dict) -> Options:
     return options
 
 
-def rules_of(task: Task, options: Options, depth: int) -> Rules:
+def rules_of(task: Task, options: SimpleNamespace, depth: int) -> Rules:
     """Return the rules of a search."""
     ways = min(options.max_ways, MOST_WAYS)
     beam = (*options.beam, *[1] * ways)[: ways - 1]

@@ -78,7 +78,7 @@ def _record_own(data, work, memo, rules, v):
         frame["upper"], frame["children"], work.split[v, 0] = best, 2, frame["stump_column"]
     else:
         frame["upper"], frame["children"] = best, 1
-    key = key_of(rules, frame["levels_left"], frame["lookahead"], 0, frame["must_split"])
+    key = key_of(rules, frame, 0, frame["must_split"])
     at = find(data, rules, memo, work.node[v], work.rows[v], work.closed[v], key)
     if at < 0:
         at = insert(memo, work.node[v], key)
@@ -124,7 +124,7 @@ def _begin(data, work, memo, rules):
     """Begin to search the node of level 0; return False if the memo has its value. Its entry, if any, is FOUND."""
     frame, state = work.frame[0], work.state[0]
     hash_node(data, rules, work.rows[0], work.closed[0], work.node[0])
-    key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
+    key = key_of(rules, frame, frame["lickety"], frame["must_split"])
     state["found"] = at = find(data, rules, memo, work.node[0], work.rows[0], work.closed[0], key)
     if at >= 0 and memo.entry[at]["lower"] == memo.entry[at]["upper"]:
         return False
@@ -161,7 +161,7 @@ def search_node(data, work, scratch, memo, rules, closing):
                 return PAUSED
             state["iterations"] += 1
             if frame["entry"] < 0:
-                key = key_of(rules, frame["levels_left"], frame["lookahead"], frame["lickety"], frame["must_split"])
+                key = key_of(rules, frame, frame["lickety"], frame["must_split"])
                 frame["entry"] = insert(memo, work.node[v], key)
             open_node(data, work, scratch, rules, v)
             continue

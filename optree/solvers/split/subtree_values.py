@@ -67,17 +67,11 @@ def push(data, work, rules, trees, v, place, child, mode, lookahead):
 
 
 @inner_function
-def _key_of(rules, subtree):
-    """Return the rest of the key of LicketySPLIT's tree of a subtree."""
-    return key_of(rules, subtree["levels_left"], subtree["lookahead"], subtree["lickety"], VALUED)
-
-
-@inner_function
 def find_valued(data, rules, memo, trees, v):
     """Return the entry of LicketySPLIT's tree of a subtree, -1 if there is none."""
-    node, rows, closed = trees.node[v], trees.rows[v], trees.closed[v]
+    node, rows, closed, subtree = trees.node[v], trees.rows[v], trees.closed[v], trees.subtree[v]
     hash_node(data, rules, rows, closed, node)
-    return find(data, rules, memo, node, rows, closed, _key_of(rules, trees.subtree[v]))
+    return find(data, rules, memo, node, rows, closed, key_of(rules, subtree, subtree["lickety"], VALUED))
 
 
 @inner_function
@@ -103,7 +97,7 @@ def _list_ties(work, trees, v):
 def _record(work, memo, rules, trees, v):
     """Record the tree of a subtree in the memo, and pop it."""
     subtree = trees.subtree[v]
-    at = insert(memo, trees.node[v], _key_of(rules, subtree))
+    at = insert(memo, trees.node[v], key_of(rules, subtree, subtree["lickety"], VALUED))
     entry, split = memo.entry[at], trees.split[v, BEST]
     entry["lower"], entry["upper"] = subtree["cost"], subtree["cost"]
     entry["children"], entry["recursive"] = split[0], subtree["recursive"]
