@@ -98,7 +98,7 @@ def memo_of(search):
     memo = search.memo
     for entry, split in zip(memo.entry[: memo.used[0]], memo.split.tolist(), strict=False):
         key, bounds = entry[["hash", "key"]], entry[["lower", "upper"]]
-        yield key.item(), (*bounds.item(), split[: max(1, entry["children"]) - 1])
+        yield key.item(), (*bounds.item(), split[1 : split[0]])
 
 
 @pytest.mark.parametrize("name", ["split", "licketysplit", "multisplit", "licketymultisplit"])

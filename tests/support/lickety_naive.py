@@ -97,7 +97,7 @@ class OneByOne:
         search._finish()
         self.entry[node.key] = found = int(search.work.state["found"][0])
         entry = search.memo.entry[found]
-        return int(entry["upper"]), tuple(search.memo.split[found, : max(1, entry["children"]) - 1].tolist())
+        return int(entry["upper"]), tuple(search.memo.split[found, 1 : search.memo.split[found, 0]].tolist())
 
     def ties(self, cost, split):
         """Return the first splits of the node searched last that are as good as the one found."""

@@ -33,11 +33,8 @@ def best_single(data, rules, class_counts, correct, closed):
         rows = above = below = splat(np.int64(0))
         for k in range(data.classes):
             weight = load(class_counts, k * stride + block)
-            rows, above, below = (
-                rows + weight,
-                most(above, weight),
-                most(below, splat(class_counts[k * stride]) - weight),
-            )
+            rows, above = rows + weight, most(above, weight)
+            below = most(below, splat(class_counts[k * stride]) - weight)
         some = where_more(rows, splat(np.int64(0)), above + below, none)
         some = where_more(splat(total), rows, some, none)
         fewest = least(fewest, splat(np.int64(0)) - some)
@@ -64,18 +61,12 @@ def column_of(correct, best):
 @inner_function
 def _entropy_of(data, class_counts, stride, total, c):
     """Return half the weighted entropy of the two children of a column's split, in units of impurity."""
-    rows = entropy = np.int64(0)
+    logs, rows, entropy = data.logs, np.int64(0), np.int64(0)
     for k in range(data.classes):
-        weight = class_counts[k * stride + c]
+        weight = class_counts[k * stride + c]  # unsigned indices skip numba's check for negative ones
         rows += weight
-        entropy -= _log_of(data, weight) + _log_of(data, class_counts[k * stride] - weight)
-    return entropy + _log_of(data, rows) + _log_of(data, total - rows)
-
-
-@inner_function
-def _log_of(data, number):
-    """Return an entry of `data.logs`. The index is unsigned, which skips numba's check for negative indices."""
-    return data.logs[np.uint64(number)]
+        entropy -= logs[np.uint64(weight)] + logs[np.uint64(class_counts[k * stride] - weight)]
+    return entropy + logs[np.uint64(rows)] + logs[np.uint64(total - rows)]
 
 
 @inner_function

@@ -92,5 +92,5 @@ def insert(memo, node, key):
     entry = memo.entry[number]
     entry["hash"], entry["key"], entry["lower"], entry["upper"] = hashed, key, 0, INFINITE
     entry["parent"], entry["low"], entry["high"] = node["parent"], node["low"], node["high"]
-    entry["children"], entry["recursive"] = 0, 0
+    entry["recursive"], memo.split[number, 0] = 0, 1
     return number

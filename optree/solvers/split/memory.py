@@ -94,7 +94,7 @@ def new_memo(data: ThresholdColumns, rules: tables.Rules, entries: int | None = 
         entries = 1 << min(12, max(7, nodes.bit_length()))
     return tables.Memo(
         entry=np.zeros(entries, tables.ENTRY),
-        split=np.zeros((entries, rules.ways - 1), np.int32),
+        split=np.zeros((entries, rules.ways), np.int32),
         slots=row_set_table.new_slots(entries),
         used=np.zeros(1, np.int64),
         chain=np.zeros(data.rows.shape[1], np.uint64),

@@ -85,13 +85,6 @@ def _best_stump(data, work, scratch, rules, v, ways, take):
 
 
 @inner_function
-def _choose(frame):
-    """Enter the stage CHOOSING: find the split of least value, even if a leaf is cheaper."""
-    frame["stage"], frame["outer_budget"], frame["budget"], frame["must_split"] = CHOOSING, frame["budget"], INFINITE, 1
-    frame["upper"], frame["children"], frame["own_lower"] = INFINITE, 1, INFINITE
-
-
-@inner_function
 def follow(work, v):
     """Enter the stage FOLLOWING: keep the first of the best splits as the only candidate, with a leaf beside it."""
     frame, candidate = work.frame[v], work.candidate[v]
@@ -146,5 +139,7 @@ def open_node(data, work, scratch, rules, v):
     else:
         chooses = frame["lickety"] and not frame["must_split"] and not len(data.bins)
         if chooses and 0 < frame["lookahead"] < levels_left - 1:
-            _choose(frame)
+            frame["stage"], frame["must_split"], frame["own_lower"] = CHOOSING, 1, INFINITE
+            frame["outer_budget"], frame["budget"] = frame["budget"], INFINITE
+            frame["upper"], frame["children"] = INFINITE, 1
         list_candidates(data, work, scratch, rules, v, column)

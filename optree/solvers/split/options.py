@@ -39,18 +39,9 @@ MULTIWAY = {
     "pair_bins": Parameter(int, 32, "maximum number of bins of a feature where two levels are solved exactly; 0: all"),
     "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
 }
-_NOT_PARAMETERS = {  # the values of parameters that a solver does not have
-    "polish": False,
-    "lickety": False,
-    "max_ways": 2,
-    "two_way_from": 255,
-    "generator": "all",
-    "bins": 500,
-    "beam": (),
-    "cart_leaf": 1,
-    "pair_bins": 0,
-    "repeat": True,
-}
+# The values of parameters that a solver does not have: with one threshold a feature, most of them have no influence.
+_OTHERS = {name: parameter.default for name, parameter in MULTIWAY.items()}
+_OTHERS |= {"max_ways": 2, "generator": "all", "polish": False, "lickety": False}
 
 
 def parameters_of(recursive: bool, multiway: bool) -> dict[str, Parameter]:
@@ -68,7 +59,7 @@ def parameters_of(recursive: bool, multiway: bool) -> dict[str, Parameter]:
 
 def options_of(solver: str, recursive: bool, parameters: dict) -> SimpleNamespace:
     """Return the values of all parameters, and ``recursive``: LicketySPLIT; raise if a value is not accepted."""
-    options = SimpleNamespace(recursive=recursive, **_NOT_PARAMETERS | parameters)
+    options = SimpleNamespace(recursive=recursive, **_OTHERS | parameters)
     accepted = {"criterion": CRITERIA, "two_levels": TWO_LEVELS, "generator": GENERATORS, "cuts": ACCEPTED}
     for name, values in accepted.items():
         if getattr(options, name) not in values:

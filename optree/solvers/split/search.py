@@ -52,7 +52,7 @@ from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.row_set_table import has_room
 from optree.solvers.split.children import BELOW, LATER, advance, has_own_value
 from optree.solvers.split.memo import find, hash_node, insert, key_of
-from optree.solvers.split.nodes import follow, open_node
+from optree.solvers.split.nodes import follow, open_node, take_if_better
 from optree.solvers.split.state import CHOOSING
 
 
@@ -61,23 +61,21 @@ def _record(work, memo, v, at, lower):
     """Record the lower bound and the incumbent of level ``v`` in an entry of the memo."""
     frame, entry = work.frame[v], memo.entry[at]
     if frame["upper"] < entry["upper"]:
-        entry["upper"], entry["children"] = frame["upper"], frame["children"]
+        entry["upper"], memo.split[at, 0] = frame["upper"], frame["children"]
         for i in range(frame["children"] - 1):
-            memo.split[at, i] = work.split[v, i]
+            memo.split[at, 1 + i] = work.split[v, i]
     entry["lower"] = min(max(entry["lower"], lower), entry["upper"])
 
 
 @inner_function
 def _record_own(data, work, memo, rules, v):
     """Record the bounds of level ``v`` in SPLIT's own tree, where a node may also be its best stump."""
-    frame, best = work.frame[v], min(work.frame[v]["leaf"], work.frame[v]["stump"])
-    lower = max(frame["lower"], min(best, frame["own_lower"]))
-    if frame["own_upper"] < best:
-        frame["upper"], frame["children"], work.split[v, 0] = frame["own_upper"], 2, frame["own_column"]
-    elif frame["stump"] < frame["leaf"]:
-        frame["upper"], frame["children"], work.split[v, 0] = best, 2, frame["stump_column"]
-    else:
-        frame["upper"], frame["children"] = best, 1
+    frame = work.frame[v]
+    lower = max(frame["lower"], min(frame["leaf"], frame["stump"], frame["own_lower"]))
+    frame["upper"], frame["children"], work.found[0] = frame["leaf"], 1, frame["stump_column"]
+    take_if_better(work, v, frame["stump"], work.found, 2)
+    work.found[0] = frame["own_column"]
+    take_if_better(work, v, frame["own_upper"], work.found, 2)
     key = key_of(rules, frame, 0, frame["must_split"])
     at = find(data, rules, memo, work.node[v], work.rows[v], work.closed[v], key)
     if at < 0:

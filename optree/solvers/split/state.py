@@ -127,18 +127,17 @@ ENTRY = np.dtype(  # as small as possible, because a look-up waits for memory
         ("low", np.int32),  # columns: the rows of the parent between the two thresholds
         ("high", np.int32),
         ("key", np.int32),
-        ("children", np.int16),  # of the split that attains `upper`, 1 for a leaf
-        ("recursive", np.int16),  # as in SUBTREE_OF
+        ("recursive", np.int32),  # as in SUBTREE_OF
     ]
 )
-MOST_WAYS = int(np.iinfo(ENTRY["children"]).max)
+MOST_WAYS = 2**15 - 1
 
 
 class Memo(NamedTuple):
     """The table of nodes, see ``kernels/row_set_table.py``."""
 
     entry: np.ndarray  # ENTRY[...]
-    split: np.ndarray  # int32[..., ways - 1], columns of the split that attains ``upper``
+    split: np.ndarray  # int32[..., ways], children (1 for a leaf) and columns of the split that attains ``upper``
     slots: np.ndarray  # int64[a power of two]
     used: np.ndarray  # int64[1], number of entries
     chain: np.ndarray  # uint64[words], scratch: the rows of an entry

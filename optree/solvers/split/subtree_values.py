@@ -32,13 +32,10 @@ def start_search(work, trees, v, lookahead, budget, must_split):
 @inner_function
 def take_entry(memo, trees, v, place, at):
     """Return the cost of an entry with the rows of a subtree, INFINITE for -1; copy its split to a place."""
-    split = trees.split[v, place]
-    split[0] = 1
+    trees.split[v, place, 0] = 1
     if at < 0:
         return INFINITE
-    split[0] = max(1, memo.entry[at]["children"])
-    for i in range(split[0] - 1):
-        split[1 + i] = memo.split[at, i]
+    copy(memo.split[at], trees.split[v, place])
     trees.subtree[v]["entry"] = at
     return memo.entry[at]["upper"]
 
@@ -98,11 +95,9 @@ def _record(work, memo, rules, trees, v):
     """Record the tree of a subtree in the memo, and pop it."""
     subtree = trees.subtree[v]
     at = insert(memo, trees.node[v], key_of(rules, subtree, subtree["lickety"], VALUED))
-    entry, split = memo.entry[at], trees.split[v, BEST]
-    entry["lower"], entry["upper"] = subtree["cost"], subtree["cost"]
-    entry["children"], entry["recursive"] = split[0], subtree["recursive"]
-    for i in range(split[0] - 1):
-        memo.split[at, i] = split[1 + i]
+    entry = memo.entry[at]
+    entry["lower"], entry["upper"], entry["recursive"] = subtree["cost"], subtree["cost"], subtree["recursive"]
+    copy(trees.split[v, BEST], memo.split[at])
     _pop_value(work, trees, v)
 
 

@@ -63,17 +63,18 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
             groups.append(np.flatnonzero((problem.y == k) & weighs))
     words = np.array([-(-len(group) // 64) for group in groups])
     run = np.repeat(np.arange(len(words)), words)
-    bits = np.zeros((len(feature) + 2, 64 * len(run)), bool)
+    columns = len(feature) + 2
+    bits = np.zeros((-(-columns // LANES) * LANES, 64 * len(run)), bool)
     bins = np.zeros((0 if binary else 64 * len(run), count), np.uint16)
     for group, start in zip(groups, (64 * (words.cumsum() - words)).tolist(), strict=True):
         bits[0, start : start + len(group)] = True
-        bits[1:-1, start : start + len(group)] = above.take(group, axis=0).T
+        bits[1 : columns - 1, start : start + len(group)] = above.take(group, axis=0).T
         if not binary:
             bins[start : start + len(group)] = below[group]
     rows, random = pack(bits), salts(len(run) + count, 1)
     return ThresholdColumns(
-        rows=rows,
-        blocks=_side_by_side(rows),
+        rows=rows[:columns],
+        blocks=rows.reshape(-1, LANES, len(run)).transpose(0, 2, 1).ravel(),
         runs=np.append(0, words.cumsum()),
         salt=random[: len(run)],
         mark=random[len(run) :].view(np.int64) & np.int64(2**63 - 1),
@@ -88,14 +89,6 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
         digits=digits,
         classes=len(present),
     )
-
-
-def _side_by_side(rows: np.ndarray) -> np.ndarray:
-    """Return columns in blocks of LANES, word after word."""
-    columns, words = rows.shape
-    padded = np.zeros((-(-columns // LANES) * LANES, words), np.uint64)
-    padded[:columns] = rows
-    return padded.reshape(-1, LANES, words).transpose(0, 2, 1).ravel()
 
 
 def unavoidable(data: ThresholdColumns) -> np.ndarray:
