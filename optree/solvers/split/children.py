@@ -130,11 +130,7 @@ def _look_up(data, work, memo, rules, v, number):
 
 @inner_function
 def has_own_value(data, rules, frame):
-    """Return whether a node of LicketySPLIT's search gets bounds of its value in SPLIT's own tree, too.
-
-    Greedy nodes have the same split in both trees, and hence the same children. Nodes with lookahead have the same
-    candidates. So the second search has little left to do: all splits are bounded by their children's bounds.
-    """
+    """Return whether a node of LicketySPLIT's search gets bounds of its value in SPLIT's own tree, too."""
     if not rules.both or not frame["lickety"] or frame["levels_left"] == 1:
         return False
     return not frame["lookahead"] or (not len(data.bins) and frame["lookahead"] < frame["levels_left"] - 1)

@@ -56,11 +56,6 @@ class Search:
         """Return the number of nodes counted."""
         return int(self.work.state["iterations"][0])
 
-    @property
-    def lower(self) -> int:
-        """Return the lower bound of the root's value in its last search; not after LicketySPLIT."""
-        return int(self.work.state["lower"][0])
-
     def step(self, iterations: int) -> int:
         """Search for at most ``iterations`` more nodes; return a code.
 
@@ -177,7 +172,8 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     counters = {"iterations": search.iterations, "supports": int(search.memo.used[0]), "cuts": len(data.rows) - 2}
     lower = None
     if own:
-        bound = max(0, search.lower - (task.scale.penalty if task.objective.penalty == "split" else 0))
+        constant = task.scale.penalty if task.objective.penalty == "split" else 0
+        bound = max(0, int(search.work.state["lower"][0]) - constant)
         counters |= {} if options.recursive else {"candidates_bound": bound}
         exact = given and not options.most_candidates and options.generator == "all"
         lower = bound if exact and lookahead == depth and (problem.n_parts == 2).all() else None

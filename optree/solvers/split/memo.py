@@ -84,10 +84,7 @@ def find(data, rules, memo, node, rows, closed, key):
 def insert(memo, node, key):
     """Add an entry for a node that has none, with the widest interval; return its number."""
     hashed, number = node["hash"] ^ (key * _SPREAD), memo.used[0]
-    at, place = probe(memo.slots, hashed, hashed)
-    while at >= 0:
-        at, place = probe(memo.slots, hashed, place + 1)
-    occupy(memo.slots, place, hashed, number)
+    occupy(memo.slots, hashed, hashed, number)
     memo.used[0] = number + 1
     entry = memo.entry[number]
     entry["hash"], entry["key"], entry["lower"], entry["upper"] = hashed, key, 0, INFINITE

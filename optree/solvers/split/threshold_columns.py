@@ -7,7 +7,6 @@ k - 1 increasing thresholds of one feature, and a binary feature has a single th
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +54,9 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
     groups, first = [], np.searchsorted(feature, np.arange(count + 1))
     binary = np.array_equal(feature, np.arange(count))
     above = problem.codes > 0 if binary else problem.codes[:, feature] > threshold
-    own = [threshold[start:end] for start, end in pairwise(first)]
-    below = [] if binary else np.transpose([np.searchsorted(own[f], problem.codes[:, f]) for f in range(count)])
+    below = np.empty(problem.codes.shape, np.uint16)
+    for f in range(0 if binary else count):
+        below[:, f] = np.searchsorted(threshold[first[f] : first[f + 1]], problem.codes[:, f])
     for digit in range(digits - 1, -1, -1):
         weighs = problem.weights >> digit & 1 > 0 if digits > 1 else problem.weights > 0
         for k in present:
