@@ -18,8 +18,8 @@ The weighted impurity of an assignment is the sum of f over its groups. The best
 **Proof**: A. Banerjee et al., "Clustering with Bregman Divergences", JMLR 2005; D is the Bregman divergence of f.
 **Used in** the next statement.
 
-**Statement** (two classes): for each number of groups, the dynamic program of `least_impurities` over bins in the order
-of a class's share finds the best assignment. **Proof**: in an optimum each bin is in the group of the nearest mean. A
+**Statement** (two classes): the dynamic program of `least_impurities` over bins in the order of a class's share finds
+the best assignment to each number of groups. **Proof**: in an optimum each bin is in the group of the nearest mean. A
 move there would lower the sum, and new means would lower it again. D(p, a) - D(p, b) is affine in p, and for two
 classes p is one number. So the shares that are nearer to a than to b form a ray, and groups are intervals in the order
 of shares. W. Fisher, "On Grouping for Maximum Homogeneity", JASA 1958, has this order. **Used in** `_assign_in_order`.
@@ -29,16 +29,16 @@ has enough rows in each group and is unique. Otherwise groups that are no interv
 in their own order is tried, too.
 
 *More classes*: the program runs over bins in their own order and in the order of each class's share. Coordinate descent
-starts at the best assignment for each number of groups: a bin moves to the group that lowers the impurity most, until
-no move lowers it. The order of bins, and of groups among equals, is fixed; nothing is drawn.
+starts at the best assignment to each number of groups. A bin moves to the group that lowers the impurity most, until no
+move lowers it. The order of bins, and of groups among equals, is fixed; nothing is drawn.
 
 So no assignment is worse than the best intervals of the same bins with enough rows. CART's split is such an assignment.
 
 Source: N. Upadhya, E. Cohen, "Empowering Decision Trees via Shape Function Branching", NeurIPS 2025. Its descent starts
 at k-means of the bins' shares, or at the sides of the inner tree's root.
 
-Complexity of a node of n rows, q features and p values of all features together: O(n q + p K) for the counts, at worst
-O(p leaves K) for the inner trees, O(q (K + 1) bins^2 (K + ways)) for the programs.
+Complexity of a node of n rows and q features with p values in all: O(n q + p K) for the counts, O(p leaves K) at worst
+for the inner trees, O(q (K + 1) bins^2 (K + ways)) for the programs.
 """
 
 from __future__ import annotations

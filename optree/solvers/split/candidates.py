@@ -3,11 +3,11 @@
 The bound of a candidate is the sum of min(leaf, 2 * penalty) over its children. Its score is the weighted impurity in
 rows, times the cost of an error, plus the penalty of its leaves; low scores come first.
 
-**Statement** (equal ratios): neighbouring bins of equal class ratios can be merged without raising the lowest weighted
-impurity of a partition into a given number of intervals. **Proof**: the impurity f of an interval is a function of its
+**Statement** (equal ratios): to merge neighbouring bins of equal class ratios does not raise the lowest weighted
+impurity of a partition into any number of intervals. **Proof**: the impurity f of an interval is a function of its
 class counts, concave and homogeneous: f(a c) = a f(c). Move a boundary through a run of such bins. The counts on both
 sides are affine in the number of rows passed, so the sum of f is concave in that number. Hence an end of the run is at
-least as good as any place inside. **Used in** :func:`_merge_ratios`.
+least as low as any place inside. **Used in** :func:`_merge_ratios`.
 """
 
 from __future__ import annotations

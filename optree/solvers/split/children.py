@@ -13,7 +13,7 @@ from optree.solvers.split.nodes import cost_limit, count_child, follow, solves_t
 from optree.solvers.split.state import CHOOSING, FOLLOWING, LOOKED_UP, NEW, SEARCHED
 from optree.solvers.split.threshold_columns import write_interval
 
-DONE, BELOW, LATER = range(3)  # what is next: nothing, the next level, nothing in this slice
+DONE, BELOW, LATER = range(3)  # the next step: none, the next level, none in this slice
 
 
 @inner_function

@@ -1,16 +1,16 @@
 """The exact best split of a node into intervals, and the exact best tree of two levels of such splits.
 
 *One level*: neighbouring intervals with the same label would be one interval, which saves a leaf. So the best split of
-a feature is the best sequence of labels of its bins: errors plus a penalty for each run of equal labels. Viterbi's
-dynamic program over bins, runs and labels finds it in O(bins * ways * classes).
+a feature is the best sequence of labels of its bins, with a penalty for each run of equal labels. Viterbi's dynamic
+program over bins, runs and labels finds it in O(bins * ways * classes).
 
 *Two levels*: take features f above and g below. Their joint class counts, by bin, give the best stump over g of each
 interval of f, with all starts of intervals side by side. A second dynamic program over f then chooses the best
 partition.
 
 **Statement**: the tree of :func:`best_pair` is optimal among trees of two levels over the given bins. **Proof**: a tree
-with f above is a partition of f's bins. Each interval is a leaf or has a best stump, whose cost its joint counts
-determine, and the cost of the tree is the sum over the intervals. **Used in** :func:`best_pair`.
+with f above is a partition of f's bins. Each interval is a leaf or has a best stump, and its joint counts determine
+both costs. The cost of the tree is the sum over the intervals. **Used in** :func:`best_pair`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The memo of SPLIT's search: for each node an interval of its value, and the split that attains the upper end.
 
 The key of an entry is a set of rows, the features that its path closes, and :func:`key_of`. Rows are not stored. An
-entry names another one, whose rows are those of its parent node, and the two columns between which its own rows lie. A
-look-up rebuilds the rows of an entry from this chain and compares all of them, so keys are exact.
+entry names the entry of its parent node, and the two columns between which its own rows lie. A look-up rebuilds the
+rows of an entry from this chain and compares all of them, so keys are exact.
 """
 
 from __future__ import annotations

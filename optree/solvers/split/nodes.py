@@ -25,7 +25,7 @@ def take_if_better(work, v, cost, columns, children):
 
 @inner_function
 def cost_limit(frame):
-    """Return the cost below which a tree of a node is of use; if it must split, splits as good as the best count."""
+    """Return the cost below which a tree of a node is of use; with ``must_split`` a tie counts."""
     return min(frame["upper"] + frame["must_split"], frame["budget"])
 
 

@@ -30,14 +30,14 @@ lookahead for the children (FOLLOWING). The second value is at most the first.
 limited. **Proof**: by induction on the levels. A node has its candidates of two ways among its candidates of more ways,
 greedy nodes included. **Used in** no function; a property of SPLIT's trees.
 
-**Statement** (bounds): the value of S is at least min(leaf(S), wrong(S) + 2 * penalty) and at least min(leaf(S),
-stump(S), wrong(S) + 3 * penalty). **Proof**: a tree misclassifies at least wrong(S). It is a leaf, or it has two leaves
+**Statement** (bounds): min(leaf(S), wrong(S) + 2 * penalty) and min(leaf(S), stump(S), wrong(S) + 3 * penalty) are
+lower bounds of the value of S. **Proof**: a tree misclassifies at least wrong(S). It is a leaf, or it has two leaves
 or more. It is a leaf, or a stump, or it has three leaves or more. **Used in** `open_node`. **Worth**: wrong(S) takes
-14 % off the seconds of raisin at depth 5, 25 % off those of rice (`benchmarks/README.md`).
+14 % off the seconds of raisin at depth 5 and 25 % off the seconds of rice (`benchmarks/README.md`).
 
-**Statement** (budgets): a child can be pruned if its lower bound reaches the cost of the node's incumbent, less the
-lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children. **Used in**
-:func:`advance`.
+**Statement** (budgets): a child can be pruned if its lower bound reaches its budget, the cost of the node's incumbent
+less the lower bounds of the other children. **Proof**: the cost of a candidate is the sum over its children.
+**Used in** :func:`advance`.
 
 The memo keeps bounds by rows, levels, lookahead and kind. If all features are binary, the counts of a split's second
 child are the node's counts less the first child's.
@@ -151,7 +151,7 @@ def search_node(data, work, scratch, memo, rules, closing):
                 _end_node(data, work, memo, rules, v)
             state["level"] = v - 1
             continue
-        # Room for two entries of each level, and for those that the subtree stack adds without a search.
+        # Room for two entries of each level, and for the entries that the subtree stack adds without a search.
         if not has_room(memo.slots, memo.entry, memo.used[0], 3 * len(work.frame)):
             return NO_ROOM
         if not frame["opened"]:

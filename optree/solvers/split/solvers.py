@@ -2,8 +2,8 @@
 
 Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025.
 
-*split*: ``lookahead`` counts levels of splits. 0 gives a greedy tree, and ``max_depth`` the optimum with a proof. (The
-authors' program counts the level of the leaves, too: its lookahead 2 is 1 here.) With ``lickety`` LicketySPLIT's tree
+*split*: ``lookahead`` counts levels of splits. 0 gives a greedy tree, and ``max_depth`` the optimum with a proof. The
+authors' program counts the level of the leaves, too: its lookahead 2 is 1 here. With ``lickety`` LicketySPLIT's tree
 is constructed first, and the better tree is returned. So `split` is never worse than `licketysplit` with the same
 lookahead.
 

@@ -73,7 +73,7 @@ def find_valued(data, rules, memo, trees, v):
 
 @inner_function
 def _list_ties(work, trees, v):
-    """List the splits that the last search found as good as the best, TIES at most."""
+    """List the splits of least value that the last search found, TIES at most."""
     subtree, frame = trees.subtree[v], work.frame[0]
     subtree["ties"], subtree["tie"], subtree["child"], subtree["sum"] = 0, 0, 0, 0
     if trees.split[v, OTHER, 0] == 1:
