@@ -1,8 +1,8 @@
 """SPLIT and LicketySPLIT (Babbar, McTavish, Rudin, Seltzer 2025): exact first levels, greedy trees below them."""
 
 SOLVERS = {
-    "licketymultisplit": "solvers:LICKETYMULTISPLIT",
-    "licketysplit": "solvers:LICKETYSPLIT",
-    "multisplit": "solvers:MULTISPLIT",
-    "split": "solvers:SPLIT",
+    "licketymultisplit": "family:LICKETYMULTISPLIT",
+    "licketysplit": "family:LICKETYSPLIT",
+    "multisplit": "family:MULTISPLIT",
+    "split": "family:SPLIT",
 }

@@ -134,8 +134,7 @@ def _add_least_entropy(data, work, rules, v, stump):
     if c > 0:
         for k in range(data.classes):
             counts[c, k] = work.class_counts[v, k * stride + c]
-        work.found[0] = c
-        work.order[v, 0] = 0
+        work.found[0], work.order[v, 0] = c, 0
         _add(data, work, rules, v, work.found, 2)
 
 

@@ -1,4 +1,16 @@
-"""The search of the SPLIT family as Python drives it. Kernels and bounds: ``search.py``; trees: ``build_tree.py``.
+"""The four solvers of the SPLIT family. Kernels and bounds: ``search.py``; trees: ``build_tree.py``.
+
+Source: V. Babbar, H. McTavish, C. Rudin, M. Seltzer, "Near-Optimal Decision Trees in a SPLIT Second", ICML 2025.
+
+*split*: ``lookahead`` counts levels of splits. 0 gives a greedy tree, and ``max_depth`` the optimum with a proof. The
+authors' program counts the level of the leaves, too: its lookahead 2 is 1 here. With ``lickety`` LicketySPLIT's tree
+is constructed first, and the better tree is returned. So `split` is never worse than `licketysplit` with the same
+lookahead.
+
+*licketysplit*: polynomial. With q thresholds, n rows and depth d, one level of lookahead takes O(n q^2 d^2).
+
+*multisplit*, *licketymultisplit*: a split has several intervals of a feature's values, which are taken in order. Only
+trees of candidate splits (``kernels/interval_partitions.py``) are compared, and nothing is proven about others.
 
 With ``deepening`` the root is searched with less lookahead first, which bounds the full search and leaves a tree if a
 limit ends it. The paper scales lambda up as rows get fewer. Costs here count rows, so the penalty is constant.
@@ -14,7 +26,7 @@ import numpy as np
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.result import Outcome
-from optree.solvers.base import Task
+from optree.solvers.base import Solver, Task
 from optree.solvers.driver import Room, drive
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.codes import INFINITE
@@ -23,7 +35,7 @@ from optree.solvers.split import build_tree as kernel
 from optree.solvers.split import candidate_thresholds as thresholds
 from optree.solvers.split import state as tables
 from optree.solvers.split.memory import max_candidates, new_memo, new_scratch, new_trees, new_work
-from optree.solvers.split.options import rules_of
+from optree.solvers.split.options import options_of, parameters_of, rules_of
 from optree.solvers.split.plans import Plan, collapse, grow_tree
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of, unavoidable
 
@@ -178,3 +190,30 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
         exact = given and not options.most_candidates and options.generator == "all"
         lower = bound if exact and lookahead == depth and (problem.n_parts == 2).all() else None
     return Outcome(tree, lower, search.status or ("heuristic" if lower is None else "optimal"), counters)
+
+
+def _solver(name: str, title: str, recursive: bool = False, multiway: bool = False) -> Solver:
+    def declared(task: Task, seed: int, **parameters) -> Outcome:
+        return run(task, seed, options_of(name, recursive, parameters))
+
+    return Solver(
+        name=name,
+        title=title,
+        paper="Babbar, McTavish, Rudin, Seltzer: Near-Optimal Decision Trees in a SPLIT Second, ICML 2025",
+        features=("binary", "multiway") if multiway else ("binary",),
+        penalties=("leaf",) if multiway else ("split", "leaf"),
+        constraints=("max_depth",),
+        needs=("max_depth",),
+        exact=False,
+        iteration="one set of rows counted",
+        run=declared,
+        parameters=parameters_of(recursive, multiway),
+    )
+
+
+SPLIT = _solver("split", "exact search of the first levels (`lookahead`), greedy trees below")
+LICKETYSPLIT = _solver("licketysplit", "SPLIT with one level of lookahead, repeated in each subtree", recursive=True)
+MULTISPLIT = _solver("multisplit", "SPLIT with splits of a number into several intervals", multiway=True)
+LICKETYMULTISPLIT = _solver(
+    "licketymultisplit", "LicketySPLIT with splits of a number into several intervals", recursive=True, multiway=True
+)
