@@ -170,7 +170,7 @@ def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     if given:
         clock.prepared()  # memory for the search is laid out, too
     lickety = (options.recursive or options.lickety) and 0 < lookahead < depth - 1
-    own = not (lickety and options.recursive)
+    own = not (lickety and options.recursive)  # whether SPLIT's own search runs, which bounds its value
     if lickety:
         search.find_trees(depth, lookahead, tables.LICKETY, own)  # a better incumbent than less lookahead gives
     else:

@@ -39,7 +39,7 @@ MULTIWAY = {
     "pair_bins": Parameter(int, 32, "maximum number of bins of a feature where two levels are solved exactly; 0: all"),
     "repeat": Parameter(bool, True, "whether a feature may be split again on a path"),
 }
-# The values of parameters that a solver does not have: with one threshold a feature, most of them have no influence.
+# The values of the parameters that a solver does not have.
 _OTHERS = {name: parameter.default for name, parameter in MULTIWAY.items()}
 _OTHERS |= {"max_ways": 2, "generator": "all", "polish": False, "lickety": False}
 
