@@ -88,9 +88,8 @@ def load_arrays(path: str | Path, dataset: Dataset) -> tuple[np.ndarray, np.ndar
         for _, values in table.X.items()
     ]
     y = table.y.to_numpy()
-    return np.column_stack(columns).astype(np.float64), (
-        np.unique(y, return_inverse=True)[1] if dataset.classes else y.astype(np.float64)
-    )
+    target = np.unique(y, return_inverse=True)[1] if dataset.classes else y.astype(np.float64)
+    return np.column_stack(columns).astype(np.float64), target
 
 
 def test_mask(y: np.ndarray, fit: Fit, dataset: Dataset) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -54,11 +55,7 @@ def run_child(
         if save_rows is not None:
             save_rows(folder / "problem.npz")
             command.append(folder / "problem.npz")
-        progress = Progress(folder / "answers", request["seconds"])
-        variables = clean_environment("NUMBA_") | _THREADS
-        try:
-            output, memory_mib = folder / "output", request["memory_mib"]
-            end = run_program(list(map(str, command)), output, memory_mib, progress.overdue, variables)
-        finally:
-            progress.close()
+        variables, memory_mib = clean_environment("NUMBA_") | _THREADS, request["memory_mib"]
+        with closing(Progress(folder / "answers", request["seconds"])) as progress:
+            end = run_program(list(map(str, command)), folder / "output", memory_mib, progress.overdue, variables)
     return end, progress

@@ -11,6 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,17 +151,14 @@ def solve_in_child(problem: Problem, notes: dict, run: Run, reference: dict | No
         return finish(SearchOutcome("skipped", reason=reason))
     with TemporaryDirectory(prefix="run-") as name:
         answers, path = Path(name, "answers"), Path(name, "record.json")
-        progress = Progress(answers, run.limits.get("seconds"))
 
         def solve_and_write() -> None:
             with open(answers, "a", buffering=1) as file:
                 record = solve(problem, notes, run, reference, lambda event: print(json.dumps(event), file=file))
                 path.write_text(json.dumps(record))
 
-        try:
+        with closing(Progress(answers, run.limits.get("seconds"))) as progress:
             end = call_function(solve_and_write, Path(name, "output"), hard_limit_mib(run), progress.overdue)
-        finally:
-            progress.close()
         if end.status is None:
             return json.loads(path.read_text())
     for number in (errno.ENOSPC, errno.EDQUOT):

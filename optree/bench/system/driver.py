@@ -25,8 +25,14 @@ def start(results: str) -> None:
     """Lock the results, cancel the jobs of a killed driver, and correct times in the future, before the first job."""
     handle_sigterm_in_a_thread()
     Path(results).mkdir(parents=True, exist_ok=True)
-    _lock(results)
-    _enter(Path(results).parent)
+    if not _hold(Path(results, ".lock")):  # Snakemake's own lock outlives a kill -9, an operating system's does not
+        print(f"error: another snakemake is at work in {results}; wait for it to end", file=sys.stderr, flush=True)
+        os._exit(1)
+    # A SLURM job does not show its driver. All drivers, of whatever configuration, share a lock in this directory. Only
+    # a driver that gets it exclusively is alone, and may take unfinished jobs for leftovers.
+    if _hold(Path(results).parent / ".drivers"):
+        cancel_leftovers()
+    fcntl.flock(_held[-1], fcntl.LOCK_SH)
     correct_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
 
 
@@ -47,27 +53,6 @@ def _hold(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _lock(results: str) -> None:
-    """End this process if another driver works on the same results.
-
-    Snakemake's own lock outlives a kill -9; this one is the operating system's and ends with the process.
-    """
-    if not _hold(Path(results, ".lock")):
-        print(f"error: another snakemake is at work in {results}; wait for it to end", file=sys.stderr, flush=True)
-        os._exit(1)
-
-
-def _enter(folder: Path) -> None:
-    """Cancel the jobs of killed drivers, if no other driver is at work in this directory.
-
-    A job does not show its driver. So all drivers, of whatever configuration, share a lock, and only a driver that gets
-    this lock exclusively is alone.
-    """
-    if _hold(folder / ".drivers"):
-        cancel_leftovers()
-    fcntl.flock(_held[-1], fcntl.LOCK_SH)
 
 
 def _leftovers() -> list[str]:

@@ -38,8 +38,8 @@ FOREIGN_SIGNALS = tuple(map(signal.strsignal, (signal.SIGKILL, signal.SIGTERM, s
 class ProcessEnd:
     """The end of a process.
 
-    The status is None after exit code 0, "time_limit" or "memory_limit" after a limit, "killed" after a signal from
-    elsewhere, and "error" after any other exit code.
+    The status is None after exit code 0. A limit gives "time_limit" or "memory_limit", a signal from elsewhere
+    "killed", and any other exit code "error".
     """
 
     status: str | None
