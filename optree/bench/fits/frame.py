@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from optree.bench.fits import fit
-from optree.files import write_whole
+from optree.bench.tables.frame import collect, load
 
 # Column -> keys of its value in a record.
 _COLUMNS = {
@@ -31,17 +31,13 @@ _COLUMNS = {
 _OPTIONAL = {"encoding", "iterations", "splits_offered", "search_seconds"}  # absent from some estimators or old records
 
 
-def collect_fits(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
-    """Read and validate records, and write them to one file, a line each."""
-    records = [fit.read(path) for path in paths]
-    write_whole(target, "".join(json.dumps(record) + "\n" for record in records).encode())
-    return records
+collect_fits = partial(collect, read=fit.read)
 
 
 def read_fits(paths: Iterable[str | Path]) -> dict[str, pd.DataFrame]:
     """Return the frame of the records that :func:`collect_fits` wrote, as ``fits``; empty without such files."""
-    lines = [line for path in paths for line in Path(path).read_text().splitlines()]
-    return {"fits": frame(map(json.loads, lines))} if lines else {}
+    records = [record for path in paths for record in load(path)]
+    return {"fits": frame(records)} if records else {}
 
 
 def _value(record: dict, column: str):
@@ -53,7 +49,6 @@ def _value(record: dict, column: str):
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
     """Return a row for each fit, sorted by dataset, model and split; stages and trials stay lists."""
-
     rows = [{column: _value(record, column) for column in _COLUMNS} for record in records]
     table = pd.DataFrame(rows, columns=list(_COLUMNS)).sort_values(["dataset", "model", "split"])
     integers = dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64")

@@ -91,9 +91,7 @@ def _experiment_runs(
             )
         for objective in _objectives(experiment):
             algorithm.solver.check_objective(Objective.of(**objective))
-            for dataset, encoding, fold in product(
-                experiment["datasets"], experiment["encodings"], experiment["splits"]
-            ):
+            for dataset, encoding, fold in product(*(experiment[key] for key in ("datasets", "encodings", "splits"))):
                 yield Run(
                     dataset=dataset,
                     encoding=encoding,

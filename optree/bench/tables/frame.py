@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from statistics import median_low
@@ -16,9 +16,9 @@ from optree.files import write_whole
 from optree.objective import CONSTRAINTS
 
 
-def collect(paths: Iterable[str | Path], target: str | Path) -> list[dict]:
+def collect(paths: Iterable[str | Path], target: str | Path, read: Callable = record.read) -> list[dict]:
     """Read and validate records, and write them to one file, a line each; a broken record stops all writing."""
-    records = [record.read(path) for path in paths]
+    records = [read(path) for path in paths]
     write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
     return records
 
