@@ -30,7 +30,6 @@ splits has a side M with n_k(M) < E and score_j(M) > n_j - E, for j = f or j = s
 **Proof**: the mean of both scores is above n_j - E, so one is. As above, n_k of either side is below E. Either of M1
 and M2 may be the leaf of the root: all rows of both name j, the rest k.
 **Used in** `errs_less`: few sides are so; each is tried as a leaf, with the best stump of the other rows.
-**Worth**: not measured apart from B5.
 
 Only splits that all other bounds leave open are tried.
 """

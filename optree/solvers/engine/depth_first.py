@@ -126,7 +126,7 @@ def pick(stack, d, rules):
 
 @inner_function
 def settle(data, memo, stack, shares, d, rules):
-    """Update the bound of the current candidate; return it, and the clause of its child to deepen or -1."""
+    """Update the bound of the current candidate; return it, and the clause of its child to search or -1."""
     frame = stack.frame[d]
     t = frame["current"]
     f = stack.feature[d, t]
@@ -150,7 +150,7 @@ def settle(data, memo, stack, shares, d, rules):
 
 @inner_function
 def choose(data, memo, stack, shares, d, rules):
-    """Return the clause and the budget of the child to deepen next in frame ``d``, (-1, 0) when the frame is done."""
+    """Return the clause and the budget of the next child of frame ``d`` to search, (-1, 0) at the end of the frame."""
     frame = stack.frame[d]
     while True:
         if frame["current"] < 0 and not pick(stack, d, rules):
@@ -160,12 +160,7 @@ def choose(data, memo, stack, shares, d, rules):
         if lower >= target or lower > frame["cap"]:
             frame["current"] = -1
             continue
-        own, step = stack.lower[d, clause], rules.step
-        if stack.entry[d, clause] >= 0:
-            doublings = memo.entry[stack.entry[d, clause]]["visits"]  # each visit doubles the step
-            step = rules.step << doublings if rules.step < INFINITE >> doublings else INFINITE
-        budget = min(target, frame["cap"] + 1) - (lower - own)
-        return clause, min(budget, own + step) if rules.deepening else budget
+        return clause, min(target, frame["cap"] + 1) - (lower - stack.lower[d, clause])
 
 
 @inner_function
@@ -253,7 +248,6 @@ def visit(data, memo, stack, shares, rules, iterations):
         if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
             continue
         stack.state[ITERATIONS] += 1
-        entry["visits"] = min(entry["visits"] + 1, 30)
         if enter(data, memo, stack, d, t, child, at, budget, rules):
             expand(data, memo, stack, shares, d + 1, rules)
         if stack.frame[d + 1]["n_candidates"] > 0:

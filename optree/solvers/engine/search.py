@@ -25,7 +25,7 @@ _SPARSE = 64  # words of rows: with fewer, a list of the words that hold rows ta
 _EAGER = 512  # iterations: an eager search ends with the best tree of these, or with the first tree after them
 _FEW = 8  # splits: a search under a larger limit begins without the limit, ...
 _TRIED = 50_000  # ... for this number of iterations
-_BY_NAME = ("class_bound", "two_split_bound", "cover_bound", "easier_first", "deepening", "lazy", "best_first")
+_BY_NAME = ("class_bound", "two_split_bound", "cover_bound", "easier_first", "lazy", "best_first")
 
 
 def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]) -> Rules:
@@ -37,7 +37,6 @@ def _rules(scale: Scale, objective: Objective, data: Layout, on: dict[str, bool]
         margin=gains[0],
         second=gains[1] - gains[0],
         third=gains[2] - gains[0],
-        step=min(max(11 * scale.penalty // 4, scale.error), int(INFINITE) // 2),
         min_rows=objective.min_samples_leaf if data.n_totals > 1 else 0,
         max_children=int(INFINITE) // 2 // max(1, scale.penalty),
         per_leaf=objective.penalty == "leaf" and scale.penalty > 0,  # a penalty of 0 is per split: then B3 holds
@@ -176,7 +175,7 @@ class Search:
         and opt(p) <= opt(q) <= cost at q of any tree; opt(q) >= opt(p).
         **Proof**: the cost of a tree is a straight line in p, with a slope and a value at 0 that are not negative. So
         opt, their minimum, does not fall, and it is concave with opt(0) >= 0.
-        **Used in** `lambda_path`, whose searches share a memo. **Worth**: not measured.
+        **Used in** `lambda_path`, whose searches share a memo.
         """
         if self.scale not in (None, scale):
             entry, old = self.memo.entry[: self.memo.used[0]], self.scale
@@ -189,7 +188,7 @@ class Search:
                 held = entry["upper"] < INFINITE
                 entry["upper"][held] = np.ceil(entry["upper"][held] * (rows * (1 + 1e-12)) + 1)
         self.scale, self.rules = scale, _rules(scale, self.objective, self.data, self.switches)
-        self.stack.stride[:] = self.rules.step
+        self.stack.stride[:] = min(max(11 * scale.penalty // 4, scale.error), int(INFINITE) // 2)
 
     def _try_without_limit(self, clock: Clock) -> str | None:
         """Prepare for a limit on splits; return "optimal" if a search without it finds an optimum within the limit.

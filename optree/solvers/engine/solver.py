@@ -4,8 +4,8 @@ Paths that lead to the same support lead to the same problem. So one memo keeps 
 each support, as in GOSDT (Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML
 2020) and DL8.5 (Aglin, Nijssen, Schaus, AAAI 2020). A node has a budget: it returns a tree that costs less, or a lower
 bound that is not below the budget. One pass over pairs of columns finds the best stump of every child, and a bound on
-its other trees (as in MurTree: Demirovic et al., JMLR 2022, section 4.3). Children that may still win are deepened in
-small steps. The child of a split with the least lower bound comes first: the effort to raise a bound by one split grows
+its other trees (as in MurTree: Demirovic et al., JMLR 2022, section 4.3). Children that may still win are searched with
+the rest of the budget. The child of least lower bound comes first: the effort to raise a bound by one split grows
 exponentially with the number of splits that a child can afford. The search is best first over the splits of the root,
 and depth first below it.
 
@@ -35,8 +35,7 @@ _SWITCHES = {
     "two_split_bound": "bound trees of exactly two splits (B2)",
     "cover_bound": "bound trees of two splits by the best cover of a class by two columns (B5; two classes, or nearly)",
     "contained": "prune splits with a child inside the child of another split, and no better as a leaf (B6)",
-    "easier_first": "deepen the child of least lower bound; else the one of greatest",
-    "deepening": "raise the budget of a child in steps that double; else give it the whole budget at once",
+    "easier_first": "search the child of least lower bound first; else the child of greatest",
     "lazy": "count the pairs of a split only if its single bound can win",
     "best_first": "best first over the splits of the root; else depth first there, too",
     "few_rows": "many rows: row generation, a search among some rows that grows until its optimum is that of all",

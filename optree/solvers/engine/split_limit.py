@@ -15,7 +15,7 @@ of x and the sum of opt(R, s) over the children R, minimised over all shares of 
 **Proof**: the subtrees of such a tree have at most splits_left - 1 splits in all, so some shares fit them. Each subtree
 costs at least opt(R, s), and trees that attain opt(R, s) form such a tree. With lower (upper) bounds for opt(R, s) the
 minimum is a lower (upper) bound. It is a knapsack over the children.
-**Used in** `share_out`. **Worth**: not measured, as the search rests on it.
+**Used in** `share_out`.
 
 S2 (free shares).
 **Statement**: opt(R, s) = opt(R) where s * penalty >= error * (leaf - e).
@@ -27,7 +27,7 @@ S3 (few splits).
 **Statement**: opt(R, 0) = error * leaf, opt(R, 1) = upper and opt(R, 2) >= min(upper, two). opt(R, s) does not grow
 with s, so a lower bound holds for smaller shares, too, and an upper bound for larger ones.
 **Proof**: by the definitions; a tree of at most s splits has at most s + 1.
-**Used in** `fill_shares`, `raise_shares`, `refresh_share`. **Worth**: not measured.
+**Used in** `fill_shares`, `raise_shares`, `refresh_share`.
 
 The bounds B1 to B6 hold for opt(R, s). B1, B2, B4 and B5 are lower bounds on opt(R) <= opt(R, s). The proofs of B3 and
 B6 transform a tree without adding a split, so they hold among trees of at most s splits.

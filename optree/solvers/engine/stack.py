@@ -58,7 +58,6 @@ class Rules(NamedTuple):
     margin: int  # weight: the largest m with error * m <= penalty, for B3; 0 without B3
     second: int  # weight: the same for two penalties, less margin
     third: int  # weight: the same for three penalties, less margin
-    step: int  # cost: the first raise of a child's budget above its lower bound
     min_rows: int  # minimum of rows in a leaf that holds rows; 0 if rows are not counted
     max_children: int  # with a penalty per leaf, a split of more costs more than any tree
     per_leaf: bool  # whether the penalty is for each leaf that holds rows
@@ -69,7 +68,6 @@ class Rules(NamedTuple):
     contained_features: int  # features from which B6 is tried
     sparse_words: int  # words of rows from which words without rows of a column are skipped
     easier_first: bool
-    deepening: bool
     lazy: bool
     best_first: bool
 
@@ -104,7 +102,7 @@ class Stack(NamedTuple):
     score: np.ndarray  # kind[2, width], scratch of B5: score of each column for two classes
     three: np.ndarray  # int64[2], scratch: lower bounds for three splits or more, of the children of a binary split
     source: np.ndarray  # uint64[width], scratch
-    stride: np.ndarray  # int64[q], for each split of the root: how far its bound may pass the next candidate's
+    stride: np.ndarray  # int64[q], cost: the rise of a root split's bound before another split is tried; doubles
     children: np.ndarray  # int64[most children, 4], scratch: see `count_children`
     present: np.ndarray  # int64[K], scratch: the classes present in a child
     weights: np.ndarray  # int64[K], scratch

@@ -27,7 +27,6 @@ ENTRY = np.dtype(
         ("clause", np.int64),  # ... and the clause that selects its rows; -1 for all rows
         ("feature", np.int64),  # the split that attains `upper`, -1 for a leaf
         ("limits", np.int64),  # levels and splits left: see `limits_of`
-        ("visits", np.int64),  # number of searches, 30 at most
     ]
 )
 
