@@ -94,16 +94,13 @@ class Table:
 
 
 def make_table(dataset: Dataset, raw: Raw) -> Table:
-    """Make the table of raw columns: apply recipes, drop columns, separate the target, read numbers and categories.
-
-    Raises
-    ------
-    OptreeError
-        If a column is absent or named twice, a class is missing, or a numeric column has other values than numbers.
-    """
+    """Make the table of raw columns: apply recipes, drop columns, separate the target, read numbers and categories."""
     import pandas as pd
 
-    columns = recipes.apply(dataset, _by_name(dataset, raw))
+    names = [_normal(str(name)) for name in raw.names]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise dataset.error(f"{raw.origin}: two columns have one name: {', '.join(twice)}")
+    columns = recipes.apply(dataset, dict(zip(names, raw.columns, strict=True)))
     dataset = resolve(dataset, raw)
     for name in (dataset.target, *dataset.drop, *dataset.numeric_columns):
         if name not in columns:
@@ -120,22 +117,8 @@ def make_table(dataset: Dataset, raw: Raw) -> Table:
     return Table(pd.DataFrame(X).astype(dtypes), pd.Series(y, name=dataset.target, dtype="str"), raw.origin)
 
 
-def _by_name(dataset: Dataset, raw: Raw) -> dict[str, Sequence]:
-    names = [_normal(str(name)) for name in raw.names]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise dataset.error(f"{raw.origin}: two columns have one name: {', '.join(twice)}")
-    return dict(zip(names, raw.columns, strict=True))
-
-
 def resolve(dataset: Dataset, raw: Raw) -> Dataset:
-    """Return the dataset with the source's target for ``default`` and its numeric columns for ``declared``.
-
-    Raises
-    ------
-    OptreeError
-        If the source has no target, or declares no kinds of columns.
-    """
+    """Return the dataset with the source's target for ``default`` and its numeric columns for ``declared``."""
     target, numeric = dataset.target, dataset.numeric
     if target == DEFAULT:
         if not raw.target:
@@ -174,13 +157,7 @@ def _numbers(dataset: Dataset, name: str, values: Sequence) -> list[float]:
 
 
 def verify(table: Table, dataset: Dataset) -> None:
-    """Compare a table with the shape, classes and checksum of its dataset.
-
-    Raises
-    ------
-    OptreeError
-        If they differ, with the expected and the found value.
-    """
+    """Raise OptreeError if a table differs from the shape, classes or checksum of its dataset."""
     counts = table.y.value_counts()
     if len(table.y) == 0 or len(counts) < 2:
         raise dataset.error(f"{len(table.y)} rows and {len(counts)} classes; at least two classes are needed")
@@ -235,13 +212,7 @@ def _recorded(dataset: Dataset, path: Path) -> Dataset:
 
 
 def read_content(path: str | Path, dataset: Dataset) -> Table:
-    """Read and verify a file of canonical content.
-
-    Raises
-    ------
-    OptreeError
-        If the file cannot be read, or the content is not that of the dataset.
-    """
+    """Read and verify a file of canonical content."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)

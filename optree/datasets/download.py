@@ -9,6 +9,7 @@ import tarfile
 import time
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -27,11 +28,6 @@ def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes
     """Download a dataset's raw file from the first of its addresses that has it, and return it with the address.
 
     A file whose checksum is not the table's goes to the quarantine ``kept``.
-
-    Raises
-    ------
-    OptreeError
-        If no address has the file; :class:`~optree.datasets.policy.Transient` if another attempt may succeed.
     """
     failures = []
     for url in dataset.addresses:
@@ -41,7 +37,7 @@ def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes
             if dataset.file_sha256 not in ("", digest):
                 where = quarantine(kept, f"{dataset.name}.raw", content)
                 text = f"{url}: sha256 of {dataset.file}: expected {dataset.file_sha256}, found {digest}; {where}"
-                raise Transient(str(dataset.error(text)))
+                raise dataset.error(text, Transient)
             return content, url
         except OptreeError as error:
             failures.append(error)
@@ -51,13 +47,7 @@ def raw_file(dataset: Dataset, policy: Policy, kept: Path | None) -> tuple[bytes
 
 
 def download(dataset: Dataset, url: str, policy: Policy) -> bytes:
-    """Return the content at an address, within the policy's limits.
-
-    Raises
-    ------
-    OptreeError
-        If the server refuses, or a limit is exceeded; ``Transient`` if another attempt may succeed.
-    """
+    """Return the content at an address, within the policy's limits."""
     import requests
     from urllib3.exceptions import HTTPError
 
@@ -67,22 +57,20 @@ def download(dataset: Dataset, url: str, policy: Policy) -> bytes:
         with requests.get(url, stream=True, timeout=policy.stall_seconds, headers=headers) as response:
             if response.status_code != 200:
                 busy = response.status_code >= 500 or response.status_code in _BUSY
-                raise _error(dataset, url, f"status {response.status_code} {response.reason}", busy)
+                text = f"{url}: status {response.status_code} {response.reason}"
+                raise dataset.error(text, Transient if busy else OptreeError)
             while chunk := response.raw.read1(_CHUNK):  # returns at once with any bytes, so a slow server meets limits
                 size += len(chunk)
                 if size > policy.max_bytes:
-                    raise _error(dataset, url, f"more than {policy.max_bytes} bytes", False)
+                    raise dataset.error(f"{url}: more than {policy.max_bytes} bytes")
                 if time.monotonic() - start > policy.timeout_seconds:
-                    raise _error(dataset, url, f"not complete within {policy.timeout_seconds:g} seconds", True)
+                    raise dataset.error(f"{url}: not complete within {policy.timeout_seconds:g} seconds", Transient)
                 chunks.append(chunk)
     except (requests.RequestException, HTTPError) as error:
-        words = f"no answer within {policy.stall_seconds:g} seconds" if _timed_out(error) else _short(error)
-        raise _error(dataset, url, words, True) from error
+        silent = "timed out" in str(error).casefold()
+        words = f"no answer within {policy.stall_seconds:g} seconds" if silent else _short(error)
+        raise dataset.error(f"{url}: {words}", Transient) from error
     return b"".join(chunks)
-
-
-def _timed_out(error) -> bool:
-    return "timed out" in str(error).casefold()
 
 
 def _short(error) -> str:
@@ -91,32 +79,28 @@ def _short(error) -> str:
     return f"{type(error).__name__}: {reason}"
 
 
-def _error(dataset: Dataset, url: str, text: str, transient: bool):
-    error = dataset.error(f"{url}: {text}")
-    return Transient(str(error)) if transient else error
-
-
 def unpack(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
     """Return the raw file in a download: a member of an archive, in any folder, or the file itself, perhaps gzipped.
 
     Nothing is written to disk, so the paths in an archive are harmless.
-
-    Raises
-    ------
-    OptreeError
-        If the archive lacks the file, is damaged, or the file has more than ``max_bytes``.
     """
     try:
         if content.startswith(b"PK\3\4"):
-            content = _zipped(dataset, url, content, max_bytes)
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                members = ((member.filename, member) for member in archive.infolist() if not member.is_dir())
+                with archive.open(_wanted(dataset, url, members)) as file:
+                    content = read_at_most(dataset, url, file, max_bytes)
         elif url.endswith((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")):
-            content = _tarred(dataset, url, content, max_bytes)
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                members = ((member.name, member) for member in archive if member.isfile())
+                file = archive.extractfile(_wanted(dataset, url, members))
+                content = read_at_most(dataset, url, file, max_bytes)
         if content.startswith(b"\x1f\x8b"):
             content = read_at_most(dataset, url, gzip.GzipFile(fileobj=io.BytesIO(content)), max_bytes)
     except OptreeError:
         raise
     except _DAMAGED as error:
-        raise _error(dataset, url, f"a damaged archive ({_short(error)})", True) from error
+        raise dataset.error(f"{url}: a damaged archive ({_short(error)})", Transient) from error
     return content
 
 
@@ -128,22 +112,9 @@ def read_at_most(dataset: Dataset, where: str | Path, file: BinaryIO, max_bytes:
     return content
 
 
-def _is_wanted(dataset: Dataset, name: str) -> bool:
-    return PurePosixPath(name.replace("\\", "/")).name in (dataset.file, f"{dataset.file}.gz")
-
-
-def _zipped(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for member in archive.infolist():
-            if not member.is_dir() and _is_wanted(dataset, member.filename):
-                with archive.open(member) as file:
-                    return read_at_most(dataset, url, file, max_bytes)
-    raise dataset.error(f"{url}: the archive has no file {dataset.file}")
-
-
-def _tarred(dataset: Dataset, url: str, content: bytes, max_bytes: int) -> bytes:
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        for member in archive:
-            if member.isfile() and _is_wanted(dataset, member.name):
-                return read_at_most(dataset, url, archive.extractfile(member), max_bytes)
+def _wanted(dataset: Dataset, url: str, members: Iterable[tuple]):
+    """Return the first of an archive's paths and members that has the name of the dataset's file."""
+    for path, member in members:
+        if PurePosixPath(path.replace("\\", "/")).name in (dataset.file, f"{dataset.file}.gz"):
+            return member
     raise dataset.error(f"{url}: the archive has no file {dataset.file}")

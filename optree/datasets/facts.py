@@ -15,30 +15,14 @@ if TYPE_CHECKING:
 
 
 def facts(table: Table, dataset: Dataset) -> dict:
-    """Return the facts of a table, in plain types.
+    """Return the facts of a table, in plain types, by key.
 
-    Returns
-    -------
-    dict
-        rows, features : int
-        columns : dict of str to int
-            The number of numeric, binary, categorical and constant columns.
-        classes : dict of str to int
-            The rows of each class in order; empty if the target is a number.
-        missing : dict of str to int
-            The missing cells of each column that has some.
-        constant, identifiers : list of str
-            Columns with one value, and categorical columns that differ in every row.
-        duplicates : int
-            Rows that equal an earlier row, class included.
-        contradictory : int
-            Rows with the features of a row of another class.
-        contradictory_duplicates : int
-            Duplicates among the contradictory rows.
-        groups : int
-            Groups of rows with equal features.
-        best_accuracy : float or None
-            Accuracy of the largest class of each group, which no classifier exceeds; None if the target is a number.
+    columns: the numbers of numeric, binary, categorical and constant columns. classes: the rows of each class in order;
+    empty if the target is a number. missing: the missing cells of each column that has some. constant, identifiers:
+    columns with one value, and categorical columns that differ in every row. duplicates: rows that equal an earlier
+    row, class included. contradictory: rows with the features of a row of another class. contradictory_duplicates:
+    duplicates among the contradictory rows. groups: groups of rows with equal features. best_accuracy: accuracy of the
+    largest class of each group, which no classifier exceeds; None if the target is a number.
     """
     X, y = table.X, table.y
     values = {name: X[name].nunique() for name in X}
@@ -59,12 +43,9 @@ def facts(table: Table, dataset: Dataset) -> dict:
 def _kinds(table: Table, values: dict[str, int]) -> dict[str, int]:
     kinds = {"numeric": 0, "binary": 0, "categorical": 0, "constant": 0}
     for name, count in values.items():
-        kinds["constant" if count == 1 else "numeric" if name in table.numeric else _arity(count)] += 1
+        kind = "binary" if count == 2 else "categorical"
+        kinds["constant" if count == 1 else "numeric" if name in table.numeric else kind] += 1
     return kinds
-
-
-def _arity(count: int) -> str:
-    return "binary" if count == 2 else "categorical"
 
 
 def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:

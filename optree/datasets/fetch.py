@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from optree.datasets import builtin, lock, mirror, openml
-from optree.datasets.content import Table, make_table, read_content, verify
+from optree.datasets.content import Table, make_table, verify
 from optree.datasets.download import raw_file
 from optree.datasets.policy import Policy, Transient
 from optree.datasets.raw import Raw, parse
@@ -71,22 +71,12 @@ def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | Non
     """Read a dataset from a mirror, as canonical content or a raw file; return None if the mirror has neither."""
     if not directory.is_dir():
         raise dataset.error(f"data_mirror = {str(directory)!r} is not a directory")
-    if (path := mirror.table_path(directory, dataset)).exists():
-        return _of_canonical_content(dataset, directory, path)
+    if mirror.table_path(directory, dataset).exists():
+        return mirror.read_locked(directory, dataset)
     if (found := mirror.find(dataset, directory, policy)) is None:
         return None
     table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
     return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
-
-
-def _of_canonical_content(dataset: Dataset, directory: Path, path: Path) -> Table:
-    """Read canonical content of a mirror, and compare it with the mirror's own lock file."""
-    entry = lock.read(directory / mirror.LOCK).get(dataset.name)
-    if entry is None:
-        raise dataset.error(f"{path} is not in {directory / mirror.LOCK}; delete it, and fill the mirror again")
-    table = read_content(path, dataset.resolved(entry))
-    lock.compare(directory / mirror.LOCK, dataset, table, entry)
-    return replace(table, origin=entry["origin"])
 
 
 def _of_network(dataset: Dataset, policy: Policy, kept: Path | None, mirror_dir) -> Table:

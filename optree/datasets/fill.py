@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from optree.datasets import lock
-from optree.datasets.content import read_content
 from optree.datasets.fetch import fetch
-from optree.datasets.mirror import LOCK, table_path
+from optree.datasets.mirror import LOCK, read_locked, table_path
 from optree.datasets.policy import Policy
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
@@ -20,34 +19,18 @@ _LOCKS, QUARANTINE = ".locks", "quarantine"
 
 @dataclass(frozen=True)
 class Mirror:
-    """A mirror to be filled.
-
-    Attributes
-    ----------
-    directory : Path
-    source : Path or None
-        Another mirror, searched before a dataset is downloaded.
-    policy : Policy
-        Limits on time, size and attempts.
-    lock_path : Path or None
-        The lock file beside the table of datasets.
-    """
+    """A mirror to be filled."""
 
     directory: Path
-    source: Path | None = None
+    source: Path | None = None  # another mirror, searched before a dataset is downloaded
     policy: Policy = field(default_factory=Policy)
-    lock_path: Path | None = None
+    lock_path: Path | None = None  # the lock file beside the table of datasets
 
     def fill(self, dataset: Dataset) -> str:
         """Add a dataset to the mirror, verified, and return a text that says how.
 
         A dataset that the mirror has is verified and kept; a damaged one goes to the quarantine and is fetched again.
         Other processes that fill the same mirror wait for this dataset, and then find it.
-
-        Raises
-        ------
-        OptreeError
-            If the dataset cannot be fetched or written.
         """
         if dataset.source == "builtin":
             return "is generated and needs no mirror"
@@ -64,15 +47,10 @@ class Mirror:
 
     def _has(self, dataset: Dataset, path: Path) -> bool:
         """Return whether the mirror has the dataset; wrong content is moved to the quarantine."""
-        entry = lock.read(self.directory / LOCK).get(dataset.name)
         if not path.exists():
             return False
         try:
-            if entry is None:
-                raise dataset.error(f"{path} is in no lock file")
-            table = read_content(path, dataset.resolved(entry))
-            lock.compare(self.directory / LOCK, dataset, table, entry)
-            lock.check(self.lock_path, dataset, table)
+            lock.check(self.lock_path, dataset, read_locked(self.directory, dataset))
         except OptreeError:
             quarantine(self.directory / QUARANTINE, f"{dataset.name}.csv", path.read_bytes())
             path.unlink()

@@ -20,13 +20,7 @@ _KEYS = ("sha256", "target", "numeric")  # the keys that are compared
 
 
 def read(path: Path | None) -> dict[str, dict]:
-    """Return the entries by dataset; none if the file does not exist.
-
-    Raises
-    ------
-    OptreeError
-        If the file is not a lock file.
-    """
+    """Return the entries by dataset; none if the file does not exist."""
     if path is None or not path.exists():
         return {}
     try:
@@ -67,13 +61,7 @@ def add(path: Path, dataset: Dataset, table: Table) -> None:
 
 
 def check(path: Path | None, dataset: Dataset, table: Table) -> str:
-    """Compare a table with its entry, or add an entry, and return a text that says how the table was verified.
-
-    Raises
-    ------
-    OptreeError
-        If the table differs from its entry.
-    """
+    """Compare a table with its entry, or add an entry, and return a text that says how the table was verified."""
     if dataset.sha256 and not dataset.open:
         return "sha256 of the table of datasets"
     if path is None:

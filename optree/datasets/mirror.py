@@ -9,8 +9,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
+from optree.datasets import lock
+from optree.datasets.content import Table, read_content
 from optree.datasets.download import read_at_most
 from optree.datasets.policy import Policy
 from optree.datasets.table import Dataset
@@ -24,18 +27,21 @@ def table_path(directory: Path, dataset: Dataset) -> Path:
     return directory / TABLES / f"{dataset.name}.csv"
 
 
+def read_locked(directory: Path, dataset: Dataset) -> Table:
+    """Read a dataset's canonical content in a mirror, and compare it with the mirror's own lock file."""
+    path, lock_path = table_path(directory, dataset), directory / LOCK
+    entry = lock.read(lock_path).get(dataset.name)
+    if entry is None:
+        raise dataset.error(f"{path} is not in {lock_path}; delete it, and fill the mirror again")
+    table = read_content(path, dataset.resolved(entry))
+    lock.compare(lock_path, dataset, table, entry)
+    return replace(table, origin=entry["origin"])
+
+
 def find(dataset: Dataset, directory: Path, policy: Policy) -> tuple[Path, bytes] | None:
-    """Return the raw file with the dataset's file name and checksum, and its uncompressed bytes.
+    """Return the raw file with the dataset's file name and checksum, and its uncompressed bytes; None without a file.
 
-    Returns
-    -------
-    (Path, bytes) or None
-        None if no file has that name.
-
-    Raises
-    ------
-    OptreeError
-        If files have that name and none has the checksum; or, without a checksum, if files of that name differ.
+    Files of that name must have the checksum, or be equal if the dataset has none.
     """
     if not dataset.file:
         return None

@@ -21,6 +21,7 @@ from pathlib import Path
 from optree.datasets.policy import Policy, Transient
 from optree.datasets.raw import Raw, rename
 from optree.datasets.table import Dataset
+from optree.errors import OptreeError
 from optree.files import quarantine
 
 _CLIENT = "optree.datasets.openml_client"
@@ -30,11 +31,6 @@ def read(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) -> R
     """Download the columns of a dataset; every second attempt asks for ARFF, in case the parquet file is damaged.
 
     A data file that the client cannot read goes to the quarantine ``kept``.
-
-    Raises
-    ------
-    OptreeError
-        If the download fails; :class:`~optree.datasets.policy.Transient` if another attempt may succeed.
     """
     with tempfile.TemporaryDirectory(prefix="optree-openml-", ignore_cleanup_errors=True) as folder:
         status = _run(dataset, policy, attempt, Path(folder))
@@ -67,7 +63,7 @@ def _run(dataset: Dataset, policy: Policy, attempt: int, folder: Path) -> int:
             return process.wait(policy.timeout_seconds)
         except subprocess.TimeoutExpired as error:
             text = f"OpenML {dataset.identifier}: no answer within {policy.timeout_seconds:g} seconds"
-            raise Transient(str(dataset.error(text))) from error
+            raise dataset.error(text, Transient) from error
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -83,5 +79,5 @@ def _failure(dataset: Dataset, folder: Path, status: int, kept: Path | None):
     where = f"OpenML {dataset.identifier}" + (f" at {failure['server']}" if failure["server"] else "")
     files = [path for path in sorted(folder.rglob("dataset_*.*")) if path.suffix in (".pq", ".arff")]
     notes = [quarantine(kept, f"{dataset.name}{path.suffix}", path.read_bytes()) for path in files]
-    error = dataset.error("; ".join([f"{where}: {failure['text']}", *notes]))
-    return Transient(str(error)) if failure["transient"] else error
+    text = "; ".join([f"{where}: {failure['text']}", *notes])
+    return dataset.error(text, Transient if failure["transient"] else OptreeError)

@@ -12,26 +12,13 @@ from optree.datasets.table import Dataset
 
 @dataclass(frozen=True)
 class Raw:
-    """The columns of a source, unchanged.
-
-    Attributes
-    ----------
-    names : sequence of str
-    columns : sequence of sequences
-        The cells of each column.
-    origin : str
-        Where the columns come from, in words.
-    target : str
-        The target column that the source names, or empty.
-    categorical : sequence of bool, optional
-        Whether the source declares each column as categorical; None if it declares nothing.
-    """
+    """The columns of a source, unchanged."""
 
     names: Sequence[str]
     columns: Sequence[Sequence]
-    origin: str
-    target: str = ""
-    categorical: Sequence[bool] | None = None
+    origin: str  # the source of the columns, in words
+    target: str = ""  # the target column that the source names, or empty
+    categorical: Sequence[bool] | None = None  # for each column, the source's declaration; None without declarations
 
     def text(self) -> bytes:
         """Return the columns as a CSV file, for inspection."""
@@ -41,13 +28,7 @@ class Raw:
 
 
 def parse(dataset: Dataset, where: str, content: bytes) -> Raw:
-    """Parse the content of a raw file found at ``where``, a path or an address.
-
-    Raises
-    ------
-    OptreeError
-        If the content is not UTF-8 text in the expected format, or has no rows.
-    """
+    """Parse the content of a raw file found at ``where``, a path or an address."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -99,11 +80,6 @@ def rename(dataset: Dataset, names: Sequence[str], target: str = "") -> Sequence
 
     The source may have the target in another position than the raw file. It is the column with the dataset's name for
     the target, in upper or lower case, or with the source's own name ``target``.
-
-    Raises
-    ------
-    OptreeError
-        If the source has another number of columns.
     """
     if not dataset.columns:
         return names

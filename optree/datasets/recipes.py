@@ -13,13 +13,7 @@ Columns = Mapping[str, Sequence]
 
 
 def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
-    """Return the columns with the rows that the dataset's recipes keep.
-
-    Raises
-    ------
-    OptreeError
-        If a recipe is unknown, or needs a target that is not a column.
-    """
+    """Return the columns with the rows that the dataset's recipes keep."""
     for recipe in dataset.recipe:
         name, _, value = recipe.partition(":")
         if name not in RECIPES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -100,52 +100,42 @@ class Dataset:
             object.__setattr__(self, key, tuple(getattr(self, key)))
         if not isinstance(self.numeric, str):
             object.__setattr__(self, "numeric", tuple(self.numeric))
-        if not _NAME.fullmatch(self.name):
-            raise self.error(f"name = {self.name!r}: letters, digits, '.', '_' and '-' are accepted")
         if self.source not in SOURCES:
             raise choice(f"dataset {self.name}: source", self.source, SOURCES)
-        self._check_source()
-        self._check_columns()
-        for digest in (*self.sha256, *filter(None, [self.file_sha256])):
-            if not _SHA256.fullmatch(digest):
-                raise self.error(f"sha256 {digest!r}: 64 hexadecimal digits in lower case are accepted")
-
-    def _check_source(self):
-        if self.source == "builtin" and not self.identifier:
-            raise self.error("identifier is empty: the name of a generator is needed")
-        if self.source in ("mirror", "url") and not self.file:
-            raise self.error(f"file is empty: the source {self.source!r} needs the name of a raw file")
-        if self.source == "url" and not self.url:
-            raise self.error("url is empty: the source 'url' needs an address")
-        if self.file and not _FILE.fullmatch(self.file):
-            raise self.error(f"file = {self.file!r}: a name without folders is accepted")
-        for url in self.url:
-            if not _URL.fullmatch(url):
-                raise self.error(
-                    f"url {url!r}: http(s)://HOST/PATH, uci:PATH, github:OWNER/REPOSITORY@COMMIT:PATH are accepted"
-                )
-        if self.source == "openml":
-            self._check_openml()
-        elif self.open:
-            raise self.error(f"target = {DEFAULT!r} and numeric = {DECLARED!r} are for the source 'openml'")
-
-    def _check_openml(self):
-        named = _NAME.fullmatch(self.identifier) and self.version.isdecimal()
-        if not (self.identifier.isdecimal() or named) or not (self.version or "1").isdecimal():
-            found = f"identifier = {self.identifier!r}, version = {self.version!r}"
-            raise self.error(f"{found}: OpenML has numbers, or a name with a version")
-
-    def _check_columns(self):
-        if not self.target:
-            raise self.error("target is empty: the column of the class is needed")
-        if len(set(self.columns)) < len(self.columns):
-            raise self.error("columns: a name occurs twice")
+        for wrong, text in (*self._check_source(), *self._check_columns()):
+            if wrong:
+                raise self.error(text)
         named = [*([] if self.target == DEFAULT else [self.target]), *self.drop, *self.numeric_columns]
-        unknown = [name for name in named if self.columns and name not in self.columns]
-        if unknown:
-            raise choice(f"dataset {self.name}: column", unknown[0], self.columns)
-        if self.class_rows and (len(self.class_rows), sum(self.class_rows)) != (self.classes, self.rows):
-            raise self.error(f"class_rows: {self.classes} numbers are needed, {self.rows} together")
+        for name in named if self.columns else ():
+            if name not in self.columns:
+                raise choice(f"dataset {self.name}: column", name, self.columns)
+
+    def _check_source(self) -> Iterator[tuple[object, str]]:
+        """Yield whether a field of the source is wrong, and the text of the error."""
+        source, urls = self.source, "http(s)://HOST/PATH, uci:PATH, github:OWNER/REPOSITORY@COMMIT:PATH"
+        yield not _NAME.fullmatch(self.name), f"name = {self.name!r}: letters, digits, '.', '_' and '-' are accepted"
+        yield source == "builtin" and not self.identifier, "identifier is empty: the name of a generator is needed"
+        missing = source in ("mirror", "url") and not self.file
+        yield missing, f"file is empty: the source {source!r} needs the name of a raw file"
+        yield source == "url" and not self.url, "url is empty: the source 'url' needs an address"
+        yield self.file and not _FILE.fullmatch(self.file), f"file = {self.file!r}: a name without folders is accepted"
+        for url in self.url:
+            yield not _URL.fullmatch(url), f"url {url!r}: {urls} are accepted"
+        named = _NAME.fullmatch(self.identifier) and self.version.isdecimal()
+        numbers = (self.identifier.isdecimal() or named) and (self.version or "1").isdecimal()
+        found = f"identifier = {self.identifier!r}, version = {self.version!r}"
+        yield source == "openml" and not numbers, f"{found}: OpenML has numbers, or a name with a version"
+        text = f"target = {DEFAULT!r} and numeric = {DECLARED!r} are for the source 'openml'"
+        yield source != "openml" and self.open, text
+
+    def _check_columns(self) -> Iterator[tuple[object, str]]:
+        """Yield whether a field of the content is wrong, and the text of the error."""
+        yield not self.target, "target is empty: the column of the class is needed"
+        yield len(set(self.columns)) < len(self.columns), "columns: a name occurs twice"
+        wrong = self.class_rows and (len(self.class_rows), sum(self.class_rows)) != (self.classes, self.rows)
+        yield wrong, f"class_rows: {self.classes} numbers are needed, {self.rows} together"
+        for digest in (*self.sha256, *filter(None, [self.file_sha256])):
+            yield not _SHA256.fullmatch(digest), f"sha256 {digest!r}: 64 hexadecimal digits in lower case are accepted"
 
     @property
     def addresses(self) -> list[str]:
@@ -174,9 +164,9 @@ class Dataset:
         """Return whether a feature column has numbers rather than categories."""
         return self.numeric == "all" or column in self.numeric_columns
 
-    def error(self, text: str) -> OptreeError:
+    def error(self, text: str, kind: type[OptreeError] = OptreeError) -> OptreeError:
         """Return an error about this dataset, with the first line of ``text``."""
-        return OptreeError(f"dataset {self.name}: {text}".splitlines()[0])
+        return kind(f"dataset {self.name}: {text}".splitlines()[0])
 
 
 def _addresses(url: str) -> list[str]:

@@ -24,26 +24,14 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Paper:
-    """Return the paper of this name.
-
-    Raises
-    ------
-    OptreeError
-        If there is no paper of this name.
-    """
+    """Return the paper of this name."""
     if name not in names():
         raise choice("paper", name, names())
     return import_module(f"{__name__}.{name}.paper").PAPER
 
 
 def required(config: Mapping) -> list[str]:
-    """Return the tables of a configuration's paper whose claims must pass: ``required_claims``.
-
-    Raises
-    ------
-    OptreeError
-        If the configuration has no paper, or names a table that the paper does not have.
-    """
+    """Return the tables of a configuration's paper whose claims must pass: ``required_claims``."""
     wanted = config.get("required_claims")
     if not wanted:
         return []

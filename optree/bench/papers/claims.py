@@ -26,29 +26,41 @@ _WAITING = "not run by this configuration"
 
 def declare(claim: str, paper: str, measured: str, tolerance: str, verdict: str, why: str = "") -> dict:
     """Return one claim, as a row of :attr:`Table.claims`."""
-    return dict(zip(["claim", "paper", "measured", "tolerance", "verdict", "why"],
-                    (claim, paper, measured, tolerance, verdict, why), strict=True))  # fmt: skip
+    return dict(claim=claim, paper=paper, measured=measured, tolerance=tolerance, verdict=verdict, why=why)
 
 
-def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes: Iterable[str] = ()) -> Table:
+def judged(
+    title: str,
+    subject: list[str],
+    rows: Iterable[dict],
+    tolerances: Mapping[str, str],
+    notes: Iterable[str] = (),
+    explanations: Iterable[Mapping[str, str]] = (),
+) -> Table:
     """Return a table of printed and measured numbers, a claim per row; claims that were not run come last.
 
     Parameters
     ----------
     title : str
-    data : pandas.DataFrame
-        Columns that name the subject, then ``claim``, ``paper``, ``measured``, ``difference``, ``verdict`` (a key of
-        :data:`optree.bench.papers.verdicts.MEANING`) and ``explanation``.
+    subject : list of str
+        The columns that name the subject of a claim.
+    rows : iterable of dict
+        Keys of ``subject``, ``claim``, ``paper`` (the printed value), and the fields of
+        :class:`optree.bench.papers.verdicts.Finding`.
     tolerances : mapping of str to str
         The accepted differences by ``claim``; without an entry, :data:`DIGITS`.
     notes : iterable of str
+    explanations : iterable of mapping
+        Explanations of claims that were run, from the table's rows of ``notes.csv``. A row applies to the claims that
+        agree with all its columns; an empty cell agrees with every claim. The row's verdict replaces "not reproduced".
     """
+    data = pd.DataFrame(rows, columns=[*subject, "claim", "paper", *verdicts.Finding._fields])
+    _explain(data, explanations)
     counts = data["verdict"].value_counts()
     tally = "; ".join(f"{counts[name]} {name}" for name in verdicts.MEANING if name in counts)
     meanings = "; ".join(f"{name} = {text}" for name, text in verdicts.MEANING.items() if name in counts)
-    subject_columns = data.columns[: data.columns.get_loc("claim")]
     claims = [
-        declare(f"{_subject(row, subject_columns)}: {row['claim']}", row["paper"], row["measured"],
+        declare(f"{_subject(row, subject)}: {row['claim']}", row["paper"], row["measured"],
                 tolerances.get(row["claim"], DIGITS), row["verdict"], row["explanation"])
         for row in data.to_dict("records")
     ]  # fmt: skip
@@ -57,11 +69,8 @@ def judged(title: str, data: pd.DataFrame, tolerances: Mapping[str, str], notes:
     return Table(title, data, shown, (note, *notes), f"{len(data)} claims: {tally}.", pd.DataFrame(claims))
 
 
-def explain(data: pd.DataFrame, notes: Iterable[Mapping[str, str]]) -> None:
-    """Add the explanations of notes to claims that were run; a note's verdict replaces "not reproduced".
-
-    A note applies to the claims that agree with all its columns, of which an empty one agrees with every claim.
-    """
+def _explain(data: pd.DataFrame, notes: Iterable[Mapping[str, str]]) -> None:
+    """Add the explanations and verdicts of notes to the claims that were run."""
     for note in notes:
         same = data["verdict"].ne(_NOT_RUN)
         for column in set(note) - {"table", "verdict", "explanation"}:
@@ -93,19 +102,14 @@ def claims(paper: Paper, results: Results) -> Table:
     every["why"] = every["why"].where(every["result"].eq(PASS) | every["why"].ne(""), every["verdict"])
     data = pd.concat([every[ran], pd.DataFrame(rest)], ignore_index=True).reindex(columns=COLUMNS).fillna("")
     linked = {"table": pd.Series("paper_table_{}.html", data.index)}
-    result = f"{len(every)} claims: {tally(data)}."
-    return Table(f"Claims of {paper.title}", data, data, _notes(results.runs), result, linked=linked)
-
-
-def _notes(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return the notes below the table."""
-    return (
+    notes = (
         f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, because the paper contradicts its "
         f"artefact or itself, or counts something else; {SKIPPED} = undecided, about other data, or not run.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
-        *provenance(runs),
+        *provenance(results.runs),
     )
+    return Table(f"Claims of {paper.title}", data, data, notes, f"{len(every)} claims: {tally(data)}.", linked=linked)
 
 
 def tally(data: pd.DataFrame) -> str:
@@ -117,21 +121,9 @@ def tally(data: pd.DataFrame) -> str:
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:
-    """Raise if a required claim fails.
+    """Raise OptreeError if a claim of the required ``tables`` fails.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        ``data`` of :func:`claims`.
-    tables : list of str
-        The required tables, from :func:`optree.bench.papers.required`.
-    where : str
-        The file of the claims, for the message.
-
-    Raises
-    ------
-    OptreeError
-        Names the first three failed claims and the number of all.
+    The error names the file of the claims, ``where``, the first three failed claims and the number of all.
     """
     failed = table[table["table"].isin(tables) & table["result"].eq(FAIL)]
     if len(failed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import pandas as pd
@@ -9,17 +10,15 @@ import pandas as pd
 from optree.bench.papers import verdicts
 
 
+def claim(head: Mapping[str, str], name: str, paper: str, finding: verdicts.Finding) -> dict:
+    """Return a row of :func:`optree.bench.papers.claims.judged`; ``head`` has the subject."""
+    return {**head, "claim": name, "paper": paper, **finding._asdict()}
+
+
 def by_encoding(row: dict, runs: pd.DataFrame, any_lambda: bool = False) -> dict[str, pd.Series | None]:
     """Return the run of each encoding that a printed row may mean, None if it was not run.
 
-    Parameters
-    ----------
-    row : dict
-        Its keys include ``dataset``, ``encodings`` and ``lambda``.
-    runs : pandas.DataFrame
-        The runs in the paper's setting.
-    any_lambda : bool
-        Whether runs at other lambdas count.
+    ``runs`` are the runs in the paper's setting; ``any_lambda`` accepts runs at other lambdas than the row's.
     """
     found = {}
     for encoding in row["encodings"].split():

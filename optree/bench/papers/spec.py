@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+PRINTED = Path(__file__).resolve().parents[3] / "resources" / "papers"
 LEVELS = {
     "smoke": "under five minutes, no network",
     "short": "under two hours on two cores",
@@ -63,11 +64,19 @@ class Results:
 
     def printed(self, file: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file of printed numbers, every value as text."""
-        path = self.folder / file
-        try:
-            return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-        except (OSError, ValueError) as error:
-            raise OptreeError(f"{path}: not a CSV table of printed numbers ({error})") from error
+        return _rows(self.folder / file)
+
+    def explanations(self, table: str) -> list[dict[str, str]]:
+        """Return a table's rows of ``notes.csv``."""
+        return [note for note in self.printed("notes.csv") if note["table"] == table]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, every value as text."""
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    except (OSError, ValueError) as error:
+        raise OptreeError(f"{path}: not a CSV table of printed numbers ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,6 @@ class Paper:
         The name of its folder here, and of the folder of its printed numbers in ``resources/papers``.
     title : str
         One line.
-    levels : mapping of str to Level
-        A key for each of :data:`LEVELS`.
     tables, figures : mapping of str to callable
         The function of :class:`Results` that makes each generated table, ``paper_table_NAME``, and each generated
         figure, ``paper_figure_NAME``.
@@ -92,7 +99,12 @@ class Paper:
 
     name: str
     title: str
-    levels: Mapping[str, Level]
     tables: Mapping[str, Callable[[Results], Table]]
     figures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
     tolerances: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """Return the paper's rows of ``resources/papers/levels.csv``, one for each of :data:`LEVELS`."""
+        rows = (row for row in _rows(PRINTED / "levels.csv") if row["paper"] == self.name)
+        return {row["level"]: Level(tuple(row["config"].split()), row["needs"], row["time"]) for row in rows}

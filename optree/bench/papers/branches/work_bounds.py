@@ -27,19 +27,7 @@ def branches_bound(features: int, regularization, categories: int = 2, classes: 
 
     ``sum over h = 0 .. kappa of (q - h) * C**(h + 1) * binomial(q, h)``: a branch of h clauses chooses h features and
     a category for each; its expansion evaluates C children for each of the other q - h features.
-
-    Parameters
-    ----------
-    features : int
-        q, the number of features.
-    regularization : str or Fraction
-        lambda, a decimal in (0, 1].
-    categories, classes : int
-        C, the same for every feature, and K.
-
-    Returns
-    -------
-    int
+    q = ``features``, C = ``categories`` of every feature, K = ``classes``, lambda = ``regularization``, a decimal.
     """
     worst_gain = 1 - Fraction(1, classes)  # A majority leaf is right on at least 1/K of its rows.
     splits = int(worst_gain / _positive(regularization)) - 1

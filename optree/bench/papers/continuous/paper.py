@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from optree.bench.figures.panels import STYLE, empty, markers
 from optree.bench.papers.claims import DIGITS, declare
-from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import agreement, reproduced
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.comparison import geometric_mean
@@ -63,14 +63,9 @@ def _nothing_better(dataset: str, depth: int, models: dict[str, dict]) -> Iterat
     ours = models.get("optimal")
     others = [fit["train"] for name, fit in models.items() if name != "optimal" and pd.notna(fit["train"])]
     if ours and others and ours["status"] == "optimal":
-        holds = ours["train"] > max(others) - 1e-9
-        yield declare(
-            f"{dataset}, depth {depth}: no tree is better than the optimum",
-            f"others: {max(others):.4f}",
-            _accuracy(ours),
-            "none: exact",
-            reproduced(holds),
-        )
+        claim, paper = f"{dataset}, depth {depth}: no tree is better than the optimum", f"others: {max(others):.4f}"
+        verdict = reproduced(ours["train"] > max(others) - 1e-9)
+        yield declare(claim, paper, _accuracy(ours), "none: exact", verdict)
 
 
 def accuracies(results: Results) -> Table:
@@ -87,10 +82,9 @@ def accuracies(results: Results) -> Table:
         if ours and theirs and ours["status"] == theirs["status"] == "optimal":
             verdict.append("as ConTree" if abs(ours["train"] - theirs["train"]) < 1e-9 else "proofs disagree")
         claims += _nothing_better(dataset, depth, models)
+        head = {"dataset": dataset, "depth": str(depth), "Quant-BnB": paper}
         shown = {name: _accuracy(models.get(name)) for name in _MODELS}
-        rows.append(
-            {"dataset": dataset, "depth": str(depth), "Quant-BnB": paper, **shown, "verdict": ", ".join(verdict)}
-        )
+        rows.append({**head, **shown, "verdict": ", ".join(verdict)})
     data = pd.DataFrame(rows, columns=["dataset", "depth", "Quant-BnB", *_MODELS, "verdict"])
     notes = (
         "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier. contree: ConTree. dpdt: "
@@ -128,32 +122,28 @@ def times(results: Results) -> Table:
         "search = wall-clock seconds of our search alone, without reading the table, sorting columns and building the "
         "tree.",
     )
-    return Table(
-        "All thresholds: seconds", data, shown, notes, "Geometric means of the ratio: " + "; ".join(means) + "."
-    )
+    result = f"Geometric means of the ratio: {'; '.join(means)}."
+    return Table("All thresholds: seconds", data, shown, notes, result)
 
 
 def thresholds(results: Results) -> Table:
     """Return the training accuracy that quantile thresholds lose against all thresholds."""
-    rows, runs = [], results.runs
-    runs = runs[runs["algorithm"].eq("allthresholds") & runs["split"].eq(FULL)] if len(runs) else runs
+    rows, numbers, runs = [], set(), results.runs
+    runs = runs[runs["algorithm"].eq("allthresholds") & runs["split"].eq(FULL)]
     for dataset, depth, models in _found(results.fits):
-        best = models.get("optimal")
-        if not best or not len(runs):
-            continue
         same = runs[runs["dataset"].str.removesuffix(_SUFFIX).eq(dataset) & runs["max_depth"].eq(depth)]
-        by_thresholds = {int(row["encoding"].removeprefix("cuts-")): row for _, row in same.iterrows()}
-        lost = {
-            number: 100 * (best["train"] - by_thresholds[number]["accuracy_train"]) for number in sorted(by_thresholds)
-        }
-        if lost:
-            rows.append({"dataset": dataset, "depth": depth, "all, %": 100 * best["train"], **lost})
-    data = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["dataset", "depth", "all, %"])
-    numbers = [name for name in data.columns if isinstance(name, int)]
-    data = data[["dataset", "depth", "all, %", *sorted(numbers)]]
-    shown = as_text(data, dict.fromkeys(["all, %", *numbers], "{:.2f}"))
+        if "optimal" in models and len(same):
+            best = 100 * models["optimal"]["train"]
+            by_number = dict(
+                zip(same["encoding"].str.removeprefix("cuts-").astype(int), same["accuracy_train"], strict=True)
+            )
+            lost = {f"{number} lost": 100 * (models["optimal"]["train"] - by_number[number]) for number in by_number}
+            rows.append({"dataset": dataset, "depth": depth, "all, %": best, **lost})
+            numbers |= set(by_number)
+    lost = [f"{number} lost" for number in sorted(numbers)]
+    data = pd.DataFrame(rows, columns=["dataset", "depth", "all, %", *lost])
+    shown = as_text(data, dict.fromkeys(["all, %", *lost], "{:.2f}"))
     notes = ("N lost = points of training accuracy that the best tree over N quantile thresholds per column loses.",)
-    data.columns = shown.columns = [f"{name} lost" if isinstance(name, int) else name for name in data.columns]
     return Table("All thresholds: accuracy lost by few thresholds", data, shown, notes)
 
 
@@ -170,9 +160,8 @@ def trees(results: Results) -> Figure:
         left, bottom = number % per_row / per_row, 1 - (number // per_row + 1) / lines
         ax = figure.add_axes((left + 0.01, bottom, 1 / per_row - 0.02, 0.84 / lines))
         plot(Tree.from_dict(row["tree"]), ax)
-        ax.set_title(
-            f"{row['dataset'].removesuffix(_SUFFIX)}: {100 * row['train']:.2f} % right", loc="left", fontsize=10
-        )
+        name = row["dataset"].removesuffix(_SUFFIX)
+        ax.set_title(f"{name}: {100 * row['train']:.2f} % right", loc="left", fontsize=10)
     return figure
 
 
@@ -204,15 +193,6 @@ def growth(results: Results) -> Figure:
 PAPER = Paper(
     name="continuous",
     title="Trees over all thresholds: Quant-BnB (ICML 2022), ConTree (AAAI 2025), DPDT (KDD 2025) and ours",
-    levels={
-        "smoke": Level(("continuous-smoke.yaml",), "nothing", "a minute with compiling, two cores"),
-        "short": Level(("continuous-short.yaml",), "a mirror; pycontree is installed", "a few minutes, an estimate"),
-        "full": Level(
-            ("continuous.yaml",),
-            "a mirror; pycontree is installed",
-            "an hour with limits of 60 s, one core of two; hours with its own (an estimate)",
-        ),
-    },
     tables={"accuracy": accuracies, "seconds": times, "thresholds": thresholds},
     figures={"trees": trees, "growth": growth},
 )

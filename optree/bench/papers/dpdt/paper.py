@@ -5,16 +5,17 @@ Printed numbers and explanations are data, in ``resources/papers/dpdt``; figures
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
 import pandas as pd
 
-from optree.bench.papers.claims import explain, judged
+from optree.bench.papers.claims import judged
 from optree.bench.papers.dpdt import figures
-from optree.bench.papers.spec import Level, Paper, Results
-from optree.bench.papers.verdicts import FITS, agreement
+from optree.bench.papers.printed import claim
+from optree.bench.papers.spec import Paper, Results
+from optree.bench.papers.verdicts import FITS, NOT_RUN, Finding, agreement
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import seconds
@@ -29,18 +30,12 @@ _TOLERANCES = {
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
 }
-_COLUMNS = ["row", "model", "claim", "paper", "measured", "difference", "verdict", "explanation"]
+# Row, model, claim, printed value, measured value or None, and the judge of both values.
+_Claim = tuple[str, str, str, str, object, Callable[[str, object], Finding]]
 
 
-def _claim(row: str, model: str, claim: str, paper: str, measured: str = "", difference="", verdict="not run") -> dict:
-    """Return a claim."""
-    return dict(zip(_COLUMNS, (row, model, claim, paper, measured, difference, verdict, ""), strict=True))
-
-
-def _accuracy(row: str, model: str, claim: str, printed: str, value, percent: bool = False, exact: bool = True) -> dict:
-    """Return a claim about an accuracy or R2; ``exact`` for the paper's own rows."""
-    if value is None or pd.isna(value):
-        return _claim(row, model, claim, printed)
+def _judge_accuracy(printed: str, value: float, percent: bool = False, exact: bool = True) -> Finding:
+    """Judge an accuracy or R2; ``exact`` for the paper's own rows."""
     value = Fraction(float(value)) * (100 if percent else 1)
     close, digits = _CLOSE * (100 if percent else 1), 2 if percent else 4
     gap = value - Fraction(printed)
@@ -49,18 +44,39 @@ def _accuracy(row: str, model: str, claim: str, printed: str, value, percent: bo
         near = not exact and gap >= -_OTHER_PARTITIONS
         worse = "not reproduced" if exact else "within 3 points" if near else "below printed"
         fit = "within 0.001" if abs(gap) <= close else "better than printed" if gap > 0 else worse
-    return _claim(row, model, claim, printed, f"{float(value):.{digits}f}", f"{float(gap):+.{digits}f}", fit)
+    return Finding(f"{float(value):.{digits}f}", f"{float(gap):+.{digits}f}", fit)
 
 
-def _count(row: str, model: str, claim: str, printed: str, value) -> dict:
-    """Return a claim about a count; a printed count that ends in 0 has three significant digits."""
-    if value is None or pd.isna(value):
-        return _claim(row, model, claim, printed)
+_judge_percent = partial(_judge_accuracy, percent=True)
+_judge_mean = partial(_judge_accuracy, percent=True, exact=False)
+
+
+def _judge_optimum(printed: str, value: float) -> Finding:
+    """Judge whether a printed optimum is not below DPDT's accuracy."""
+    finding = _judge_accuracy(printed, value)
+    holds = finding.difference.startswith("-") or finding.verdict in FITS
+    return finding._replace(verdict="reproduced") if holds else finding
+
+
+def _judge_count(printed: str, value: float) -> Finding:
+    """Judge a count; a printed count that ends in 0 has three significant digits."""
     value, paper = int(value), float(printed)
     three = f"{int(paper):.2e}" if paper >= 1000 and printed.endswith("0") else printed
     fit = agreement(printed, Fraction(value)) or agreement(three, Fraction(value))
     verdict = fit or ("within 3 %" if abs(value / paper - 1) <= _SAME_WORK else "not reproduced")
-    return _claim(row, model, claim, printed, str(value), f"{100 * (value / paper - 1):+.1f} %", verdict)
+    return Finding(str(value), f"{100 * (value / paper - 1):+.1f} %", verdict)
+
+
+def _judge_end(_: str, fit: dict) -> Finding:
+    """Judge whether a search that took the paper too long ends."""
+    if fit["status"] != "heuristic":
+        return Finding("no", "", "reproduced")
+    return Finding(f"yes, {_percent(fit['train'])} in {seconds(fit['seconds'])} s", "", "better than printed")
+
+
+def _show(_: str, measured: str) -> Finding:
+    """Return a measured value that is shown for information, without a verdict."""
+    return Finding(measured, "", "other data")
 
 
 def _one(fits: pd.DataFrame, dataset: str, model: str, split: str = FULL) -> dict:
@@ -87,7 +103,7 @@ def _machine(fits: pd.DataFrame) -> tuple[str, ...]:
     )
 
 
-def table_1(results: Results) -> Iterator[dict]:
+def table_1(results: Results) -> Iterator[_Claim]:
     """Yield claims on training accuracy and operations at depth 3.
 
     Operations are the nodes of all fitted CARTs, or candidate splits for Top-B. Quant-BnB's accuracy is compared with
@@ -99,19 +115,17 @@ def table_1(results: Results) -> Iterator[dict]:
         row, fits = printed["dataset"], results.fits
         for key, model in models.items():
             fit = _trained(fits, row, model)
-            yield _accuracy(row, model, "accuracy", printed[f"acc_{key}"], fit.get("train"))
+            yield row, model, "accuracy", printed[f"acc_{key}"], fit.get("train"), _judge_accuracy
             work = 2 * fit["splits"] + 1 if model == "cart" and fit else fit.get("iterations")
-            yield _count(row, model, "operations", printed[f"ops_{key}"], work)
+            yield row, model, "operations", printed[f"ops_{key}"], work, _judge_count
         optimal = _trained(fits, row, "optimal")
         proven = optimal.get("train") if optimal.get("status") == "optimal" else None
-        yield _accuracy(row, "optimal", "accuracy", printed["acc_quantbnb"], proven)
+        yield row, "optimal", "accuracy", printed["acc_quantbnb"], proven, _judge_accuracy
         best = _trained(fits, row, models["dpdt_full"]).get("train")
-        claim = _accuracy(row, "Quant-BnB", "optimum, not below DPDT", printed["acc_quantbnb"], best)
-        holds = claim["difference"].startswith("-") or claim["verdict"] in FITS
-        yield claim | {"verdict": "reproduced" if holds else claim["verdict"]}
+        yield row, "Quant-BnB", "optimum, not below DPDT", printed["acc_quantbnb"], best, _judge_optimum
 
 
-def table_3(results: Results) -> Iterator[dict]:
+def table_3(results: Results) -> Iterator[_Claim]:
     """Yield claims on KDD Cup 99 at depth 10: test accuracy, and DPDT's seconds and memory as multiples of CART's."""
     models = {"DPDT-(4,)": "dpdt-10-4", "DPDT-(4,4)": "dpdt-10-4-4", "CART": "cart-10"}
     rows, fits = {row["model"]: row for row in results.printed("table3.csv")}, results.fits
@@ -120,47 +134,39 @@ def table_3(results: Results) -> Iterator[dict]:
         cart, printed_cart = _one(fits, dataset, models["CART"], "0"), rows["CART"]
         for name, model in models.items():
             fit, printed = _one(fits, dataset, model, "0"), rows[name]
-            yield _shown(dataset, model, "test accuracy, %", printed["test_accuracy_pct"], _percent(fit.get("test")))
-            for claim, column, measure in (
+            yield dataset, model, "test accuracy, %", printed["test_accuracy_pct"], _percent(fit.get("test")), _show
+            for name, column, measure in (
                 ("seconds", "time_s", "processor_seconds"),
                 ("memory, MiB", "memory_MB", "memory_peak_mib"),
             ):
-                yield _shown(dataset, model, claim, printed[column], seconds(fit[measure]) if fit else "")
+                yield dataset, model, name, printed[column], seconds(fit[measure]) if fit else None, _show
                 if model != "cart-10":
                     ratio = f"{float(printed[column]) / float(printed_cart[column]):.2f}"
-                    here = f"{fit[measure] / cart[measure]:.2f}" if fit and cart else ""
-                    yield _shown(dataset, model, f"{claim}, as a multiple of CART's", ratio, here)
+                    here = f"{fit[measure] / cart[measure]:.2f}" if fit and cart else None
+                    yield dataset, model, f"{name}, as a multiple of CART's", ratio, here, _show
 
 
-def _percent(value) -> str:
+def _percent(value: float | None) -> str | None:
     """Return a share in percent as text."""
-    return "" if value is None or pd.isna(value) else f"{100 * value:.2f}"
+    return None if value is None or pd.isna(value) else f"{100 * value:.2f}"
 
 
-def _shown(row: str, model: str, claim: str, printed: str, measured: str) -> dict:
-    """Return a claim that is shown for information, without a verdict."""
-    return _claim(row, model, claim, printed, measured, "", "other data" if measured else "not run")
-
-
-def table_4(results: Results) -> Iterator[dict]:
+def table_4(results: Results) -> Iterator[_Claim]:
     """Yield claims on DPDT of depth 3 and lookahead trees: training accuracy, and splits."""
     for printed in results.printed("table4.csv"):
         row, fits = printed["dataset"], results.fits
         fit, ahead = _trained(fits, row, "dpdt-8-8-8"), _trained(fits, row, "lookahead")
-        yield _accuracy(row, "dpdt-8-8-8", "accuracy, %", printed["dpdt_train_acc_pct"], fit.get("train"), True)
-        yield _count(row, "dpdt-8-8-8", "splits", printed["dpdt_ops"], fit.get("splits_offered"))
-        if printed["lookahead1_train_acc_pct"] == "OoT":
-            here = f"yes, {_percent(ahead['train'])} in {seconds(ahead['seconds'])} s" if ahead else ""
-            done = ahead and ahead["status"] == "heuristic"
-            verdict = "not run" if not ahead else "better than printed" if done else "reproduced"
-            yield _claim(row, "lookahead", "ends", "no, 12 hours", here if done or not ahead else "no", "", verdict)
-            continue
-        printed_ahead = printed["lookahead1_train_acc_pct"]
-        yield _accuracy(row, "lookahead", "accuracy, %", printed_ahead, ahead.get("train"), True)
-        yield _count(row, "lookahead", "splits", printed["lookahead1_ops"], ahead.get("iterations"))
+        yield row, "dpdt-8-8-8", "accuracy, %", printed["dpdt_train_acc_pct"], fit.get("train"), _judge_percent
+        yield row, "dpdt-8-8-8", "splits", printed["dpdt_ops"], fit.get("splits_offered"), _judge_count
+        accuracy = printed["lookahead1_train_acc_pct"]
+        if accuracy == "OoT":
+            yield row, "lookahead", "ends", "no, 12 hours", ahead or None, _judge_end
+        else:
+            yield row, "lookahead", "accuracy, %", accuracy, ahead.get("train"), _judge_percent
+            yield row, "lookahead", "splits", printed["lookahead1_ops"], ahead.get("iterations"), _judge_count
 
 
-def table_5(results: Results) -> Iterator[dict]:
+def table_5(results: Results) -> Iterator[_Claim]:
     """Yield claims on regression: mean R2 of training and test rows over seeds; datasets of our own come last."""
     printed, fits = {row["dataset"]: row for row in results.printed("table5.csv")}, results.fits
     models = [(f"{name}-regression-{depth}", f"d{depth}_{name}") for depth in (3, 5) for name in ("dpdt", "cart")]
@@ -168,29 +174,28 @@ def table_5(results: Results) -> Iterator[dict]:
     for row in dict.fromkeys([*printed, *own]):
         for model, column in models:
             found = fits[fits["dataset"].eq(row) & fits["model"].eq(model)]
-            for part in ("train", "test"):
-                mean, claim = found[part].mean() if len(found) else None, f"{part} R2, %"
+            for rows in ("train", "test"):
+                mean, name = found[rows].mean() if len(found) else None, f"{rows} R2, %"
                 if row in printed:
-                    paper = printed[row][f"{column}_{part}_r2_pct"]
-                    yield _accuracy(row, model, claim, paper, mean, percent=True, exact=False)
+                    yield row, model, name, printed[row][f"{column}_{rows}_r2_pct"], mean, _judge_mean
                 else:
-                    yield _shown(row, model, claim, "", _percent(mean))
+                    yield row, model, name, "", _percent(mean), _show
 
 
 _TABLE_6 = {"balance-scale": "balance-scale-numbers", "car-evaluation": "car"}
 
 
-def table_6(results: Results) -> Iterator[dict]:
+def table_6(results: Results) -> Iterator[_Claim]:
     """Yield claims on mean accuracies over three seeds at depth 5, with the optimum in the place of MFOCT."""
     for printed in results.printed("table6.csv"):
         row, runs = printed["dataset"], results.runs
         dataset = _TABLE_6.get(row, f"{row}-binary")
-        for name, algorithm in (("dpdt", "dpdt-5"), ("cart", "cart"), ("mfoct", "murtree")):
+        for column, algorithm in (("dpdt", "dpdt-5"), ("cart", "cart"), ("mfoct", "murtree")):
             same = runs["dataset"].eq(dataset) & runs["algorithm"].eq(algorithm) & runs["split"].ne(FULL)
-            for part in ("train", "test"):
-                mean = runs.loc[same, f"accuracy_{part}"].mean() if same.any() else None
-                claim = f"{part} accuracy, %" + " (paper: MFOCT)" * (name == "mfoct")
-                yield _accuracy(row, algorithm, claim, printed[f"{part}_{name}_pct"], mean, percent=True, exact=False)
+            for rows in ("train", "test"):
+                mean = runs.loc[same, f"accuracy_{rows}"].mean() if same.any() else None
+                name = f"{rows} accuracy, %" + " (paper: MFOCT)" * (column == "mfoct")
+                yield row, algorithm, name, printed[f"{rows}_{column}_pct"], mean, _judge_mean
 
 
 _TABLES = {
@@ -205,23 +210,18 @@ _TABLES = {
 def _compare(table: str, results: Results) -> Table:
     """Return a table of claims, with explanations."""
     title, make = _TABLES[table]
-    data = pd.DataFrame(make(results), columns=_COLUMNS)
-    explain(data, (note for note in results.printed("notes.csv") if note["table"] == table))
-    return judged(f"DPDT (KDD 2025), {title}", data, _TOLERANCES, _machine(results.fits))
+    rows = [
+        claim({"row": row, "model": model}, name, printed,
+              NOT_RUN if value is None or pd.isna(value) else judge(printed, value))
+        for row, model, name, printed, value, judge in make(results)
+    ]  # fmt: skip
+    notes, explanations = _machine(results.fits), results.explanations(table)
+    return judged(f"DPDT (KDD 2025), {title}", ["row", "model"], rows, _TOLERANCES, notes, explanations)
 
 
 PAPER = Paper(
     name="dpdt",
     title="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
-    levels={
-        "smoke": Level(("dpdt-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
-        "short": Level(("dpdt-short.yaml",), "a mirror", "seven minutes, one core of two"),
-        "full": Level(
-            ("dpdt.yaml", "dpdt-regression.yaml"),
-            "a mirror; OpenML for the regression sets",
-            "an hour for the tables, one core of two; with Figures 6 and 7 a day, an estimate",
-        ),
-    },
     tables={name: partial(_compare, name) for name in _TABLES},
     figures=figures.FIGURES,
     tolerances=_TOLERANCES,

@@ -42,6 +42,12 @@ def _curve(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     return points[:, 0], points[:, 1]
 
 
+def rates(tree: Tree) -> np.ndarray:
+    """Return the false and the true positive rate of a tree's predictions."""
+    leaf = tree.feature == LEAF
+    return tree.counts[leaf & (tree.prediction == 1)].sum(axis=0) / tree.counts[leaf].sum(axis=0)
+
+
 @rc_context(panels.STYLE)
 def roc(results: Results) -> Figure:
     """Draw Figure 2: ROC curves of the training rows, with the points of the trees' predictions."""
@@ -53,13 +59,11 @@ def roc(results: Results) -> Figure:
         tree, colour = Tree.from_dict(run["tree"]), PALETTE[number % len(PALETTE)]
         x, y = _curve(tree)
         area = float(np.trapezoid(y, x))
-        counts = tree.counts[tree.feature == LEAF]
-        rate = counts[tree.prediction[tree.feature == LEAF] == 1].sum(axis=0) / counts.sum(axis=0)
         for ax in axes:
             proven = "" if run["status"] == "optimal" else " (not proven)"
             style = ("-", "--", ":")[number % 3]
             ax.plot(x, y, style, color=colour, lw=1.2, label=f"{run['measure']}, area {area:.4f}{proven}")
-            ax.plot(*rate, "o", color=colour, ms=5, mec="white", mew=0.6, zorder=3)
+            ax.plot(*rates(tree), "o", color=colour, ms=5, mec="white", mew=0.6, zorder=3)
     axes[1].set(xlim=(-0.01, 0.3), ylim=(0.7, 1.01), title="the upper left corner")
     for ax in axes:
         ax.set(xlabel="false positive rate", ylabel="true positive rate")

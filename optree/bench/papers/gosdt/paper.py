@@ -6,14 +6,16 @@ GOSDT (``resources/papers/gosdt``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.claims import DIGITS, declare, judged
 from optree.bench.papers.gosdt import figures
-from optree.bench.papers.printed import fitting
-from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.printed import claim, fitting
+from optree.bench.papers.spec import Paper, Results
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import number, provenance
@@ -22,28 +24,24 @@ from optree.tree import Tree
 
 _BEST = "best by its own measure"
 _TOLERANCES = {"ends in time": f"{verdicts.LIMIT_SECONDS} s", "iterations": "no more", _BEST: "none: exact"}
-_COLUMNS = [
-    *("row", "algorithm", "lambda", "encoding"),
-    *("claim", "paper", "measured", "difference", "verdict", "explanation"),
-]
 _ROUNDING = 1e-9  # Tolerance for floats of exact fractions.
 
 
-def _judge(row: dict, name: str, run: pd.Series) -> list[tuple[str, str, verdicts.Finding]]:
-    """Return claim, printed value and finding for each printed number of an algorithm in Table 2."""
-    found = []
-    if printed := row[f"{name}_objective"]:
-        ended = row[f"{name}_time_s"] != verdicts.TIMEOUT
-        found.append(("objective", printed, verdicts.judge_objective(printed, ended, run)))
-    if printed := row[f"{name}_time_s"]:
-        found.append(("ends in time", printed, verdicts.judge_time(printed, run)))
+def _judge(row: dict, name: str, run: pd.Series | None) -> Iterator[tuple[str, str, verdicts.Finding]]:
+    """Yield claim, printed value and finding for each printed number of an algorithm in Table 2."""
+    objective, time = row[f"{name}_objective"], row[f"{name}_time_s"]
+    if run is None:
+        yield "objective", objective, verdicts.NOT_RUN
+        return
+    yield "objective", objective, verdicts.judge_objective(objective, time != verdicts.TIMEOUT, run)
+    if time:
+        yield "ends in time", time, verdicts.judge_time(time, run)
     if printed := row[f"{name}_iterations"]:
         finding = verdicts.judge_iterations(printed, run)
         if finding.verdict == "not reproduced":
             text = "our iteration is one item of the queue, or one open leaf decided; the programs count differently"
             finding = finding._replace(verdict="counted differently", explanation=text)
-        found.append(("iterations", printed, finding))
-    return found
+        yield "iterations", printed, finding
 
 
 def table_2(results: Results) -> Table:
@@ -59,11 +57,10 @@ def table_2(results: Results) -> Table:
                 continue
             for encoding, run in fitting(row, runs[same & runs["split"].eq(FULL)], objective).items():
                 head = {"row": row["row"], "algorithm": name, "lambda": row["lambda"], "encoding": encoding}
-                found = [("objective", objective, verdicts.NOT_RUN)]
-                for claim, paper, finding in found if run is None else _judge(row, name, run):
-                    claims.append({**head, "claim": claim, "paper": paper, **finding._asdict()})
+                claims += [claim(head, *judged_number) for judged_number in _judge(row, name, run)]
     title = "GOSDT and OSDT in Table 2 of BRANCHES (arXiv 2406.02175)"
-    return judged(title, pd.DataFrame(claims, columns=_COLUMNS), _TOLERANCES, provenance(runs))
+    subject = ["row", "algorithm", "lambda", "encoding"]
+    return judged(title, subject, claims, _TOLERANCES, provenance(runs))
 
 
 def objectives(results: Results) -> Table:
@@ -72,15 +69,10 @@ def objectives(results: Results) -> Table:
     for run in figures.four_class(results.runs):
         tree = Tree.from_dict(run["tree"])
         leaves = [tuple(count) for count in tree.counts[tree.feature < 0].tolist() if any(count)]
-        positive = tree.prediction[tree.feature < 0] == 1
-        counts = tree.counts[tree.feature < 0]
-        rate = counts[positive].sum(axis=0) / counts.sum(axis=0)
+        rate = figures.rates(tree)
         rows.append(
             {
-                "measure": run["measure"],
-                "algorithm": run["algorithm"],
-                "status": run["status"],
-                "leaves": run["leaves"],
+                **run[["measure", "algorithm", "status", "leaves"]],
                 "loss": run["loss_train"],
                 "loss_and_penalty": 1 - run["objective"],
                 "accuracy": run["accuracy_train"],
@@ -124,21 +116,11 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
 def bucketization(results: Results) -> Table:
     """Return the optima of Theorem 3.1, with and without thresholds between neighbours of one class."""
     found = results.runs[results.runs["dataset"].str.startswith("bucketization")]
-    data = pd.DataFrame(
-        {
-            "dataset": found["dataset"],
-            "algorithm": found["algorithm"],
-            "lambda": found["regularization"],
-            "cut points": found["encoded_features"],
-            "status": found["status"],
-            "leaves": found["leaves"],
-            "right": found["rows_train"] - found["errors_train"],
-            "rows": found["rows_train"],
-            "accuracy": found["accuracy_train"],
-        }
-    )
-    paper = np.where(data["dataset"].eq("bucketization"), "93.5%", "92.2%")
-    data = data.assign(paper=paper)
+    columns = ["dataset", "algorithm", "regularization", "encoded_features", "status", "leaves"]
+    names = {"regularization": "lambda", "encoded_features": "cut points", "rows_train": "rows"}
+    data = found[columns].assign(right=found["rows_train"] - found["errors_train"])
+    data = data.join(found[["rows_train", "accuracy_train"]]).rename(columns=names | {"accuracy_train": "accuracy"})
+    data = data.assign(paper=np.where(data["dataset"].eq("bucketization"), "93.5%", "92.2%"))
     shown = as_text(data, {"accuracy": "{:.1%}"})
     best = found[found["status"].eq("optimal")].groupby("dataset")["errors_train"].min()
     text = "; ".join(f"{name}: {errors} of 77 wrong, proven" for name, errors in best.items())
@@ -154,15 +136,6 @@ def bucketization(results: Results) -> Table:
 PAPER = Paper(
     name="gosdt",
     title="Lin, Zhong, Hu, Rudin, Seltzer: Generalized and Scalable Optimal Sparse Decision Trees, ICML 2020",
-    levels={
-        "smoke": Level(("gosdt-smoke.yaml",), "nothing", "40 s with compiling, two cores"),
-        "short": Level(("gosdt-short.yaml",), "a mirror", "half an hour at most, from its limits"),
-        "full": Level(
-            ("gosdt.yaml",),
-            "a mirror; gosdt-cpp is installed",
-            "45 minutes with limits of 15 s, one core of two; longer with its own",
-        ),
-    },
     tables={"objectives": objectives, "bucketization": bucketization, "branches_2": table_2},
     tolerances=_TOLERANCES,
     figures={

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from optree.bench.figures import panels
 from optree.bench.papers.claims import declare
-from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import reproduced
 from optree.bench.tables.comparison import geometric_mean
 from optree.bench.tables.formats import Table, as_text
@@ -26,27 +26,6 @@ _MEANS = [
 _FORMS = {
     **{"objective": "{:+.4f}", "test accuracy": "{:+.4f}", "+-": "{:.4f}", "leaves": "{:+.1f}"},
     **{"decisions": "{:+.2f}", "time ratio": "{:.2f}"},
-}
-# Question -> (algorithm, algorithm that it is compared with).
-_QUESTIONS = {
-    "Do beams help?": ("multi-repeats", "multi-midpoints"),
-    "Do repeats of a feature on a path help?": ("multi-repeats", "multi-beam"),
-    "CART's bins or midpoints?": ("multi-cart", "multi-midpoints"),
-    "Many ways or two, with the same bins?": ("multi-repeats", "multi-two-ways"),
-    "Many ways first, two later?": ("multi-then-two", "multi-repeats"),
-    "Two exact levels instead of one?": ("multi-pairs", "multi-repeats"),
-    "Thresholds of a boosted ensemble?": ("multi-boosting", "multi-repeats"),
-    "Thresholds of near-optimal trees?": ("multi-near-optimal", "multi-repeats"),
-    "Level by level (Lickety)?": ("lickety-multi", "multi-repeats"),
-    "Many ways or SPLIT of two?": ("multi-repeats", "split"),
-    "SPLIT or CART?": ("split", "cart"),
-    "LicketySPLIT, ours or the authors'?": ("licketysplit", "licketysplit-cpp"),
-    "ShapeCART or multiway SPLIT?": ("shapecart", "multi-repeats"),
-    "Pruned ShapeCART or multiway SPLIT?": ("shapecart-pruned", "multi-repeats"),
-    "ShapeCART of three ways or two?": ("shapecart-3", "shapecart"),
-    "Pruned ShapeCART or CART?": ("shapecart-pruned", "cart"),
-    "ShapeCART, ours or the authors', with the same inner trees?": ("shapecart", "sgtlearn-paper"),
-    "ShapeCART, ours or the authors', with their defaults?": ("shapecart", "sgtlearn"),
 }
 
 
@@ -173,10 +152,10 @@ def _claims(runs: pd.DataFrame) -> pd.DataFrame:
 def answers(results: Results) -> Table:
     """Return the answers to the slides' questions, each a comparison of two algorithms on the same problems."""
     runs, rows = results.runs[results.runs["leaves"].notna()], []
-    for question, (one, other) in _QUESTIONS.items():
-        pairs = _pairs(runs, one, other)
+    for question in results.printed("questions.csv"):
+        pairs = _pairs(runs, question["what"], question["than"])
         if len(pairs):
-            rows.append({"question": question, "what": one, "than": other, **_answer(pairs)})
+            rows.append({**question, **_answer(pairs)})
     columns = ["question", "what", "than", "problems", "better", "worse", *_FORMS]
     data = pd.DataFrame(rows, columns=columns)
     notes = (
@@ -221,15 +200,6 @@ def _accuracy(dataset: str, results: Results) -> Figure:
 PAPER = Paper(
     name="multisplit",
     title="Multiway SPLIT: splits into several intervals, with lookahead",
-    levels={
-        "smoke": Level(("multisplit-smoke.yaml",), "nothing", "a minute, one core of two, beside other work"),
-        "short": Level(
-            ("multisplit-short.yaml",),
-            "a mirror; peers are installed",
-            "seven minutes, one core of two, beside other work",
-        ),
-        "full": Level(("multisplit.yaml",), "a mirror; peers are installed", "days at most, from its limits"),
-    },
     tables={"methods": methods, "answers": answers},
     figures={name: partial(_accuracy, name) for name in ("heloc", "compas-2016", "electricity-6", "eeg-eye-state")},
 )

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from optree.bench.figures import panels
 from optree.bench.papers.claims import declare
 from optree.bench.papers.murtree import ratios, tuning
-from optree.bench.papers.murtree.ratios import Ratio, Setting
-from optree.bench.papers.spec import Level, Paper, Results
+from optree.bench.papers.murtree.ratios import Ratio
+from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import reproduced
 from optree.bench.tables.comparison import CERTIFIED
 from optree.bench.tables.formats import Table
@@ -31,89 +31,20 @@ _TOLERANCES = {"ratios": ratios.SIDE, "same errors": "none: exact", "tuned": tun
 _SIZES = "Fifteen trees, of at most 1, 2, ... 15 splits and depth 4, are found one after the other with one cache."
 _COPIES = "kx = ratio of seconds with k copies of every row to seconds with one: k if time is linear in the rows."
 _OURS = "MurTree = the paper's search with all its techniques; our search = the default search of the solver murtree."
-
-
-_ALL = partial(Setting, algorithm="paper-all", encoding=ENCODING)
-_BRANCH = partial(Setting, algorithm="paper-branch-cache", encoding=ENCODING)
-_ENTRIES = {"quantity": "subproblems", "unit": 1000}
-
-
-def _against(under: Setting, *overs: tuple[str, str, str]) -> list[Ratio]:
-    """Return the ratios of several settings (title, printed column, algorithm) to one."""
-    return [Ratio(f"{title} / {under.title}", Setting(title, *rest, ENCODING), under) for title, *rest in overs]
-
-
-def _cache_ratios() -> list[Ratio]:
-    """Return the ratios of branch cache to dataset cache, in seconds and entries."""
-    return [
-        Ratio("seconds, branch / dataset", _BRANCH("", "branch_cache_time_s"), _ALL("dataset", "dataset_cache_time_s")),
-        Ratio(
-            "entries, branch / dataset",
-            _BRANCH("", "branch_cache_entries_thousands", **_ENTRIES),
-            _ALL("dataset", "dataset_cache_entries_thousands", **_ENTRIES),
-        ),
-    ]
-
-
-def _copy_ratios() -> list[Ratio]:
-    """Return the ratios of seconds on duplicated rows to seconds on the rows, and of subproblems at two depths."""
-    copies = [
-        Ratio(
-            f"depth {depth}, {k}x",
-            Setting("", f"d{depth}_{k}x_s", "paper-all", f"{ENCODING}-x{k}", depth),
-            _ALL(f"depth {depth}", f"d{depth}_1x_s", depth=depth),
-        )
-        for depth in (4, 5)
-        for k in (2, 3, 4)
-    ]
-    shallow, deep = (_ALL(f"depth {d}", f"d{d}_cache_thousands", depth=d, **_ENTRIES) for d in (4, 5))
-    return [*copies, Ratio("subproblems, depth 5 / 4", deep, shallow)]
-
-
-def _solver_ratios() -> list[Ratio]:
-    """Return the ratios of DL8.5 to MurTree, and of MurTree to our own search."""
-    ratios = []
-    for depth in (4, 5):
-        murtree = Setting(f"MurTree depth {depth}", f"murtree_d{depth}_s", "paper", ENCODING, depth)
-        dl85 = Setting("", f"dl85_d{depth}_s", "dl85", ENCODING, depth)
-        ours = Setting(f"our search depth {depth}", "", "murtree", ENCODING, depth)
-        ratios.append(Ratio(f"DL8.5 / MurTree, depth {depth}", dl85, murtree))
-        ratios.append(Ratio(f"MurTree / our search, depth {depth}", murtree, ours))
-    return ratios
-
-
-# Table -> title, ratios, time limit and notes.
+# Table -> title, time limit and notes; ``ratios.csv`` has the ratios.
 _RATIOS = {
-    "1": ("branch cache against dataset cache", _cache_ratios(), LIMIT, (_SIZES,)),
-    "2": (
-        "incremental counts and the similarity bound",
-        _against(
-            _ALL("both", "inc_slb_s"),
-            ("neither", "noinc_noslb_s", "paper-neither"),
-            ("no similarity bound", "inc_noslb_s", "paper-no-similarity"),
-        ),
-        LONG_LIMIT,
-        (_SIZES,),
-    ),
-    "3": (
-        "order of features and of children",
-        _against(
-            _ALL("in order, dynamic", "inorder_dynamic_s"),
-            ("gini", "gini_dynamic_s", "paper-gini"),
-            ("random", "random_dynamic_s", "paper-random"),
-            ("post-order", "inorder_postorder_s", "paper-post-order"),
-        ),
-        LIMIT,
-        (_SIZES,),
-    ),
-    "4": ("seconds as rows are duplicated", _copy_ratios(), LIMIT, (_SIZES, "At depth 5: 31 trees.", _COPIES)),
-    "5": ("one tree of depth 4 or 5, by DL8.5 and by MurTree", _solver_ratios(), LIMIT, (_OURS,)),
+    "1": ("branch cache against dataset cache", LIMIT, (_SIZES,)),
+    "2": ("incremental counts and the similarity bound", LONG_LIMIT, (_SIZES,)),
+    "3": ("order of features and of children", LIMIT, (_SIZES,)),
+    "4": ("seconds as rows are duplicated", LIMIT, (_SIZES, "At depth 5: 31 trees.", _COPIES)),
+    "5": ("one tree of depth 4 or 5, by DL8.5 and by MurTree", LIMIT, (_OURS,)),
 }
 
 
 def _ratio_table(name: str, results: Results) -> Table:
     """Return a table of the paper as ratios."""
-    title, columns, limit, notes = _RATIOS[name]
+    title, limit, notes = _RATIOS[name]
+    columns = [Ratio.of(row) for row in results.printed("ratios.csv") if row["table"] == name]
     rows = results.printed(f"table_{name}.csv")
     return ratios.table(f"MurTree, Table {name}: {title}", rows, results.runs, columns, limit, *notes)
 
@@ -233,17 +164,6 @@ def figure_rows(results: Results) -> Figure:
 PAPER = Paper(
     name="murtree",
     title="MurTree (JMLR 23, 2022)",
-    levels={
-        "smoke": Level(("murtree-smoke.yaml",), "nothing", "four minutes, one core of two, beside other work"),
-        "short": Level(
-            ("murtree-short.yaml",),
-            "a mirror; pydl85, pystreed, pytrees-rs are installed",
-            "nine minutes, one core of two",
-        ),
-        "full": Level(
-            ("murtree.yaml",), "a mirror; pydl85, pystreed, pytrees-rs are installed", "a day, one core (an estimate)"
-        ),
-    },
     tables={name: partial(_ratio_table, name) for name in _RATIOS} | {"errors": errors, "tuned": tuning.tuned},
     tolerances=_TOLERANCES,
     figures={"2": figure_2, "3": figure_3, "rows": figure_rows},

@@ -77,30 +77,15 @@ def measured(run: pd.Series | None, quantity: str) -> Interval | None:
 
 
 class Setting(NamedTuple):
-    """A timed or counted setting: a printed column, and the runs that reproduce it.
-
-    Attributes
-    ----------
-    title : str
-    column : str
-        A column of the file of printed numbers; empty if the paper does not print it.
-    algorithm, encoding : str
-        Names in the configuration.
-    depth : int
-        The depth limit of the runs; they have no limit on splits.
-    quantity : str
-        A column of :func:`optree.bench.tables.frame.frame`.
-    unit : int
-        The value of 1 in print.
-    """
+    """A timed or counted setting: a printed column, and the runs that reproduce it."""
 
     title: str
-    column: str
+    column: str  # of the file of printed numbers; empty if the paper does not print it
     algorithm: str
     encoding: str
-    depth: int = 4
-    quantity: str = "search_seconds"
-    unit: int = 1
+    depth: int = 4  # the depth limit of the runs, which have no limit on splits
+    quantity: str = "search_seconds"  # a column of the frame of runs
+    unit: int = 1  # the value of 1 in print
 
     @property
     def label(self) -> str:
@@ -125,6 +110,22 @@ class Ratio(NamedTuple):
     title: str
     over: Setting
     under: Setting
+
+    @classmethod
+    def of(cls, row: dict[str, str]) -> Ratio:
+        """Return the ratio of a row of ``ratios.csv``."""
+        keys = ("column", "algorithm", "encoding")
+        over, under = (
+            Setting(
+                title,
+                *(row[f"{side}_{key}"] for key in keys),
+                int(row[f"{side}_depth"]),
+                row["quantity"],
+                int(row["unit"]),
+            )
+            for side, title in (("over", ""), ("under", row["under"]))
+        )
+        return cls(row["title"], over, under)
 
     @property
     def printed(self) -> bool:
@@ -207,17 +208,8 @@ def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[
 def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio], limit: float, *notes: str) -> Table:
     """Return a row per dataset: the denominators (seconds or counts), then each ratio, printed and measured.
 
-    Parameters
-    ----------
-    title : str
-    rows : list of dict
-        The printed numbers; ``dataset`` is empty if the data is not public.
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`. Only runs that :func:`comparable` selects count.
-    ratios : list of Ratio
-    limit : float
-        The time limit of the paper's searches, in seconds.
-    *notes : str
+    ``rows`` are the printed numbers, with an empty ``dataset`` if the data is not public. Only the ``runs`` that
+    :func:`comparable` selects count. ``limit`` is the time limit of the paper's searches, in seconds.
     """
     runs = comparable(runs)
     keys = zip(runs["dataset"], runs["encoding"], runs["algorithm"], runs["max_depth"], strict=True)

@@ -94,13 +94,9 @@ def _methods(runs: pd.DataFrame, forests: pd.DataFrame) -> dict[str, pd.Series |
 
 
 def accuracies(results: Results) -> pd.DataFrame:
-    """Return the accuracies of each tuned method: a row per dataset, encoding and method.
+    """Return the accuracies of each tuned method, means over the folds: a row per dataset, encoding and method.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``dataset``, ``encoding``, ``method``, ``train``, ``test`` (means over the folds), ``folds`` and
-        ``parameters`` (the chosen ones, as text). Methods that were not run are left out.
+    Methods that were not run are left out.
     """
     rows, runs, forests = [], results.runs, _forests(results.fits)
     keys = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
