@@ -59,10 +59,9 @@ def _configured(path: Path) -> list[str]:
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
         entries = [*config.get("experiments", []), *config.get("fits", [])]
-        named = [name for entry in entries for name in entry["datasets"]]
+        return [name for entry in entries for name in entry["datasets"]]
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         raise OptreeError(f"--configfile {path}: cannot be read ({error})") from error
-    return named
 
 
 def _fill(mirror: Mirror, datasets: Sequence[Dataset]) -> int:

@@ -150,14 +150,13 @@ def _numbers(dataset: Dataset, name: str, values: Sequence) -> list[float]:
         numbers = [math.nan if is_missing(value) or value in ("", MISSING) else float(value) for value in values]
     except ValueError as error:
         raise dataset.error(f"column {name!r}: {error}; numeric columns hold numbers only") from error
-    bad = sum(not math.isfinite(number) for number in numbers)
-    if bad:
+    if bad := sum(not math.isfinite(number) for number in numbers):
         raise dataset.error(f"column {name!r}: {bad} rows are missing or infinite; numeric columns must be complete")
     return numbers
 
 
-def verify(table: Table, dataset: Dataset) -> None:
-    """Raise OptreeError if a table differs from the shape, classes or checksum of its dataset."""
+def verify(table: Table, dataset: Dataset) -> Table:
+    """Return the table; raise OptreeError if it differs from the shape, classes or checksum of its dataset."""
     counts = table.y.value_counts()
     if len(table.y) == 0 or len(counts) < 2:
         raise dataset.error(f"{len(table.y)} rows and {len(counts)} classes; at least two classes are needed")
@@ -175,6 +174,7 @@ def verify(table: Table, dataset: Dataset) -> None:
     digest = table.sha256()
     if dataset.sha256 and digest not in dataset.sha256:
         raise dataset.error(f"sha256 of the content: expected {' or '.join(dataset.sha256)}, found {digest}")
+    return table
 
 
 def _words(value) -> str:
@@ -222,6 +222,4 @@ def read_content(path: str | Path, dataset: Dataset) -> Table:
             raise ValueError("rows and header differ in length")
     except (OSError, ValueError, csv.Error) as error:
         raise OptreeError(f"{path}: not the table of dataset {dataset.name} ({error}); fetch it again") from error
-    table = make_table(replace(dataset, columns=(), drop=(), recipe=()), raw)
-    verify(table, dataset)
-    return table
+    return verify(make_table(replace(dataset, columns=(), drop=(), recipe=()), raw), dataset)

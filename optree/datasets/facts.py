@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from optree.datasets.content import MISSING, RULES, Table
 from optree.datasets.table import Dataset
 from optree.encoding.cells import ordered
@@ -49,28 +47,16 @@ def _kinds(table: Table, values: dict[str, int]) -> dict[str, int]:
 
 
 def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
-    """Return the facts about rows with equal features.
-
-    Rows with equal features get equal numbers, column by column. A number below n and a code below n make a number
-    below n**2, which is renumbered. Nothing is hashed, so equal numbers mean equal rows.
-    """
-    import pandas as pd
-
-    group = np.zeros(len(X), np.int64)
-    for name in X:
-        codes, found = pd.factorize(X[name])
-        group = pd.factorize(group * len(found) + codes)[0]
-    classes, found = pd.factorize(y)
-    both, first, count = np.unique(group * len(found) + classes, return_index=True, return_counts=True)
-    groups, start = np.unique(group[first], return_index=True)  # both is sorted, so its groups are together
-    largest, total = np.maximum.reduceat(count, start), np.add.reduceat(count, start)
-    mixed = np.diff([*start, len(both)]) > 1
+    """Return the facts about rows with equal features."""
+    group = X.groupby(list(X), sort=False).ngroup().to_numpy()
+    rows = y.groupby([group, y.to_numpy()]).size().groupby(level=0).agg(["sum", "max", "size"])
+    mixed = rows[rows["size"] > 1]
     return {
-        "duplicates": len(X) - len(both),
-        "contradictory": int(total[mixed].sum()),
-        "contradictory_duplicates": int(total[mixed].sum() - np.diff([*start, len(both)])[mixed].sum()),
-        "groups": len(groups),
-        "best_accuracy": float(largest.sum() / len(X)) if has_classes else None,
+        "duplicates": len(X) - int(rows["size"].sum()),
+        "contradictory": int(mixed["sum"].sum()),
+        "contradictory_duplicates": int((mixed["sum"] - mixed["size"]).sum()),
+        "groups": len(rows),
+        "best_accuracy": float(rows["max"].sum() / len(X)) if has_classes else None,
     }
 
 

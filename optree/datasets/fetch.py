@@ -10,7 +10,7 @@ from optree.datasets import builtin, lock, mirror, openml
 from optree.datasets.content import Table, make_table, verify
 from optree.datasets.download import raw_file
 from optree.datasets.policy import Policy, Transient
-from optree.datasets.raw import Raw, parse
+from optree.datasets.raw import parse
 from optree.datasets.table import Dataset
 from optree.errors import OptreeError
 from optree.files import quarantine
@@ -53,18 +53,12 @@ def fetch(
     """
     policy, lock_path = policy or Policy(), Path(lock_path) if lock_path else None
     if dataset.source == "builtin":
-        table = _verified(dataset, builtin.read(dataset))
+        table = verify(make_table(dataset, builtin.read(dataset)), dataset)
     else:
         table = _of_mirror(dataset, Path(mirror_dir), policy) if mirror_dir else None
         if table is None:
             table = _of_network(dataset, policy, Path(kept) if kept else None, mirror_dir)
     return replace(table, verified=lock.check(lock_path, dataset, table))
-
-
-def _verified(dataset: Dataset, raw: Raw) -> Table:
-    table = make_table(dataset, raw)
-    verify(table, dataset)
-    return table
 
 
 def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | None:
@@ -75,7 +69,7 @@ def _of_mirror(dataset: Dataset, directory: Path, policy: Policy) -> Table | Non
         return mirror.read_locked(directory, dataset)
     if (found := mirror.find(dataset, directory, policy)) is None:
         return None
-    table = _verified(dataset, parse(dataset, str(found[0]), found[1]))
+    table = verify(make_table(dataset, parse(dataset, str(found[0]), found[1])), dataset)
     return replace(table, origin=f"mirror: {found[0].relative_to(directory)}")
 
 
@@ -104,7 +98,7 @@ def _attempt(dataset: Dataset, policy: Policy, attempt: int, kept: Path | None) 
     else:
         content, url = raw_file(dataset, policy, kept)
     try:
-        return _verified(dataset, raw or parse(dataset, url, content))
+        return verify(make_table(dataset, raw or parse(dataset, url, content)), dataset)
     except OptreeError as error:
         words = f"{error}; {quarantine(kept, f'{dataset.name}.raw', raw.text() if raw else content)}"
         retry = policy.attempts > 1 and (attempt == 0 or (raw and dataset.url))

@@ -66,8 +66,7 @@ def check(path: Path | None, dataset: Dataset, table: Table) -> str:
         return "sha256 of the table of datasets"
     if path is None:
         return "shape alone: nobody has compared this row with the data before"
-    expected = read(path).get(dataset.name)
-    if expected:
+    if expected := read(path).get(dataset.name):
         compare(path, dataset, table, expected)
         return f"sha256 of {path.name}"
     try:

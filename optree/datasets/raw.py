@@ -49,17 +49,12 @@ def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], 
     if delimiter:
         rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
     else:
-        rows = [[_value(cell, place) for place, cell in enumerate(line.split())] for line in lines]
+        rows = [[cell.removeprefix(f"{i}:") if i else cell for i, cell in enumerate(line.split())] for line in lines]
     names = dataset.columns or (tuple(rows.pop(0)) if rows else ())
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
             raise dataset.error(f"{where}, row {number}: expected {len(names)} columns, found {len(row)}")
     return names, rows
-
-
-def _value(cell: str, place: int) -> str:
-    """Return the value of a cell, without the prefix ``place:`` of LIBSVM."""
-    return cell.removeprefix(f"{place}:") if place else cell
 
 
 def _arff(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], list[list]]:

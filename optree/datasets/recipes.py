@@ -9,10 +9,8 @@ from optree.datasets.table import DEFAULT, Dataset
 from optree.encoding.cells import is_missing
 from optree.errors import choice
 
-Columns = Mapping[str, Sequence]
 
-
-def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
+def apply(dataset: Dataset, columns: Mapping[str, Sequence]) -> dict[str, Sequence]:
     """Return the columns with the rows that the dataset's recipes keep."""
     for recipe in dataset.recipe:
         name, _, value = recipe.partition(":")
@@ -20,37 +18,31 @@ def apply(dataset: Dataset, columns: Columns) -> dict[str, Sequence]:
             raise choice(f"dataset {dataset.name}: recipe", recipe, RECIPES)
         if name == "without" and (dataset.target == DEFAULT or dataset.target not in columns):
             raise choice(f"dataset {dataset.name}: recipe {recipe}: column", dataset.target, columns)
-        keep = RECIPES[name](dataset, columns, value)
+        features = [key for key in columns if key not in (dataset.target, *dataset.drop)]
+        read = [columns[key] for key in ([dataset.target] if name == "without" else features)]
+        keep = [RECIPES[name](row, value) for row in zip(*read, strict=True)]
         columns = {key: list(compress(cells, keep)) for key, cells in columns.items()}
     return dict(columns)
 
 
-def _features(dataset: Dataset, columns: Columns) -> list[Sequence]:
-    return [cells for name, cells in columns.items() if name not in (dataset.target, *dataset.drop)]
+def _is_complete(features: tuple, _: str) -> bool:
+    """Return whether a row has no missing feature."""
+    return not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in features)
 
 
-def _complete(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
-    """Keep rows without missing features."""
-    features = _features(dataset, columns)
-    return [
-        not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in row)
-        for row in zip(*features, strict=True)
-    ]
+def _is_answered(features: tuple, _: str) -> bool:
+    """Return whether a row has a feature other than -9, the mark of absent records in FICO's HELOC file."""
+    return any(str(cell).strip() not in ("-9", "-9.0") for cell in features)
 
 
-def _answered(dataset: Dataset, columns: Columns, _: str) -> list[bool]:
-    """Keep rows with a feature other than -9, the mark of absent records in FICO's HELOC file."""
-    features = _features(dataset, columns)
-    return [any(str(cell).strip() not in ("-9", "-9.0") for cell in row) for row in zip(*features, strict=True)]
+def _is_other_class(target: tuple, value: str) -> bool:
+    """Return whether a row has another class than ``value``."""
+    return str(target[0]).strip() != value
 
 
-def _without(dataset: Dataset, columns: Columns, value: str) -> list[bool]:
-    """Keep rows of other classes than ``value``."""
-    return [str(cell).strip() != value for cell in columns[dataset.target]]
-
-
-RECIPES: dict[str, Callable[[Dataset, Columns, str], list[bool]]] = {
-    "complete": _complete,
-    "answered": _answered,
-    "without": _without,
+# Recipe -> predicate of the rows that it keeps.
+RECIPES: dict[str, Callable[[tuple, str], bool]] = {
+    "complete": _is_complete,
+    "answered": _is_answered,
+    "without": _is_other_class,
 }

@@ -39,20 +39,10 @@ def judged(
 ) -> Table:
     """Return a table of printed and measured numbers, a claim per row; claims that were not run come last.
 
-    Parameters
-    ----------
-    title : str
-    subject : list of str
-        The columns that name the subject of a claim.
-    rows : iterable of dict
-        Keys of ``subject``, ``claim``, ``paper`` (the printed value), and the fields of
-        :class:`optree.bench.papers.verdicts.Finding`.
-    tolerances : mapping of str to str
-        The accepted differences by ``claim``; without an entry, :data:`DIGITS`.
-    notes : iterable of str
-    explanations : iterable of mapping
-        Explanations of claims that were run, from the table's rows of ``notes.csv``. A row applies to the claims that
-        agree with all its columns; an empty cell agrees with every claim. The row's verdict replaces "not reproduced".
+    ``rows`` come from :func:`optree.bench.papers.printed.claim`; ``subject`` are the columns that name the subject of a
+    claim. ``tolerances`` are the accepted differences by claim; without an entry, :data:`DIGITS`. ``explanations`` are
+    the table's rows of ``notes.csv``. One of them applies to the claims that were run and agree with all its columns;
+    an empty cell agrees with every claim. Its verdict replaces "not reproduced".
     """
     data = pd.DataFrame(rows, columns=[*subject, "claim", "paper", *verdicts.Finding._fields])
     _explain(data, explanations)

@@ -27,21 +27,11 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class Level:
-    """The extent of a reproduction: configurations, requirements and time.
+    """The extent of a reproduction: a row of ``resources/papers/levels.csv``."""
 
-    Attributes
-    ----------
-    config : tuple of str
-        Configurations, files in ``config/``.
-    needs : str
-        Data and peers that the repository neither ships nor generates.
-    time : str
-        Duration and machine: measured, or marked as an estimate.
-    """
-
-    config: tuple[str, ...]
-    needs: str
-    time: str
+    config: tuple[str, ...]  # configurations, files in ``config/``
+    needs: str  # data and peers that the repository neither ships nor generates
+    time: str  # duration and machine: measured, or marked as an estimate
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,10 @@ def times(results: Results) -> Table:
     columns = ["dataset", "depth", "classes", "search", *_MODELS, "ratio", "contree ended by"]
     data = pd.DataFrame(rows, columns=columns)
     shown = as_text(data, dict.fromkeys(("search", *_MODELS), seconds) | {"ratio": "{:.1f}"})
+    ended = data.dropna(subset=["ratio"])
     means = [
-        f"depth {depth}, {name} classes: {geometric_mean(part['ratio']):.1f}"
-        for depth, of_depth in data.dropna(subset=["ratio"]).groupby("depth")
-        for name, part in (("two", of_depth[of_depth["classes"] == 2]), ("more", of_depth[of_depth["classes"] > 2]))
-        if len(part)
+        f"depth {depth}, {'more' if several else 'two'} classes: {geometric_mean(ratios):.1f}"
+        for (depth, several), ratios in ended.groupby(["depth", ended["classes"] > 2])["ratio"]
     ]
     notes = (
         "Processor seconds of the whole call, one thread, median of up to five calls. ratio = ConTree's seconds / "

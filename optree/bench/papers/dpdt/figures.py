@@ -14,7 +14,13 @@ from optree.bench.tables.formats import count
 from optree.drawing.views import PALETTE
 
 _SHUFFLES = 15
-_ROOM = {"left": 0.1, "right": 0.97, "bottom": 0.17, "top": 0.86, "wspace": 0.28}
+
+
+def _finished(figure: Figure, columns: int, top: float) -> Figure:
+    """Return a figure of two panels with the legend of the first above both."""
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="upper left", ncols=columns)
+    figure.subplots_adjust(left=0.1, right=0.97, bottom=0.17, top=top, wspace=0.28)
+    return figure
 
 
 @rc_context(STYLE)
@@ -90,10 +96,7 @@ def figure_6(results: Results) -> Figure:
     sets = count(searches["dataset"].nunique(), "set")
     left.set(xscale="log", xlabel="iterations of random search", ylabel=f"test accuracy, scaled, mean of {sets}")
     right.set(xscale="log", xlabel="processor seconds of fits per set")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper left", ncols=4)
-    figure.subplots_adjust(**_ROOM)
-    return figure
+    return _finished(figure, 4, 0.86)
 
 
 @rc_context(STYLE)
@@ -115,9 +118,8 @@ def figure_7(results: Results) -> Figure:
             if chosen.empty:
                 continue
             length = min(chosen["staged"].map(len))
-            rows = [
-                np.array(row["staged"][:length]) / alone[row["dataset"], row["split"]] for _, row in chosen.iterrows()
-            ]
+            single = alone.loc[pd.MultiIndex.from_frame(chosen[["dataset", "split"]])].to_numpy()
+            rows = np.array([stages[:length] for stages in chosen["staged"]]) / single[:, None]
             by_seed = pd.DataFrame(rows).groupby(chosen["split"].to_numpy()).mean().to_numpy()
             mean, error = by_seed.mean(axis=0), 1.96 * by_seed.std(axis=0) / np.sqrt(len(by_seed))
             trees = np.arange(1, length + 1)
@@ -126,10 +128,7 @@ def figure_7(results: Results) -> Figure:
         ax.set(xlabel="stages", title=title)
     sets = count(boosted["dataset"].nunique(), "set")
     axes[0].set_ylabel(f"test accuracy / that of one CART,\nmean of {sets}")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper left", ncols=3)
-    figure.subplots_adjust(**_ROOM | {"top": 0.82})
-    return figure
+    return _finished(figure, 3, 0.82)
 
 
 FIGURES = {"1": figure_1, "6": figure_6, "7": figure_7}

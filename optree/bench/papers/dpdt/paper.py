@@ -30,7 +30,7 @@ _TOLERANCES = {
     "optimum, not below DPDT": "0.001",
     **{f"{rows} {mean}": _POINTS for rows in ("train", "test") for mean in _MEANS},
 }
-# Row, model, claim, printed value, measured value or None, and the judge of both values.
+# A row's name, model, claim, printed value, measured value or None, and the judge of both values.
 _Claim = tuple[str, str, str, str, object, Callable[[str, object], Finding]]
 
 

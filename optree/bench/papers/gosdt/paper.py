@@ -98,18 +98,16 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
     """Return a claim per measure: no other row's tree has a better measure minus penalty."""
     claims = []
     for own in rows:
-        if own["measure"] in ("accuracy", "f1", "auc"):
+        measure = own["measure"]
+        if measure in ("accuracy", "f1", "auc"):
             penalty = (own["loss_and_penalty"] - own["loss"]) / own["leaves"]
-            value = {row["measure"]: row[own["measure"]] - penalty * row["leaves"] for row in rows}
+            value = {row["measure"]: row[measure] - penalty * row["leaves"] for row in rows}
             best = max(value, key=value.get)
-            verdict = verdicts.reproduced(value[own["measure"]] >= value[best] - _ROUNDING)
-            text = (
-                f"{value[own['measure']]:.5f}; the best of {len(rows)} trees, {value[best]:.5f}, is the tree for {best}"
-            )
-            claim = f"the tree for {own['measure']} is the best by {own['measure']} - lambda * leaves"
-            paper = "by construction (Figures 2, 3)"
+            verdict = verdicts.reproduced(value[measure] >= value[best] - _ROUNDING)
             verdict = verdict if own["status"] == "optimal" else "undecided"
-            claims.append(declare(claim, paper, text, _TOLERANCES[_BEST], verdict))
+            text = f"{value[measure]:.5f}; the best of {len(rows)} trees, {value[best]:.5f}, is the tree for {best}"
+            name = f"the tree for {measure} is the best by {measure} - lambda * leaves"
+            claims.append(declare(name, "by construction (Figures 2, 3)", text, _TOLERANCES[_BEST], verdict))
     return pd.DataFrame(claims)
 
 

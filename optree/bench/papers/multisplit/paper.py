@@ -57,27 +57,24 @@ def methods(results: Results) -> Table:
     return Table("Multiway SPLIT: all methods", data, shown, notes)
 
 
-def _pairs(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """Return the runs of two algorithms on the same problems, side by side."""
+def _differences(runs: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
+    """Return the differences of two algorithms on the same problems, and the ratio of their seconds."""
     sides = [runs[runs["algorithm"].eq(name)].set_index(_PROBLEM)[_MEANS].astype(float) for name in (one, other)]
-    return sides[0].join(sides[1].add_suffix("_other"), how="inner")
+    one, other = sides[0].align(sides[1], join="inner", axis=0)
+    return (one - other).assign(ratio=(one["search_seconds"] / other["search_seconds"]).clip(1e-6))
 
 
-def _answer(pairs: pd.DataFrame) -> dict:
+def _answer(differences: pd.DataFrame) -> dict:
     """Return the summary of a comparison."""
-    gain = pairs["objective"] - pairs["objective_other"]
-    test = pairs["accuracy_test"] - pairs["accuracy_test_other"]
-    half_width = 1.96 * test.std(ddof=1) / np.sqrt(len(test)) if len(test) > 1 else np.nan
+    gain, test = differences["objective"], differences["accuracy_test"]
     return {
-        "problems": len(pairs),
+        "problems": len(gain),
         "better": int((gain > 1e-9).sum()),
         "worse": int((gain < -1e-9).sum()),
-        "objective": gain.mean(),
         "test accuracy": test.mean(),
-        "+-": half_width,
-        "leaves": (pairs["leaves"] - pairs["leaves_other"]).mean(),
-        "decisions": (pairs["decisions"] - pairs["decisions_other"]).mean(),
-        "time ratio": geometric_mean((pairs["search_seconds"] / pairs["search_seconds_other"]).clip(1e-6)),
+        "+-": 1.96 * test.std(ddof=1) / np.sqrt(len(test)),
+        "time ratio": geometric_mean(differences["ratio"]),
+        **differences[["objective", "leaves", "decisions"]].mean(),
     }
 
 
@@ -90,32 +87,27 @@ def _saved(runs: pd.DataFrame) -> str:
         side.merge(best, on=by).query("accuracy_train >= best - 1e-9").groupby(by)["max_depth"].min()
         for side in (two, several)
     )
-    saved = (needed - reached.reindex(needed.index)).astype(float).tolist()
-    reached_by_both = [value for value in saved if not np.isnan(value)]
-    if not saved:
+    saved = (needed - reached.reindex(needed.index)).astype(float)
+    if saved.empty:
         return ""
-    if not reached_by_both:
-        return f"Depth: many ways reach the best training accuracy of two ways on none of {len(saved)} problems."
-    return (
-        f"Depth: many ways reach the best training accuracy of two ways on {len(reached_by_both)} of {len(saved)} "
-        f"problems (dataset, lambda, split), at a depth that is {np.mean(reached_by_both):.2f} less on average."
-    )
+    text = f"Depth: many ways reach the best training accuracy of two ways on {saved.count() or 'none'} of {len(saved)}"
+    if not saved.count():
+        return f"{text} problems."
+    return f"{text} problems (dataset, lambda, split), at a depth that is {saved.mean():.2f} less on average."
 
 
 def _losses(runs: pd.DataFrame) -> str:
     """Return a sentence on the problems on which many ways lose to SPLIT of two ways."""
-    pairs = _pairs(runs, "multi-repeats", "split")
-    lost = pairs[pairs["objective"] < pairs["objective_other"] - 1e-9]
+    differences = _differences(runs, "multi-repeats", "split")
+    lost = differences[differences["objective"] < -1e-9]
     if lost.empty:
-        return "Many ways never lose to SPLIT of two ways." if len(pairs) else ""
+        return "Many ways never lose to SPLIT of two ways." if len(differences) else ""
     where = lost.groupby("dataset").size().sort_values(ascending=False)
-    gap = (lost["objective_other"] - lost["objective"]).mean()
-    more = (lost["leaves"] - lost["leaves_other"]).mean()
     text = ", ".join(f"{name} ({count})" for name, count in where.items())
     return (
-        f"Many ways lose to SPLIT of two ways on {len(lost)} of {len(pairs)} problems: {text}; mean loss of objective "
-        f"{gap:.4f}, with {more:+.1f} leaves. Candidate thresholds differ: bins for many ways, fewer thresholds for "
-        "two."
+        f"Many ways lose to SPLIT of two ways on {len(lost)} of {len(differences)} problems: {text}; mean loss of "
+        f"objective {-lost['objective'].mean():.4f}, with {lost['leaves'].mean():+.1f} leaves. Candidate thresholds "
+        "differ: bins for many ways, fewer thresholds for two."
     )
 
 
@@ -141,23 +133,22 @@ def _sparsity(runs: pd.DataFrame) -> str:
 
 def _claims(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the claim that holds by construction if searches end: two ways' candidates are a subset of many ways'."""
-    pairs = _pairs(runs[runs["status"].isin(["optimal", "heuristic"])], "multi-repeats", "multi-two-ways")
-    worse = int((pairs["objective"] < pairs["objective_other"] - 1e-9).sum())
+    ended = runs[runs["status"].isin(["optimal", "heuristic"])]
+    gain = _differences(ended, "multi-repeats", "multi-two-ways")["objective"]
+    worse = int((gain < -1e-9).sum())
     claim = "more ways are never worse than two in training objective, over the same bins"
-    measured, verdict = f"in {worse} of {len(pairs)} problems", reproduced(not worse)
-    declared = [declare(claim, "never", measured, "none: exact", verdict)]
-    return pd.DataFrame(declared if len(pairs) else [])
+    declared = declare(claim, "never", f"in {worse} of {len(gain)} problems", "none: exact", reproduced(not worse))
+    return pd.DataFrame([declared] if len(gain) else [])
 
 
 def answers(results: Results) -> Table:
     """Return the answers to the slides' questions, each a comparison of two algorithms on the same problems."""
     runs, rows = results.runs[results.runs["leaves"].notna()], []
     for question in results.printed("questions.csv"):
-        pairs = _pairs(runs, question["what"], question["than"])
-        if len(pairs):
-            rows.append({**question, **_answer(pairs)})
-    columns = ["question", "what", "than", "problems", "better", "worse", *_FORMS]
-    data = pd.DataFrame(rows, columns=columns)
+        differences = _differences(runs, question["what"], question["than"])
+        if len(differences):
+            rows.append({**question, **_answer(differences)})
+    data = pd.DataFrame(rows, columns=["question", "what", "than", "problems", "better", "worse", *_FORMS])
     notes = (
         "A problem is a dataset, lambda, depth and fold (split). better, worse = numbers of problems, by training "
         "objective; objective, test accuracy, leaves, decisions = mean differences; +- = half width of the 95 % "

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from optree.bench.figures import panels
 from optree.bench.papers.claims import declare
@@ -60,25 +61,22 @@ def errors(results: Results) -> Table:
         found = sorted(set(proven["errors_train"]))
         fewest = int(group["errors_train"].min())
         same = "yes" if found == [fewest] and len(proven) > 1 else "no" if found and found != [fewest] else ""
-        by_name = {
+        cells = {
             run["algorithm"]: f"{run['errors_train']}" if run["status"] == CERTIFIED else f"({run['errors_train']})"
             for _, run in group.iterrows()
         }
-        cells = {name: by_name.get(name, "") for name in names}
         data.append({"dataset": dataset, "depth": str(depth), "proven by": str(len(proven)), "same": same, **cells})
-    table = pd.DataFrame(data, columns=["dataset", "depth", "proven by", "same", *names])
+    table = pd.DataFrame(data, columns=["dataset", "depth", "proven by", "same", *names]).fillna("")
     same = table["same"].value_counts()
     notes = (
         "Misclassified rows of the returned tree, for the fewest errors at a depth. Brackets: incumbent when a limit "
         "ended the search, without a proof. same = all proofs agree, of two algorithms or more.",
         *provenance(own),
     )
-    result = (
-        f"{len(table)} problems: {same.get('yes', 0)} where all proofs agree, {same.get('no', 0)} where they do not."
-    )
-    shared = int(table["same"].ne("").sum())
-    verdict = reproduced(not same.get("no", 0)) if shared else "not run"
-    claim = declare("exact algorithms prove the same errors", "all agree", f"{same.get('yes', 0)} of {shared} problems",
+    agree, differ = same.get("yes", 0), same.get("no", 0)
+    result = f"{len(table)} problems: {agree} where all proofs agree, {differ} where they do not."
+    verdict = reproduced(not differ) if agree + differ else "not run"
+    claim = declare("exact algorithms prove the same errors", "all agree", f"{agree} of {agree + differ} problems",
                     _TOLERANCES["same errors"], verdict)  # fmt: skip
     return Table("MurTree: misclassified rows", table, table, notes, result, pd.DataFrame([claim]))
 
@@ -101,8 +99,8 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     width, total = figure.get_size_inches()
     figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
     figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
-    handles = [panels.grey_handle("test", marker="o", ls="none"), panels.grey_handle("training", marker="|", ls="none")]
-    handles[0].set_color(panels.PALETTE[0])
+    test = Line2D([], [], color=panels.PALETTE[0], marker="o", ls="none", label="test")
+    handles = [test, panels.grey_handle("training", marker="|", ls="none")]
     figure.legend(handles=handles, loc="upper left", ncols=2, borderaxespad=0.3)
     return figure
 
@@ -129,6 +127,9 @@ def figure_3(results: Results) -> Figure:
     return _gains(tuning.accuracies(results), [("MT-A", "random forest")])
 
 
+_COLOURS = {"paper, whole seconds": "0.6", "measured": panels.PALETTE[0]}
+
+
 @rc_context(panels.STYLE)
 def figure_rows(results: Results) -> Figure:
     """Draw seconds on duplicated rows as multiples of seconds on the rows, printed and measured (Table 4)."""
@@ -136,8 +137,8 @@ def figure_rows(results: Results) -> Figure:
     figure = Figure(figsize=(6.2, 3.1))
     axes = figure.subplots(1, 2, sharey=True)
     for ax, depth in zip(axes, (4, 5), strict=True):
-        for who, colour in (("paper", "0.6"), ("measured", panels.PALETTE[0])):
-            columns = [f"depth {depth}, {k}x: {who} value" for k in (2, 3, 4)]
+        for text, colour in _COLOURS.items():
+            columns = [f"depth {depth}, {k}x: {text.split(',')[0]} value" for k in (2, 3, 4)]
             lines = table[columns].astype(float).dropna() if set(columns) <= set(table) else pd.DataFrame()
             for line in lines.to_numpy():
                 ax.plot([1, 2, 3, 4], [1, *line], color=colour, lw=0.8, marker=".", ms=4)
@@ -147,13 +148,8 @@ def figure_rows(results: Results) -> Figure:
         ax.plot([1, 4], [1, 4], color="0.2", ls=":")
         ax.set_xticks([1, 2, 3, 4])
         panels.title(ax, (f"depth {depth}",))
-    handles = [
-        panels.grey_handle("linear", ls=":"),
-        panels.grey_handle("paper, whole seconds"),
-        panels.grey_handle("measured"),
-    ]
-    handles[1].set_color("0.6")
-    handles[2].set_color(panels.PALETTE[0])
+    handles = [Line2D([], [], color="0.4", ls=":", label="linear")]
+    handles += [Line2D([], [], color=colour, label=text) for text, colour in _COLOURS.items()]
     figure.subplots_adjust(0.1, 0.16, 0.98, 0.8, 0.08)
     figure.supxlabel("copies of every row", fontsize=9)
     figure.supylabel("seconds / seconds of one copy", fontsize=9)

@@ -87,21 +87,14 @@ class Setting(NamedTuple):
     quantity: str = "search_seconds"  # a column of the frame of runs
     unit: int = 1  # the value of 1 in print
 
-    @property
-    def label(self) -> str:
-        """Return the title with the measured quantity."""
-        return f"{self.title}, {'s' if self.quantity == 'search_seconds' else self.quantity}"
-
-    def ran(self, by_name: dict) -> set[str]:
-        """Return the datasets that were run."""
-        setting = self.encoding, self.algorithm, self.depth
-        return {dataset for dataset, *other in by_name if tuple(other) == setting}
+    def run(self, dataset: str, by_name: dict) -> pd.Series | None:
+        """Return the run on a dataset."""
+        return by_name.get((dataset, self.encoding, self.algorithm, self.depth))
 
     def numbers(self, row: dict, by_name: dict, limit: float) -> dict[str, Interval | None]:
-        """Return the measured interval, and the printed one if the setting has a column."""
-        run = by_name.get((row["dataset"], self.encoding, self.algorithm, self.depth))
+        """Return the measured interval, and the printed one if the paper prints it."""
         paper = {"paper": printed(row.get(self.column, ""), limit, self.unit)} if self.column else {}
-        return paper | {"measured": measured(run, self.quantity)}
+        return paper | {"measured": measured(self.run(row["dataset"], by_name), self.quantity)}
 
 
 class Ratio(NamedTuple):
@@ -127,11 +120,6 @@ class Ratio(NamedTuple):
         )
         return cls(row["title"], over, under)
 
-    @property
-    def printed(self) -> bool:
-        """Return whether the paper prints both settings."""
-        return bool(self.over.column and self.under.column)
-
 
 def comparable(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of the paper's setting: fewest errors of a depth on all rows, any number of splits."""
@@ -149,7 +137,8 @@ def _text(interval: Interval | None, who: str, quantity: str) -> str:
 
 def _rows(rows: list[dict], by_name: dict, ratios: list[Ratio]) -> list[dict]:
     """Return the printed rows that were run, then rows of the other datasets that were run."""
-    ran = set.union(*(set.intersection(*(setting.ran(by_name) for setting in ratio[1:])) for ratio in ratios))
+    names = {dataset for dataset, *_ in by_name}
+    ran = {name for name in names for _, *both in ratios if all(side.run(name, by_name) is not None for side in both)}
     shared = [row for row in rows if row["dataset"] in ran]
     return shared + [{"dataset": name} for name in sorted(ran - {row["dataset"] for row in shared})]
 
@@ -160,29 +149,32 @@ def _summary(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> str:
     if "paper" not in pairs[0]:
         mean = f"geometric mean {geometric_mean(values):.3g} over {len(values)} rows" if values else "not run"
         return f"{ratio.title}: {mean}."
-    both = [(p, m) for p, m in (pair.values() for pair in pairs) if p is not None and m is not None]
+    both = [(pair["paper"], pair["measured"]) for pair in pairs if pair["paper"] and pair["measured"]]
     sided = [p.side == m.side for p, m in both if p.side and m.side]
-    exact = [(p.value, m.value) for p, m in both if p.value and m.value]
     texts = [f"{sum(sided)} of {len(sided)} rows on the printed side of 1"] if sided else []
-    if exact:
-        means = [geometric_mean(values) for values in zip(*exact, strict=True)]
-        texts += [f"geometric means over {len(exact)} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
+    number, *means = _means(pairs)
+    if number:
+        texts += [f"geometric means over {number} rows {means[0]:.3g} printed, {means[1]:.3g} measured"]
     return f"{ratio.title}: {'; '.join(texts) or 'no printed row to compare with'}."
+
+
+def _means(pairs: list[dict[str, Interval | None]]) -> tuple[float, ...]:
+    """Return the number of rows with two known ratios, and the geometric means of the printed and measured ones."""
+    both = [(pair["paper"].value, pair["measured"].value) for pair in pairs if pair["paper"] and pair["measured"]]
+    known = [pair for pair in both if all(pair)]
+    return len(known), *(geometric_mean(values) for values in zip(*known, strict=True))
 
 
 def _claim(ratio: Ratio, pairs: list[dict[str, Interval | None]]) -> dict:
     """Return the claim of a printed column: printed and measured geometric mean lie on the same side of one."""
-    both = [(pair["paper"].value, pair["measured"].value) for pair in pairs if pair["paper"] and pair["measured"]]
-    both = [pair for pair in both if all(pair)]
-    claim = f"{ratio.title}: geometric mean of the ratio"
-    if not both:
+    claim, (number, *means) = f"{ratio.title}: geometric mean of the ratio", _means(pairs)
+    if not number:
         return declare(claim, "", "", SIDE, "not run")
-    means = [geometric_mean(values) for values in zip(*both, strict=True)]
     logs = np.log(means)
     clear = np.abs(logs) > np.log(1 + _NOISE)
     verdict = ("same" if logs[0] * logs[1] > 0 else "other") + " side of 1" if clear.all() else "undecided"
     why = "" if clear.all() else f"{'measured' if clear[0] else 'printed'}: no clear difference"
-    texts = [f"{_digits(mean)} over {len(both)} rows" for mean in means]
+    texts = [f"{_digits(mean)} over {number} rows" for mean in means]
     return declare(claim, *texts, SIDE, verdict, why)
 
 
@@ -190,9 +182,10 @@ def _line(row: dict, ratios: list[Ratio], by_name: dict, limit: float) -> tuple[
     """Return a row of the table: numbers, texts, and printed and measured ratios."""
     facts, texts, pairs = {"dataset": row["dataset"]}, {"dataset": row["dataset"]}, []
     for base in dict.fromkeys(ratio.under for ratio in ratios):
+        label = f"{base.title}, {'s' if base.quantity == 'search_seconds' else base.quantity}"
         for who, interval in base.numbers(row, by_name, limit).items():
-            texts[f"{base.label}: {who}"] = _text(interval, who, base.quantity)
-            facts[f"{base.label}: {who}"] = None if interval is None else interval.value
+            texts[f"{label}: {who}"] = _text(interval, who, base.quantity)
+            facts[f"{label}: {who}"] = None if interval is None else interval.value
     for ratio in ratios:
         over, under = (setting.numbers(row, by_name, limit) for setting in ratio[1:])
         pairs.append(
@@ -212,8 +205,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
     :func:`comparable` selects count. ``limit`` is the time limit of the paper's searches, in seconds.
     """
     runs = comparable(runs)
-    keys = zip(runs["dataset"], runs["encoding"], runs["algorithm"], runs["max_depth"], strict=True)
-    by_name = dict(zip(keys, (run for _, run in runs.iterrows()), strict=True))
+    by_name = {tuple(run[["dataset", "encoding", "algorithm", "max_depth"]]): run for _, run in runs.iterrows()}
     lines = [_line(row, ratios, by_name, limit) for row in _rows(rows, by_name, ratios)]
     data, shown = (pd.DataFrame([line[place] for line in lines]) for place in (0, 1))
     absent = sum(not row["dataset"] for row in rows)
@@ -230,5 +222,7 @@ def table(title: str, rows: list[dict], runs: pd.DataFrame, ratios: list[Ratio],
     )
     columns = [(ratio, [line[2][i] for line in lines]) for i, ratio in enumerate(ratios)]
     result = " ".join(_summary(ratio, pairs) for ratio, pairs in columns if pairs)
-    claims = pd.DataFrame([_claim(ratio, pairs) for ratio, pairs in columns if ratio.printed])
+    claims = pd.DataFrame(
+        [_claim(ratio, pairs) for ratio, pairs in columns if ratio.over.column and ratio.under.column]
+    )
     return Table(title, data, shown, notes, result or "Nothing has been run.", claims)
