@@ -1,10 +1,11 @@
 """The canonical content of a dataset, which is the same for all of its sources.
 
 Canonical content is a CSV file: UTF-8, ``\\n`` line ends, and quotes only where CSV needs them. The header has the
-target last; the rows follow in the order of the source. Numbers are the shortest text that reads back as the same float,
-without ``.0`` for whole numbers; truth values are ``true`` and ``false``; other categories are text without outer
-spaces. A missing category (an empty field, ``?``, or a source's missing value) is ``?``. The sha256 of the content
-identifies a dataset, and the workflow stores the content as a file. :data:`RULES` has the rules for irregular tables.
+target last; the rows follow in the order of the source. Numbers are the shortest text that reads back as the same
+float, without ``.0`` for whole numbers; truth values are ``true`` and ``false``; other categories are text without
+outer spaces. A missing category (an empty field, ``?``, or a source's missing value) is ``?``. The sha256 of the
+content identifies a dataset, and the workflow stores the content as a file. :data:`RULES` has the rules for irregular
+tables.
 """
 
 from __future__ import annotations
