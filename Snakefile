@@ -37,6 +37,6 @@ rule all:
         [rules.claims.output, rules.check_claims.output] if PAPER else [],
         rules.paper_tables.output if PAPER_TABLES else [],
         rules.paper_figures.output if PAPER_FIGURES else [],
-        rules.findings.output,
+        rules.first_page.output,
         rules.plots.output,
         rules.trees.output,

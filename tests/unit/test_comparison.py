@@ -49,11 +49,12 @@ def test_the_summary_has_the_numbers_computed_by_hand(runs):
 
 
 def test_the_interval_draws_whole_datasets():
-    ratios, clusters = pd.Series([2.0, 2.0, 8.0]), pd.Series(["a", "a", "b"])
-    low, high = comparison.interval(ratios, clusters)
+    both = pd.DataFrame(
+        {"search_seconds": [2.0, 2.0, 8.0], "search_seconds_reference": [1.0] * 3, "dataset": ["a", "a", "b"]}
+    )
     # Two datasets: all draws are (a, a), (a, b), (b, a) and (b, b).
-    assert (low, high) == (pytest.approx(2), pytest.approx(8))
-    assert all(map(math.isnan, comparison.interval(ratios[:2], clusters[:2])))
+    assert comparison.ratio_of_seconds(both) == pytest.approx((32 ** (1 / 3), 2, 8))
+    assert all(map(math.isnan, comparison.ratio_of_seconds(both[:2])[1:]))
 
 
 def test_every_problem_has_a_row_and_every_algorithm_its_outcome(runs):

@@ -7,7 +7,7 @@ PAPER = papers.get(config["paper"]) if config.get("paper") else None
 PAPER_TABLES, PAPER_FIGURES = (list(PAPER.tables), list(PAPER.figures)) if PAPER else ([], [])
 PAPER_OF = {"paper": config.get("paper"), "folder": f"{HOME}/resources/papers/{config.get('paper')}", "code": READERS}
 PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
-STATISTICS = ["statistics", "duels"]
+STATISTICS = {"statistics": "statistics of each algorithm", "duels": "pairwise comparisons"}
 # Tables of a comparison; an ablation needs the reference's solver with other parameters.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
 REFERENCE_SOLVERS = {run.solver for run in RUNS if run.algorithm == REFERENCE}
@@ -33,7 +33,7 @@ rule tables:
     params:
         code=READERS,
     message:
-        "tables"
+        "all runs and their summary"
     script:
         "../scripts/tables.py"
 
@@ -49,9 +49,9 @@ rule statistics:
                 f"{RESULTS}/tables/{table}.html",
                 category="Results",
                 caption="../report/statistics.rst",
-                labels={"table": table},
+                labels={"table": title},
             )
-            for table in STATISTICS
+            for table, title in STATISTICS.items()
         ],
     log:
         f"{RESULTS}/logs/statistics.log",
@@ -59,7 +59,7 @@ rule statistics:
     params:
         code=READERS,
     message:
-        "statistics of all algorithms"
+        "statistics and pairwise comparisons"
     script:
         "../scripts/statistics.py"
 

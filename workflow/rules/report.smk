@@ -34,15 +34,14 @@ if REFERENCE:
     FIGURES |= {"scatter": "seconds against the reference's"}
 
 
-rule findings:
-    # The first page of the report.
+rule first_page:
     input:
         records=LINES,
         claims=rules.claims.output[0] if PAPER else [],
     output:
         f"{RESULTS}/tables/findings.rst",
     log:
-        f"{RESULTS}/logs/findings.log",
+        f"{RESULTS}/logs/first_page.log",
     localrule: True
     params:
         paper=config.get("paper"),
@@ -50,9 +49,9 @@ rule findings:
         record=f"{GIVEN or RESULTS}/runs/{next(iter(SPACE.instance_patterns))}.json",
         code=READERS,
     message:
-        "findings"
+        "the first page of the report"
     script:
-        "../scripts/findings.py"
+        "../scripts/first_page.py"
 
 
 rule plots:
@@ -76,7 +75,7 @@ rule plots:
         reference=REFERENCE,
         code=READERS,
     message:
-        "plots"
+        "figures of all runs"
     script:
         "../scripts/plots.py"
 
@@ -102,7 +101,7 @@ rule trees:
     params:
         code=READERS,
     message:
-        "trees"
+        "pages of trees"
     script:
         "../scripts/trees.py"
 

@@ -7,16 +7,15 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import frame, load
 
 with reporting(snakemake.log[0]):
-    runs = frame(load(snakemake.input[0]))
-    figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES}
-    figures |= {"accuracy": plots.accuracy(runs), "anytime": plots.anytime(runs)}
-    reference = snakemake.params.reference
-    figures |= {
+    runs, reference = frame(load(snakemake.input[0])), snakemake.params.reference
+    figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES} | {
+        "accuracy": plots.accuracy(runs),
+        "anytime": plots.anytime(runs),
         "certified": profiles.certified(runs, reference),
         "profile": profiles.profile(runs),
         "ranks": critical_difference.figure(runs),
     }
     if reference:
-        figures |= {"scatter": profiles.scatter(runs, reference)}
+        figures["scatter"] = profiles.scatter(runs, reference)
     for path in snakemake.output:
         plots.save(figures[Path(path).stem], path)

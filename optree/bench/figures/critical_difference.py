@@ -1,7 +1,7 @@
 """Critical-difference diagrams: mean ranks of algorithms over datasets, and groups that do not differ significantly.
 
 Source: J. Demsar, "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7, 2006, section 3.2.2.
-Friedman's test tells whether any algorithms differ, Nemenyi's critical difference which pairs of mean ranks do.
+Friedman's test decides whether any algorithms differ. Nemenyi's critical difference decides which pairs differ.
 """
 
 from __future__ import annotations
@@ -25,23 +25,12 @@ _WIDTH, _BAR, _LINE = 6.2, 0.14, 0.2  # Inches: width of the figure, distance of
 
 
 class Ranks(NamedTuple):
-    """Mean ranks, 1 the best, and their critical difference.
+    """Mean ranks over datasets, 1 the best, and their critical difference."""
 
-    Attributes
-    ----------
-    means : pandas.Series
-        By algorithm, sorted.
-    datasets : int
-    p : float
-        Of Friedman's test, or of Wilcoxon's for two algorithms; NaN for too few datasets.
-    distance : float
-        Mean ranks closer than this critical difference do not differ significantly (Nemenyi, 5 %).
-    """
-
-    means: pd.Series
-    datasets: int
-    p: float
-    distance: float
+    means: pd.Series  # by algorithm, sorted
+    datasets: int  # number of datasets
+    p: float  # of Friedman's test, or of Wilcoxon's for two algorithms; NaN for too few datasets
+    distance: float  # Mean ranks closer than this critical difference do not differ significantly (Nemenyi, 5 %).
 
 
 def ranked(table: pd.DataFrame, greater_is_better: bool) -> Ranks:
@@ -95,15 +84,10 @@ def ranks_of(runs: pd.DataFrame) -> dict[str, Ranks]:
 
 @rc_context(panels.STYLE)
 def figure(runs: pd.DataFrame) -> Figure:
-    """Draw a critical-difference diagram per measure.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    """
+    """Draw a critical-difference diagram per measure."""
     found = ranks_of(runs)
-    heights = [_height(ranks) for ranks in found.values()]
+    sizes = [(len(groups(ranks)), (len(ranks.means) + 1) // 2) for ranks in found.values()]
+    heights = [1.15 + _BAR * bars + _LINE * lines for bars, lines in sizes]
     result = Figure(figsize=(_WIDTH, sum(heights) or 1))
     if not found:
         result.text(0.02, 0.6, "too few algorithms on the same problems of two datasets")
@@ -113,12 +97,6 @@ def figure(runs: pd.DataFrame) -> Figure:
         top -= share
         _diagram(result.add_axes((0, top, 1, share)), MEASURES[quantity][0], ranks, height)
     return result
-
-
-def _height(ranks: Ranks) -> float:
-    """Return the height of a diagram in inches."""
-    names = (len(ranks.means) + 1) // 2
-    return 1.15 + _BAR * len(groups(ranks)) + _LINE * names
 
 
 def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
@@ -151,11 +129,8 @@ def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
         below += _BAR
     half = (k + 1) // 2
     for place, (name, mean) in enumerate(ranks.means.items()):
-        level = place if place < half else k - 1 - place
-        y, edge, side = (
-            below + 0.1 + _LINE * level,
-            (left - 0.1, right + 0.1)[place >= half],
-            ("right", "left")[place >= half],
-        )
+        at_left = place < half
+        y = below + 0.1 + _LINE * (place if at_left else k - 1 - place)
+        edge, text, align = (left - 0.1, left - 0.16, "right") if at_left else (right + 0.1, right + 0.16, "left")
         ax.plot([x(mean), x(mean), edge], [axis, y, y], color="0.4", lw=0.8)
-        ax.text(edge + (-0.06 if side == "right" else 0.06), y, f"{name}  {mean:.2f}", ha=side, va="center")
+        ax.text(text, y, f"{name}  {mean:.2f}", ha=align, va="center")

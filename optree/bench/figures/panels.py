@@ -71,13 +71,9 @@ def legend(markers: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
 def choose(weights: pd.Series) -> tuple[list[tuple], str]:
     """Choose the panels of a figure, at most :data:`MAX_PANELS`, and return them with a note on omitted panels.
 
-    Every dataset gets the same number of panels, in the order of their weights. If there are more datasets than panels,
-    the datasets of the greatest weight get one each.
-
-    Parameters
-    ----------
-    weights : pandas.Series
-        By dataset and encoding: the amount of data in the panel.
+    The weight of a dataset and encoding is the amount of data in its panel. Every dataset gets the same number of
+    panels, in decreasing order of weight. If there are more datasets than panels, the datasets of the greatest weight
+    get one each.
     """
     order = weights.sort_values(ascending=False, kind="stable")
     place = order.groupby(level=0).cumcount()
@@ -121,23 +117,10 @@ def grid(
     large: bool = False,
     note: str = "",
 ) -> Figure:
-    """Return a figure with a panel per key, three in a row.
+    """Return a figure with a panel per key, three in a row, a legend above and a note below.
 
-    Parameters
-    ----------
-    keys : iterable of tuple
-        Dataset and encoding of each panel, or whatever else titles it.
-    draw : callable
-        ``draw(ax, key)`` fills a panel.
-    x, y : str
-        Labels of the axes.
-    legend : list of Line2D
-    share : bool
-        Whether all panels have the same axes.
-    large : bool
-        Whether panels are square.
-    note : str
-        Text below the panels.
+    ``draw(ax, key)`` fills the panel that ``key`` is the title of, in lines. With ``share``, all panels have the same
+    axes; with ``large``, they are square.
     """
     keys = sorted(set(keys), key=_natural)
     if not keys:

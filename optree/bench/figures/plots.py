@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from optree.bench.figures import panels
 from optree.bench.runs.folds import FULL
+from optree.bench.tables.statistics import ENDED
 from optree.bench.tables.summary import one_iteration, summarise
 from optree.files import write_whole
 
@@ -21,7 +22,6 @@ QUANTITIES = {"search_seconds": "seconds of search", "iterations": "iterations"}
 MAX_SHADES = 3  # More overlapping shades cannot be distinguished.
 MIN_ITERATIONS = 1000  # The course of a shorter search says little.
 
-_ENDED = ("optimal", "heuristic")
 _PANEL = ["dataset", "encoding"]
 
 
@@ -66,15 +66,9 @@ def _all_rows_or_seeds(table: pd.DataFrame) -> pd.DataFrame:
 
 @rc_context(panels.STYLE)
 def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
-    """Draw seconds or iterations against lambda, which falls to the right; a panel per dataset and encoding.
+    """Draw one of :data:`QUANTITIES` against lambda, which falls to the right; a panel per dataset and encoding.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`. Panels with a single lambda are left out if others have several.
-        :func:`optree.bench.figures.panels.choose` limits their number. Logarithmic axes leave out zeros.
-    quantity : str
-        A key of :data:`QUANTITIES`.
+    Panels with a single lambda are omitted if others have several. Logarithmic axes omit zeros.
     """
     table = _all_rows_or_seeds(summarise(runs))
     table = table[(table["lambda"] > 0) & (table[quantity] > 0)]
@@ -87,7 +81,7 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     def draw(ax: Axes, key: tuple) -> None:
         for name, line in _lines(_of(table, key).sort_values("lambda")):
             ax.plot(line["lambda"], line[quantity], color=markers[name][0])
-            panels.mark(ax, line["lambda"], line[quantity], markers[name], line["status"].isin(_ENDED))
+            panels.mark(ax, line["lambda"], line[quantity], markers[name], line["status"].isin(ENDED))
         panels.log_axis(ax.xaxis, table["lambda"])
         panels.log_axis(ax.yaxis, table[quantity])
         ax.xaxis.set_inverted(True)
@@ -103,14 +97,9 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
 def accuracy(runs: pd.DataFrame) -> Figure:
     """Draw accuracy against leaves: a point per algorithm and lambda (or depth), a panel per dataset and encoding.
 
-    Runs for other measures are left out if some runs minimise errors. Panels without a line of several points are left
-    out if others have one. Solid lines are training accuracy, of the runs on all rows if there are any. Dashed lines
-    are mean test accuracy over the seeds, with a bar of one standard deviation up and down.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
+    Runs for other measures are omitted if some runs minimise errors. Panels without a line of several points are
+    omitted if others have one. Solid lines are training accuracy, of the runs on all rows if there are any. Dashed
+    lines are mean test accuracy over the seeds, with a bar of one standard deviation up and down.
     """
     table = summarise(runs[runs["objective"].notna()]).sort_values(["leaves", "lambda"])
     plain = table["measure"].eq("accuracy")
@@ -126,7 +115,7 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     def draw(ax: Axes, key: tuple) -> None:
         for name, line in _lines(_of(train, key)):
             ax.plot(line["leaves"], line["accuracy_train"], color=markers[name][0])
-            panels.mark(ax, line["leaves"], line["accuracy_train"], markers[name], line["status"].isin(_ENDED))
+            panels.mark(ax, line["leaves"], line["accuracy_train"], markers[name], line["status"].isin(ENDED))
         for name, line in _lines(_of(test, key)):
             bars = {"yerr": line["accuracy_test_std"].fillna(0), "elinewidth": 0.8, "capsize": 2}
             style = {"color": markers[name][0], "marker": markers[name][1], "ms": 2.5, "ls": "--"}
@@ -134,22 +123,17 @@ def accuracy(runs: pd.DataFrame) -> Figure:
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         ax.yaxis.set_major_locator(MaxNLocator(4))
 
-    kinds = (
-        [panels.grey_handle("training"), panels.grey_handle("test, ± standard deviation", ls="--")] if len(test) else []
-    )
-    return panels.grid(keys, draw, "leaves", "accuracy", panels.legend(markers, *kinds), note=note)
+    kinds = [panels.grey_handle("training"), panels.grey_handle("test, ± standard deviation", ls="--")]
+    legend = panels.legend(markers, *(kinds if len(test) else []))
+    return panels.grid(keys, draw, "leaves", "accuracy", legend, note=note)
 
 
 @rc_context(panels.STYLE)
 def anytime(runs: pd.DataFrame) -> Figure:
     """Draw the objective of the incumbent and its upper bound against seconds: a panel per dataset and encoding.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`. For each exact solver of this project, the run of the smallest
-        lambda is drawn, on all rows if possible; peers record no trace. Searches of fewer than :data:`MIN_ITERATIONS`
-        iterations are left out if there are longer ones.
+    For each exact solver of this project, the run of the smallest lambda is drawn, on all rows if possible; peers
+    record no trace. Searches of fewer than :data:`MIN_ITERATIONS` iterations are omitted if there are longer ones.
     """
     traced = runs[runs["exact"].astype(bool) & runs["claimed_status"].isna() & runs["trace"].map(bool)]
     order = {"seeded": traced["split"].ne(FULL), "shallow": -traced["max_depth"].astype(float).fillna(np.inf)}
@@ -189,4 +173,4 @@ def _course(ax: Axes, run: pd.Series, marker: tuple[str, str], shade: float) -> 
     ax.step(seconds, objective, where="post", color=marker[0])
     ax.step(seconds, upper_bound, where="post", color=marker[0], ls="--")
     ax.fill_between(seconds, objective, upper_bound, step="post", color=marker[0], alpha=shade, lw=0)
-    panels.mark(ax, seconds[-1:], objective[-1:], marker, np.array([run["status"] in _ENDED]))
+    panels.mark(ax, seconds[-1:], objective[-1:], marker, np.array([run["status"] in ENDED]))

@@ -20,18 +20,24 @@ def _seconds(values: pd.Series) -> np.ndarray:
     return np.maximum(values.to_numpy(float), MIN_SECONDS)
 
 
+def _exact(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of exact algorithms, without skipped runs."""
+    return runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
+
+
+def _staircase(ax: Axes, seconds: list, problems: list, marker: tuple[str, str], line_style: str, **style) -> None:
+    """Draw problems proven against seconds, with a marker at the last proof, the last point but one."""
+    ax.step(seconds, problems, where="post", color=marker[0], ls=line_style)
+    ax.plot(seconds[-2], problems[-2], color=marker[0], marker=marker[1], ls="none", **style)
+
+
 @rc_context(panels.STYLE)
 def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
     """Draw the number of problems that each exact algorithm has proven against seconds; a panel per encoding.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`. Skipped runs are left out.
-    reference : str, optional
-        The algorithm whose line is drawn on top.
+    The line of the reference is drawn on top.
     """
-    ran = runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
+    ran = _exact(runs)
     markers, line_styles = panels.markers(ran["algorithm"]), panels.dashes(ran["algorithm"])
     end = float(ran["search_seconds"].max()) if len(ran) else 1.0
 
@@ -43,16 +49,14 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
             own = here[here["algorithm"].eq(name) & here["status"].eq(CERTIFIED)]
             if not len(own):
                 continue
-            times = np.sort(_seconds(own["search_seconds"]))
-            x, y = [MIN_SECONDS, *times, end], [0, *range(1, len(times) + 1), len(times)]
-            ax.step(x, y, where="post", color=markers[name][0], ls=line_styles[name])
-            ax.plot(times[-1:], y[-1:], color=markers[name][0], marker=markers[name][1], ls="none")
+            x = [MIN_SECONDS, *np.sort(_seconds(own["search_seconds"])), end]
+            _staircase(ax, x, [*range(len(own) + 1), len(own)], markers[name], line_styles[name])
         panels.log_axis(ax.xaxis, [MIN_SECONDS, end])
         ax.set_ylim(0, 1.06 * problems)
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
-    keys = [(encoding,) for encoding in set(ran["encoding"])]
     legend = [*panels.algorithm_handles(markers, line_styles), panels.grey_handle("all problems", ls=":")]
+    keys = [(encoding,) for encoding in set(ran["encoding"])]
     return panels.grid(keys, draw, "seconds of search", "problems proven", legend, large=True)
 
 
@@ -62,17 +66,11 @@ def profile(runs: pd.DataFrame) -> Figure:
 
     A panel per encoding covers the problems that all its exact algorithms were run on and at least one proves. Source:
     E. Dolan, J. More, "Benchmarking optimization software with performance profiles", Math. Programming 91, 2002.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
     """
-    ran = runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
+    ran = _exact(runs)
     proven = ran["search_seconds"].clip(lower=MIN_SECONDS).where(ran["status"].eq(CERTIFIED), np.inf)
-    times = ran.assign(time=proven).pivot_table(
-        "time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first"
-    )
+    table = ran.assign(time=proven)
+    times = table.pivot_table("time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
     ratios = {}
     for encoding, wide in times.groupby(level="encoding"):
         wide = wide.dropna(axis=1, how="all").dropna()
@@ -88,14 +86,13 @@ def profile(runs: pd.DataFrame) -> Figure:
         wide = ratios[key[0]]
         for name in wide.columns[::-1]:
             own = np.sort(wide[name][np.isfinite(wide[name])])
-            x, y = [1, *own, end], np.array([0, *range(1, len(own) + 1), len(own)]) / len(wide)
-            ax.step(x, y, where="post", color=markers[name][0], ls=line_styles[name])
-            ax.plot(x[-2], y[-2], color=markers[name][0], marker=markers[name][1], ls="none", clip_on=False)
+            y = np.array([*range(len(own) + 1), len(own)]) / len(wide)
+            _staircase(ax, [1, *own, end], y, markers[name], line_styles[name], clip_on=False)
         panels.title(ax, key, f", {len(wide)} problems")
         ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
 
-    keys = [(encoding,) for encoding in ratios]
     legend = panels.algorithm_handles(markers, line_styles)
+    keys = [(encoding,) for encoding in ratios]
     return panels.grid(keys, draw, "seconds / those of the fastest", "share of problems proven", legend, large=True)
 
 
@@ -104,12 +101,6 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
     """Draw seconds of the reference against seconds of each other exact algorithm; a point per problem.
 
     Points above the diagonal are problems on which the reference is faster. Searches without a proof lie on the border.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    reference : str
     """
     runs = runs[runs["exact"].astype(bool) | runs["algorithm"].eq(reference)]
     shared = {other: pairs(runs, reference, other) for other in algorithms(runs, reference)[1:]}

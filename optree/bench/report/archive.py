@@ -2,8 +2,7 @@
 
 The archive holds the files that git tracks, the records of all runs and fits, tables, plots, the report, and
 ``MANIFEST.sha256``. Tracked files include the locks of all environments and the papers' printed numbers. The same files
-give the same archive.
-Raw data are left out: the datasets table has their sources and checksums. In an unpacked archive,
+give the same archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
 ``snakemake --config records=results/NAME`` makes tables and plots again.
 """
 
@@ -19,8 +18,7 @@ from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # The earliest date of the zip format.
-_KEPT = ("tables", "plots")  # Folders of the results; tables/runs.jsonl holds the records of all runs.
-_REPORT = "report.html"
+_KEPT = ("tables/**/*", "plots/**/*", "report.html")  # tables/runs.jsonl holds the records of all runs.
 
 
 def _source(home: Path) -> dict[str, Path]:
@@ -36,19 +34,12 @@ def _results(results: Path) -> dict[str, Path]:
     """Return the paths of the files of a configuration's results, by name in the archive."""
     if not (results / "tables" / "runs.jsonl").is_file():
         raise OptreeError(f"{results}: tables/runs.jsonl is missing; run the workflow first")
-    files = [path for part in _KEPT for path in (results / part).rglob("*") if path.is_file()]
-    files += [results / _REPORT] if (results / _REPORT).is_file() else []
+    files = [path for pattern in _KEPT for path in results.glob(pattern) if path.is_file()]
     return {f"results/{results.name}/{path.relative_to(results).as_posix()}": path for path in files}
 
 
 def pack(home: Path, results: Path) -> Path:
-    """Write the archive and return its path.
-
-    Raises
-    ------
-    OptreeError
-        If ``results`` holds no records, or ``home`` is not a clone.
-    """
+    """Write the archive and return its path."""
     files = _source(home) | _results(results)
     contents = {name: files[name].read_bytes() for name in sorted(files)}
     lines = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items()]

@@ -20,7 +20,7 @@ from optree.errors import OptreeError
 _KINDS = {"numeric": PALETTE[0], "binary": PALETTE[1], "categorical": PALETTE[2], "constant": "0.75"}
 _ROWS = {"new": PALETTE[0], "already there": "0.75", "contradictory": PALETTE[1]}
 _SMALL = {"fontsize": 7, "handlelength": 1, "handletextpad": 0.4, "columnspacing": 1, "borderpad": 0.3}
-_MAX_CLASSES = 12  # More class counts are cut off in the table.
+_MAX_CLASSES = 12  # The table has no room for more class counts.
 
 
 def read(paths: Iterable[str | Path]) -> list[dict]:
@@ -64,29 +64,19 @@ def _row(record: dict) -> dict:
     """Return the row of one dataset."""
     facts = record["facts"]
     missing = facts["missing"]
+    where = ", ".join(missing) if len(missing) < 3 else f"{len(missing)} columns"
     return {
-        "dataset": record["dataset"],
-        "source": record["source"],
-        "identifier": record["identifier"],
-        "uci": record["uci"],
-        "openml": record["openml"],
+        **{name: record[name] for name in ("dataset", "source", "identifier", "uci", "openml")},
         "rows": facts["rows"],
         **facts["columns"],
         "classes": _classes(facts["classes"]),
-        "missing": f"{sum(missing.values()):,} in {_columns(missing)}" if missing else "0",
+        "missing": f"{sum(missing.values()):,} in {where}" if missing else "0",
         "already_there": facts["duplicates"],
         "contradictory": facts["contradictory"],
         "best_accuracy": "" if facts["best_accuracy"] is None else facts["best_accuracy"],
         "recipe": " ".join(record["recipe"]),
-        "origin": record["origin"],
-        "verified": record["verified"],
-        "sha256": record["sha256"],
+        **{name: record[name] for name in ("origin", "verified", "sha256")},
     }
-
-
-def _columns(names) -> str:
-    """Return the names of one or two columns, the number of more."""
-    return ", ".join(names) if len(names) < 3 else f"{len(names)} columns"
 
 
 def _classes(classes: dict[str, int]) -> str:

@@ -20,18 +20,8 @@ def first_page(
 ) -> str:
     """Return the page in reStructuredText.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From :func:`optree.bench.tables.frame.frame`.
-    record : str
-        The path of an example record: ``results/NAME/runs/...json``.
-    command : str
-        The command that made these results.
-    paper : str
-        The title of the paper that the results are compared with, empty for none.
-    claims : pandas.DataFrame, optional
-        ``data`` of :func:`optree.bench.papers.claims.claims`.
+    ``record`` is the path of an example record, ``results/NAME/runs/...json``; ``command`` made the results. ``paper``
+    is a title, and ``claims`` the data of the paper's table of claims.
     """
     sections = [
         _section("What was asked", _asked(runs, paper)),
@@ -73,7 +63,7 @@ def _asked(runs: pd.DataFrame, paper: str) -> list[str]:
 def _found(runs: pd.DataFrame) -> list[str]:
     """Return the outcome: statuses, refuted certificates, ratios of seconds, and reasons of failures."""
     exact = runs[runs["exact"].astype(bool) & runs["status"].ne("skipped")]
-    proven = int(exact["status"].eq(CERTIFIED).sum())
+    proven = exact["status"].eq(CERTIFIED).sum()
     found = [f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."]
     counts = runs["status"].value_counts()
     found += [

@@ -23,15 +23,7 @@ def merged_name(name: str) -> str:
 
 
 def customise(folder: Path, title: str) -> None:
-    """Patch Snakemake's report writer: merged rules, stylesheet, title, and links between items.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of ``style.css`` and ``links.js``.
-    title : str
-        The title of the page.
-    """
+    """Patch Snakemake's report writer: merged rules, title, and ``style.css`` and ``links.js`` from the folder."""
     from snakemake.report.html_reporter import Reporter
 
     render = Reporter.render

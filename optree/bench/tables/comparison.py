@@ -65,9 +65,19 @@ def mean_ratio(both: pd.DataFrame, quantity: str) -> float:
 
 
 def ratio_of_seconds(both: pd.DataFrame) -> tuple[float, float, float]:
-    """Return the mean ratio of seconds, and the ends of its interval."""
-    ratios = both["search_seconds"] / both["search_seconds_reference"]
-    return geometric_mean(ratios), *interval(ratios, both["dataset"])
+    """Return the geometric mean ratio of seconds over the rows of :func:`both_certify`, and the ends of its interval.
+
+    The bootstrap draws whole datasets, because problems of one dataset are not independent.
+    """
+    logs = np.log((both["search_seconds"] / both["search_seconds_reference"]).astype(float))
+    clusters = logs.groupby(both["dataset"])
+    sums, counts = clusters.sum().to_numpy(), clusters.count().to_numpy()
+
+    def mean(drawn, axis):
+        return sums[drawn].sum(axis=axis) / counts[drawn].sum(axis=axis)
+
+    ends = bootstrap_interval(len(sums), mean, _RESAMPLES, vectorized=True)
+    return mean_ratio(both, "search_seconds"), *np.exp(ends)
 
 
 def memory_and_iterations(both: pd.DataFrame) -> dict[str, float]:
@@ -79,21 +89,6 @@ def memory_and_iterations(both: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def interval(ratios: pd.Series, clusters: pd.Series) -> tuple[float, float]:
-    """Return a 95 % bootstrap interval of the geometric mean of the ratios, NaN with fewer than two clusters.
-
-    Whole clusters are resampled, because problems of one dataset are not independent.
-    """
-    logs = np.log(ratios.astype(float)).groupby(clusters.to_numpy())
-    sums, counts = logs.sum().to_numpy(), logs.count().to_numpy()
-
-    def mean(drawn, axis):
-        return sums[drawn].sum(axis=axis) / counts[drawn].sum(axis=axis)
-
-    low, high = np.exp(bootstrap_interval(len(sums), mean, _RESAMPLES, vectorized=True))
-    return float(low), float(high)
-
-
 def bootstrap_interval(clusters: int, statistic: Callable, resamples: int, vectorized: bool) -> tuple[float, float]:
     """Return a 95 % bootstrap interval of a statistic of cluster numbers, NaN with fewer than two clusters.
 
@@ -103,11 +98,8 @@ def bootstrap_interval(clusters: int, statistic: Callable, resamples: int, vecto
 
     if clusters < 2:
         return float("nan"), float("nan")
-    low, high = bootstrap(
-        (np.arange(clusters),), statistic, vectorized=vectorized, method="percentile", n_resamples=resamples,
-        rng=np.random.default_rng(0),
-    ).confidence_interval  # fmt: skip
-    return float(low), float(high)
+    options = {"method": "percentile", "n_resamples": resamples, "rng": np.random.default_rng(0)}
+    return tuple(bootstrap((np.arange(clusters),), statistic, vectorized=vectorized, **options).confidence_interval)
 
 
 def _compare(runs: pd.DataFrame, reference: str, other: str) -> dict:
