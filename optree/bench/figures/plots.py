@@ -86,11 +86,10 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
         panels.log_axis(ax.yaxis, table[quantity])
         ax.xaxis.set_inverted(True)
 
-    legend = panels.legend(markers)
     if quantity == "iterations":
         note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
-    x, y = "lambda (smaller to the right)", QUANTITIES[quantity]
-    return panels.grid(keys, draw, x, y, legend, share=True, note=note)
+    x = "lambda (smaller to the right)"
+    return panels.grid(keys, draw, x, QUANTITIES[quantity], panels.legend(markers), share=True, note=note)
 
 
 @rc_context(panels.STYLE)

@@ -27,9 +27,9 @@ def picture_numbers(runs: pd.DataFrame) -> pd.Series:
     """Return for each run the number of its tree's picture on the page of its dataset; NA if the tree is not drawn.
 
     All trees that are proven optimal are drawn. An algorithm without a proof on a dataset and encoding has one tree. If
-    possible, this tree is on all rows, was not stopped by a limit, and has at most :data:`MAX_SPLITS` splits; of
-    several such trees, the tree of the smallest lambda is drawn. Trees on all rows come first, then seeds and folds.
-    Pictures beyond :data:`MAX_PICTURES` are left out.
+    possible, this tree is on all rows, was not stopped by a limit, and has at most :data:`MAX_SPLITS` splits. The
+    smallest lambda decides between several such trees. Trees on all rows come first, then seeds and folds. Pictures
+    beyond :data:`MAX_PICTURES` are omitted.
     """
     drawn = runs[runs["tree"].notna() & (runs["status"].eq(CERTIFIED) | _representative(runs))]
     keys = ["seeded", "encoding", "measure", "penalty", "lambda", *CONSTRAINTS, "split"]
@@ -49,18 +49,13 @@ def _representative(runs: pd.DataFrame) -> pd.Series:
     """Return for each run whether its tree represents a dataset, encoding and algorithm without a proof."""
     unproven = ~runs["status"].eq(CERTIFIED).groupby([runs[key] for key in _GROUP]).transform("any")
     candidates = runs[unproven & runs["tree"].notna()]
-    wishes = pd.DataFrame(
-        {
-            "seeded": candidates["split"].ne(FULL),
-            "large": candidates["splits"].gt(MAX_SPLITS).fillna(False),
-            "stopped": candidates["status"].ne("heuristic"),
-            "lambda": candidates["lambda"],
-            "shallow": -candidates["max_depth"].astype(float).fillna(float("inf")),
-        }
-    )
-    chosen = wishes.sort_values(list(wishes), kind="stable").index
-    first = ~candidates.loc[chosen, _GROUP].duplicated()
-    return pd.Series(runs.index.isin(first.index[first]), runs.index)
+    candidates = candidates.assign(
+        seeded=candidates["split"].ne(FULL),
+        large=candidates["splits"].gt(MAX_SPLITS).fillna(False),
+        stopped=candidates["status"].ne("heuristic"),
+        shallow=-candidates["max_depth"].astype(float).fillna(float("inf")),
+    ).sort_values(["seeded", "large", "stopped", "lambda", "shallow"], kind="stable")
+    return pd.Series(runs.index.isin(candidates.drop_duplicates(_GROUP).index), runs.index)
 
 
 def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> str:
@@ -94,11 +89,11 @@ def _introduction(runs: pd.DataFrame, proven: pd.Series) -> str:
     else:
         text = "No search ended with a proof of optimality; one tree of each algorithm is drawn."
     text += (
-        " Leaves show their class and the number of their rows of that class. Leaves of the same class under one split "
-        "are drawn as one; leaves without rows are left out."
+        " A leaf shows its class and the number of its rows of this class. Leaves of the same class under one split "
+        "are drawn as one; leaves without rows are omitted."
     )
-    if left_out := int((proven & runs["number"].isna()).sum()):
-        text += f" The page has no room for the trees of {left_out:,} more proven runs, the last in this order."
+    if omitted := int((proven & runs["number"].isna()).sum()):
+        text += f" The page has no room for the trees of {omitted:,} more proven runs, the last in this order."
     return text
 
 

@@ -23,25 +23,21 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
 
     A tree refutes a lower bound if it costs less and is no deeper than the depth limit of that search.
     """
-    runs = runs.copy()
-    trees = runs[runs["cost"].notna() & ~runs["status"].isin(("wrong_certificate", "error"))]
-    groups = {key: group.sort_values("cost") for key, group in trees.groupby(_PROBLEM, dropna=False)}
-    claims = runs[runs["cost_bound"].notna()]
-    for key, group in claims.groupby(_PROBLEM, dropna=False):
-        if key not in groups:
-            continue
-        for index, claim in group.iterrows():
-            better = groups[key][groups[key]["cost"] < claim["cost_bound"]]
+    result = runs.copy()
+    for _, group in runs.groupby(_PROBLEM, dropna=False):
+        trees = group[group["cost"].notna() & ~group["status"].isin(("wrong_certificate", "error"))].sort_values("cost")
+        for index, claim in group[group["cost_bound"].notna()].iterrows():
+            better = trees[trees["cost"] < claim["cost_bound"]]
             if not pd.isna(claim["depth_limit"]):
                 better = better[better["depth"] <= claim["depth_limit"]]
             if len(better):
                 best = better.iloc[0]
-                runs.loc[index, "status"] = "wrong_certificate"
-                runs.loc[index, "reason"] = (
+                result.loc[index, "status"] = "wrong_certificate"
+                result.loc[index, "reason"] = (
                     f"claims that no tree has an objective above {claim['objective_bound']:.6f}, but the tree of "
                     f"{best['algorithm']} has {best['objective']:.6f}"
                 )
-    return runs
+    return result
 
 
 def wrong_certificates(runs: pd.DataFrame) -> Table:
@@ -56,5 +52,5 @@ def wrong_certificates(runs: pd.DataFrame) -> Table:
         "of any algorithm is better than the claimed bound. The workflow scores all trees, in integers.",
         "objective = objective of the algorithm's own tree, scored by the workflow.",
     )
-    result = f"{len(wrong)} wrong certificates." if claims else "No run claims anything."
+    result = f"{len(wrong)} wrong certificates." if claims else "No run claims a proof or a bound."
     return Table("Wrong certificates", data, shown, notes, result)

@@ -144,9 +144,7 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
     intervals = data[["seconds_ratio", "seconds_ratio_low", "seconds_ratio_high"]].to_numpy()
     return pd.DataFrame(
         {
-            "algorithm": data["algorithm"],
-            "problems": data["problems"],
-            "certified": data["certified"],
+            **data[["algorithm", "problems", "certified"]],
             f"certified by {reference}": data["certified_reference"],
             "by both": data["certified_both"],
             "seconds, ratio [95 %]": [with_interval(*row) for row in intervals],
@@ -159,8 +157,7 @@ def _shown(data: pd.DataFrame, reference: str) -> pd.DataFrame:
             f"{reference} slower by > {1000 * SLOWER_SECONDS:.0f} ms": data["slower"],
             "wrong certificates": data["wrong_certificates"],
             "out of memory": data["memory_limit"],
-            "failed": data["failed"],
-            "skipped": data["skipped"],
+            **data[["failed", "skipped"]],
         }
     ).astype(str)
 
@@ -185,14 +182,12 @@ def against_reference(runs: pd.DataFrame, reference: str) -> Table:
         f"seconds, ratio = geometric mean of seconds of the algorithm / seconds of {reference}, over the problems that "
         f"both certify: above 1, {reference} is faster. Brackets: 95 % bootstrap interval over datasets "
         f"({_RESAMPLES:,} draws), because lambdas and encodings of one dataset are not independent.",
-        f"worst ratio = the smallest of these ratios, with its problem: there {reference} does worst. Ratios of "
-        f"fractions of a millisecond are noise; the next columns count the problems on which {reference} is slower by "
-        f"more than {1000 * SLOWER_SECONDS:.0f} ms.",
-        "calls, ratio = the same mean over whole calls. They include the preparation of the data, which a solver's own "
-        "clock leaves out. pystreed has no clock of its own: its seconds are seconds of calls.",
+        f"worst ratio = the smallest of these ratios, with its problem. Ratios of fractions of a millisecond are noise; "
+        f"another column counts the problems on which {reference} is slower by > {1000 * SLOWER_SECONDS:.0f} ms.",
+        "calls, ratio = the same mean over seconds of whole calls, with the preparation of the data. Seconds of search "
+        "exclude it, except for pystreed, which has no clock of its own.",
         "median iterations = over the same problems, of the algorithm and of the reference, each in its own units. "
-        "MiB, ratio = geometric mean of the ratio of peak memory of the whole process, interpreter and libraries "
-        "included.",
+        "MiB, ratio = geometric mean of the ratio of peak memory, interpreter and libraries included.",
         *reasons(runs),
         *provenance(runs),
     )

@@ -102,9 +102,7 @@ def pairwise_comparisons(runs: pd.DataFrame) -> Table:
     data["p_holm"] = holm(data["p"])
     shown = pd.DataFrame(
         {
-            "one": data["one"],
-            "other": data["other"],
-            "problems": data["problems"],
+            **data[["one", "other", "problems"]],
             "objective: wins, ties, losses": _joined(data[_OBJECTIVE]),
             "time: wins, ties, losses": _joined(data[_SPEED]),
             "seconds, one / other [95 %]": [with_interval(*row) for row in data[["ratio", "low", "high"]].to_numpy()],

@@ -104,10 +104,7 @@ def statistics(runs: pd.DataFrame) -> Table:
     intervals = data[["seconds_median", "seconds_low", "seconds_high"]].to_numpy()
     shown = pd.DataFrame(
         {
-            "algorithm": data["algorithm"],
-            "problems": data["problems"],
-            "datasets": data["datasets"],
-            "certified": data["certified"],
+            **data[["algorithm", "problems", "datasets", "certified"]],
             "median seconds [95 %]": [with_interval(*row, seconds) for row in intervals],
             "PAR2, s": data["par2_seconds"].map(seconds),
             "primal integral, s": data["primal_integral_seconds"].map(seconds),

@@ -110,15 +110,11 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the summary as text, without penalty and constraints that agree in all rows (a note has them)."""
     shown = pd.DataFrame(
         {
-            "dataset": table["dataset"],
-            "encoding": table["encoding"],
-            "algorithm": table["algorithm"],
+            **table[["dataset", "encoding", "algorithm"]],
             "lambda": table["regularization"],
             "penalty per": table["penalty"],
             **{title: table[name].map(limit) for name, title in _TITLES.items()},
-            "measure": table["measure"],
-            "rows": table["rows"],
-            "status": table["status"],
+            **table[["measure", "rows", "status"]],
             "objective": table["objective"].map(number(5)),
             "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
             "accuracy": _with_deviation(table, "accuracy_train"),
