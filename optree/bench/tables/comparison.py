@@ -182,8 +182,8 @@ def against_reference(runs: pd.DataFrame, reference: str) -> Table:
         f"seconds, ratio = geometric mean of seconds of the algorithm / seconds of {reference}, over the problems that "
         f"both certify: above 1, {reference} is faster. Brackets: 95 % bootstrap interval over datasets "
         f"({_RESAMPLES:,} draws), because lambdas and encodings of one dataset are not independent.",
-        f"worst ratio = the smallest of these ratios, with its problem. Ratios of tiny fractions of a second are noise; "
-        f"another column counts the problems on which {reference} is slower by > {1000 * SLOWER_SECONDS:.0f} ms.",
+        f"worst ratio = the smallest such ratio, with its problem. Ratios of fractions of a millisecond are noise. "
+        f"Another column counts the problems on which {reference} is slower by > {1000 * SLOWER_SECONDS:.0f} ms.",
         "calls, ratio = the same mean over seconds of whole calls, with the preparation of the data. Seconds of search "
         "exclude it, except for pystreed, which has no clock of its own.",
         "median iterations = over the same problems, of the algorithm and of the reference, each in its own units. "
