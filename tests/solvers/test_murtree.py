@@ -296,7 +296,7 @@ if COMPILED:
     def _count(bits, width, tiles, runs, digits, classes, single, above, pairs, two, many):
         for k in range(classes):
             vectors.pair_counts(bits, width, tiles, runs, digits, classes, k, pairs[k])
-            vectors.single_counts(bits, width, runs, digits, classes, k, single[k * width : (k + 1) * width])
+            vectors.single_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
         vectors.many_class(bits, width, tiles, runs, digits, classes, single, above, width * width, many)
         single[:width] -= single[width : 2 * width]
         above[: width * width] -= above[width * width : 2 * width * width]

@@ -74,20 +74,16 @@ def merge_rows(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.n
 def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | None, int]:
     """Return the columns of a problem, and the weight that every tree misclassifies and that the columns leave out.
 
-    The columns are None if a leaf is optimal. ``merge`` : whether equal rows may be merged. ``kind`` : type of words,
-    by default the narrowest one that counts the total weight.
-
-    Equal rows are merged if the words are then at most half as many: each digit of a weight takes runs of its own.
+    The columns are None if a leaf is optimal. The default ``kind`` of words is the narrowest one that counts the total
+    weight. With ``merge`` equal rows are merged if that halves the words: each digit of a weight takes its own runs.
 
     **Statement.** Let m be the lowest weight of a class in a group of equal rows. The weight m may be subtracted from
     every class of the group: the errors of every tree fall by m * (classes - 1).
     **Proof.** A leaf predicts one class, so it misclassifies m of every other class.
-    **Used in** this function. **Worth.** Not measured.
+    **Used in** this function.
     """
-    held, codes, y = problem.weights > 0, problem.codes, problem.y
-    size = problem.weights
-    if not held.all():
-        codes, y, size = codes[held], y[held], size[held]
+    held = slice(None) if problem.weights.all() else problem.weights > 0
+    codes, y, size = problem.codes[held], problem.y[held], problem.weights[held]
     present = np.flatnonzero(np.bincount(y, minlength=len(problem.classes)))
     if len(present) < len(problem.classes):
         y = np.searchsorted(present, y)

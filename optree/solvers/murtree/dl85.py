@@ -38,7 +38,8 @@ def run(task: Task, seed: int) -> Outcome:
     found = search.best() if stopped else search.answer()
     best = worst if found.errors is None else found
     tree = search.tree(task.problem, best, levels, splits, task.clock, not stopped)
-    counters = {"iterations": search.subproblems, "calls": search.calls}
+    calls, subproblems, _ = search.counts
+    counters = {"iterations": subproblems, "calls": calls}
     return Outcome(tree, 0 if stopped else error * best.errors, stopped or "optimal", counters)
 
 

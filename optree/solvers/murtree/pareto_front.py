@@ -139,8 +139,8 @@ class _Fronts:
     def split(self, rows: np.ndarray, j: int, depth: int, splits: int) -> Front:
         """Return the front of trees with feature ``j`` at the root."""
         children, fronts = self.children(rows, j), []
-        most = min(splits - 1, full_splits(depth - 1))
-        for first in range(splits - 1 - most, most + 1):
+        maximum = min(splits - 1, full_splits(depth - 1))
+        for first in range(splits - 1 - maximum, maximum + 1):
             divided = first, splits - 1 - first
             left, right = (self.of(child, depth - 1, n).errors for child, n in zip(children, divided, strict=True))
             errors = (left[:, None] + right[None]).reshape(-1, 2)
@@ -225,13 +225,13 @@ def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, bud
     status, iterations, searches = "optimal", 0, 0
     while status == "optimal" and 0 < score < bound:
         cost = np.array([score.numerator, 2 * score.denominator - score.numerator])  # of an error, by its class
-        left = replace(
+        remaining = replace(
             budget,
             seconds=None if budget.seconds is None else max(0.0, budget.seconds - clock.seconds()),
             iterations=None if budget.iterations is None else budget.iterations - iterations,
         )
         weighted = replace(problem, weights=problem.weights * cost[problem.y])
-        result = solver.solve(weighted, objective, left)
+        result = solver.solve(weighted, objective, remaining)
         status, searches = result.status, searches + 1
         iterations += result.counters["iterations"]
         bound = min(bound, max(score, _highest_f1(positives, result.lower_bound, *cost.tolist())))

@@ -50,15 +50,15 @@ class Target(NamedTuple):
         start, span, total = float(y.min()), float(y.max() - y.min()), float(weights.sum())
         if span == 0:
             return cls(np.zeros(len(y), np.int64), start, 1.0, True)
-        most = min(2.0**_BITS, np.sqrt(_ROOM / total)) - 1
+        maximum = min(2.0**_BITS, np.sqrt(_ROOM / total)) - 1
         for digits in range(7):
             near = np.rint(y * 10.0**digits)
             if np.abs(near).max() < 2**53 and (near / 10.0**digits == y).all():
                 whole = (near - near.min()).astype(np.int64)
                 common = int(np.gcd.reduce(whole))
-                if whole.max() <= most * common:
+                if whole.max() <= maximum * common:
                     return cls(whole // common, start, common / 10.0**digits, True)
-        step = span / np.floor(most)
+        step = span / np.floor(maximum)
         return cls(np.rint((y - start) / step).astype(np.int64), start, step, False)
 
 

@@ -56,17 +56,17 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Out
     """Run our search."""
     scale = task.scale
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
-    levels, most = limits(task)
+    levels, max_splits = limits(task)
     data, certain = columns(task.problem)
     task.clock.prepared()
     if data is None or levels == 0:
         leaf = leaf_tree(task.problem)
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0})
     offset = scale.error * certain + per_leaf
-    limited = task.objective.max_splits is not None and most < min(full_splits(levels), len(task.problem.y) - 1)
+    limited = task.objective.max_splits is not None and max_splits < min(full_splits(levels), len(task.problem.y) - 1)
     ties = fewest_splits and scale.penalty == 0
-    unit = most + 1 if ties else 1
-    rules = Rules(scale.error * unit, 1 if ties else scale.penalty, levels, most if limited else NO_LIMIT)
+    unit = max_splits + 1 if ties else 1
+    rules = Rules(scale.error * unit, 1 if ties else scale.penalty, levels, max_splits if limited else NO_LIMIT)
     search = Search(data, rules)
 
     def note(upper: int, lower: int) -> None:
@@ -84,17 +84,16 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     """
     error, penalty = task.scale.error, task.scale.penalty
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
-    (levels, most), leaf = limits(task), leaf_tree(task.problem)
+    (levels, max_splits), leaf = limits(task), leaf_tree(task.problem)
     data = items(task.problem, levels)
     task.clock.prepared()
     if data is None or levels == 0:
-        counters = {"iterations": 0, "subproblems": 0, "entries": 0}
-        return Outcome(leaf, task.cost(leaf), "optimal", counters)
+        return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "subproblems": 0, "entries": 0})
     search, best = Subtrees(data, levels, options, seed), Answer(task.loss(leaf), 0, 0)
-    splits, cost, lower, status = most, error * best.errors, 0, None
+    splits, cost, lower, status = max_splits, error * best.errors, 0, None
     ascending = penalty > 0 or every_size
-    for n in range(1, most + 1) if ascending else range(most, -1, -1) if fewest_splits else [most]:
-        descending = not ascending and n < most
+    for n in range(1, max_splits + 1) if ascending else range(max_splits, -1, -1) if fewest_splits else [max_splits]:
+        descending = not ascending and n < max_splits
         upper = best.errors if descending else (cost - penalty * n - 1) // error
         lower = cost if descending else min(cost, penalty * n)
         if upper < 0 and not descending:
@@ -111,8 +110,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     if status is None:
         status, lower = "optimal", cost
     tree = search.tree(task.problem, best, levels, splits, task.clock, status == "optimal")
-    subproblems, solutions = search.cache.used.tolist()
-    counters = {"iterations": search.calls, "subproblems": subproblems, "entries": solutions}
+    counters = dict(zip(("iterations", "subproblems", "entries"), search.counts, strict=True))
     return Outcome(tree, lower + per_leaf, status, counters)
 
 

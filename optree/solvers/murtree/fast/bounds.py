@@ -21,19 +21,16 @@ T(B) <= T(A) + error * weight(B \\ A).
 **B2, fewer splits. Statement.** A bound of trees with some number of splits bounds trees with fewer splits.
 **Proof.** A tree within the lower limit is within the higher one.
 **Used in** `bound_similar`, for all lower allocations.
-**Worth.** Not measured.
 
 **B3, small trees. Statement.** T(A) >= min(cost of a leaf, lowest cost with one split, 2 * penalty).
 **Proof.** A tree is a leaf, has one split, or pays for two splits at least.
 **Used in** `bound_small_trees`; the first two costs are known for all children of a node from its counts of pairs.
-**Worth.** Not measured.
 
 **B4, a node. Statement.** T(node) >= min(cost of a leaf, minimum over columns and allocations of penalty + the bounds
 of both children).
 **Proof.** A tree is a leaf or has a root. Below the root stand a tree of child 0 and a tree of child 1, which divide
 the other splits.
 **Used in** `store_interval`; without the leaf in `split_bound`, to prune a candidate.
-**Worth.** Not measured.
 """
 
 from __future__ import annotations

@@ -17,12 +17,6 @@ from optree.solvers.murtree.limits import full_splits_inner
 
 
 @inner_function
-def two_levels_suffice(levels, splits):
-    """Return whether no tree within these limits has more than two levels."""
-    return levels <= 2 or 0 < splits <= 2
-
-
-@inner_function
 def expand(data, stack, rules, d, many, squares):
     """Count the node of level ``d`` and bound its candidates; return False if no candidate is to be searched."""
     apart()
@@ -34,16 +28,16 @@ def expand(data, stack, rules, d, many, squares):
     limited = splits != NO_LIMIT
     frame["upper"], frame["best"], frame["child0_splits"] = costs[0], -1, 0
     frame["next"], frame["column"] = 0, -1
-    if two_levels_suffice(d, splits):
-        most = 3 if d > 1 else d
-        frame["lower"] = frame["upper"] = costs[min(most, splits) if limited else most]
+    if d <= 2 or 0 < splits <= 2:  # no tree has more than two levels
+        maximum = 3 if d > 1 else d
+        frame["lower"] = frame["upper"] = costs[min(maximum, splits) if limited else maximum]
         frame["allocations"] = 0
         return False
     frame["fewest"], frame["allocations"] = 0, 1
     if limited:
-        most = min(full_splits_inner(d - 1), splits - 1)
-        frame["fewest"] = splits - 1 - most
-        frame["allocations"] = most - frame["fewest"] + 1
+        maximum = min(full_splits_inner(d - 1), splits - 1)
+        frame["fewest"] = splits - 1 - maximum
+        frame["allocations"] = maximum - frame["fewest"] + 1
     bound_small_trees(stack, rules, d)
     n = frame["columns"] - 1
     for i in range(n):

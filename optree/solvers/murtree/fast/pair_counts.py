@@ -39,7 +39,7 @@ class PairCode(VectorCode):
     def count(self, i, block, signs, tile=TILE):
         """Count the rows in both a column of a block and each of ``tile`` columns from ``i``.
 
-        signs : pairs of a class and the instruction, add or sub, that takes its rows to the count.
+        signs : pairs of a class and the instruction, add or sub, for its rows.
         """
         builder = self.builder
         totals = [self.variable() for _ in range(tile)]
@@ -65,31 +65,23 @@ class PairCode(VectorCode):
             self.store(self.builder.load(variable), out, self.builder.mul(self.number(n), self.width), block)
 
 
-@intrinsic
-def _pair_counts(typing_context, bits, width, columns, runs, digits, classes, k, out):
-    def codegen(context, builder, signature, args):
-        array, width, columns, runs_, digits, classes, k, out_ = args
-        code = PairCode(context, builder, (bits, runs), array, width, runs_, digits, classes)
-        (target,) = code.arrays(context, (out,), (out_,))
-        with code.range(columns, TILE) as (i, _), code.range(width, code.lanes) as (block, _):
-            for n, count in enumerate(code.count(i, block, [(k, builder.add)])):
-                code.store(count, target, builder.mul(builder.add(i, code.number(n)), width), block)
-        return context.get_dummy_value()
+def _counter(tile):
+    """Return the function that counts ``tile`` columns at once against a vector of others."""
 
-    return types.void(bits, _N, _N, runs, _N, _N, _N, out), codegen
+    @intrinsic
+    def counter(typing_context, bits, width, columns, runs, digits, classes, k, out):
+        def codegen(context, builder, signature, args):
+            array, width, columns, runs_, digits, classes, k, out_ = args
+            code = PairCode(context, builder, (bits, runs), array, width, runs_, digits, classes)
+            (target,) = code.arrays(context, (out,), (out_,))
+            with code.range(columns, tile) as (i, _), code.range(width, code.lanes) as (block, _):
+                for n, count in enumerate(code.count(i, block, [(k, builder.add)], tile)):
+                    code.store(count, target, builder.mul(builder.add(i, code.number(n)), width), block)
+            return context.get_dummy_value()
 
+        return types.void(bits, _N, _N, runs, _N, _N, _N, out), codegen
 
-@intrinsic
-def _single_counts(typing_context, bits, width, runs, digits, classes, k, out):
-    def codegen(context, builder, signature, args):
-        array, width, runs_, digits, classes, k, out_ = args
-        code = PairCode(context, builder, (bits, runs), array, width, runs_, digits, classes)
-        (target,) = code.arrays(context, (out,), (out_,))
-        with code.range(width, code.lanes) as (block, _):
-            code.store(*code.count(code.number(0), block, [(k, builder.add)], 1), target, block)
-        return context.get_dummy_value()
-
-    return types.void(bits, _N, runs, _N, _N, _N, out), codegen
+    return counter
 
 
 @intrinsic
@@ -171,9 +163,7 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         """Write to ``out[i * width + j]``, for i < columns, the weight of class ``k`` in both columns i and j."""
         out[: columns * width] = _count(bits, width, columns, runs, digits, classes, k).reshape(-1)
 
-    def single_counts(bits, width, runs, digits, classes, k, out):
-        """Write to ``out[j]`` the weight of class ``k`` in column j."""
-        out[:width] = _count(bits, width, 1, runs, digits, classes, k)[0]
+    single_counts = pair_counts  # for columns = 1
 
     def two_class(bits, width, columns, runs, digits, single, pairs, out):
         """Find the extremes over i of the difference z(i, j), in both children of a split.
@@ -213,4 +203,4 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         out[: 4 * width] = np.concatenate([(heaviest[m] + heaviest[m + 1]).max(axis=0) for m in (0, 2, 4, 6)])
 
 else:
-    pair_counts, single_counts, two_class, many_class = _pair_counts, _single_counts, _two_class, _many_class
+    pair_counts, single_counts, two_class, many_class = _counter(TILE), _counter(1), _two_class, _many_class

@@ -27,7 +27,7 @@ Note = Callable[[int, int], None]
 class Search:
     """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
 
-    ``limits`` holds the costs of all searches, and their most levels and splits. The optional ``target`` of a
+    ``limits`` holds the costs of all searches, and their limits on levels and splits. The optional ``target`` of a
     regression holds the first fields of `Squares`: int64[bits], int, float.
 
     `solve` narrows the interval (``lower``, ``upper``) of the optimal cost within ``limits``. ``incumbent`` holds the
@@ -173,8 +173,8 @@ class Search:
         stack.key[0], stack.mask[:] = support, support.view(stack.mask.dtype)
         stack.state[LEVEL], stack.state[UNBUILT] = 0, 1
         self.step(0)
-        most = 3 if levels > 1 else 1
-        costs = stack.small[1][: 1 + (most if splits == NO_LIMIT else min(most, splits))]
+        maximum = 3 if levels > 1 else 1
+        costs = stack.small[1][: 1 + (maximum if splits == NO_LIMIT else min(maximum, splits))]
         used, loss = int(costs.argmin()), stack.loss[1][:, :, : stack.frame[0]["columns"]]
         for first, second in ((0, 0), (1, 0), (0, 1), (1, 1)):
             if used == 1 + first + second:

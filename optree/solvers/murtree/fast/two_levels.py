@@ -93,7 +93,7 @@ def count_children(data, stack, d, bits, runs, empty, q, many, squares):
         square_children(stack, d, squares, bits, runs, digits, q, columns)
     else:
         for k in range(classes):
-            single_counts(bits, width, runs, digits, classes, k, single[k * width : (k + 1) * width])
+            single_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
         _add_up(single, width, width, classes, many)
         if many is None:
             two_class(bits, width, columns, runs, digits, single, pairs, stack.extremes)

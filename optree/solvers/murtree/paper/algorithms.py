@@ -14,7 +14,7 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.row_set_table import has_room
 from optree.solvers.murtree.limits import full_splits_inner
-from optree.solvers.murtree.paper.cache import NONE, lower_bound, remember
+from optree.solvers.murtree.paper.cache import recall, remember
 from optree.solvers.murtree.paper.calls import (
     BOUND,
     CALLS,
@@ -36,15 +36,15 @@ def next_candidate(data, stack, d, options):
     """Choose the next column and number of splits of child 0 at depth ``d`` (Algorithm 2); return False at the end."""
     call = stack.call[d]
     splits = call["splits_left"] - 1
-    most = min(full_splits_inner(call["levels_left"] - 1), splits)
+    maximum = min(full_splits_inner(call["levels_left"] - 1), splits)
     while True:
         if call["best"] == call["lower"]:
             return False
-        if call["next"] < 0 or call["candidate_splits"] == most:
+        if call["next"] < 0 or call["candidate_splits"] == maximum:
             call["next"] += 1
             if call["next"] == len(data.rows) - 1:
                 return False
-            call["candidate_splits"] = splits - most
+            call["candidate_splits"] = splits - maximum
         else:
             call["candidate_splits"] += 1
         split(data, stack, d, stack.order[d, call["next"]])
@@ -64,11 +64,10 @@ def child_bound(data, cache, stack, d, child, splits, options):
     call = stack.call[d]
     if splits == 0:
         return errors_of(data, stack.child[child])
-    if options.cache == NONE:
-        return np.int64(0)
     path = extend(stack, d, stack.order[d, call["next"]], child, stack.literals)
     at = address(data, cache, stack.child[child], stack.literals, path, options, False)
-    return lower_bound(cache, at, min(call["levels_left"] - 1, splits), splits)
+    _, lower = recall(cache, at, min(call["levels_left"] - 1, splits), splits)
+    return lower
 
 
 @inner_function

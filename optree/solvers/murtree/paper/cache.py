@@ -65,8 +65,7 @@ def new_cache(words: int, size: int = 1 << 10) -> Cache:
 def room(cache: Cache, keep: Callable[[np.ndarray], None]) -> Room:
     """Return room for one more subproblem and three more solutions; ``keep`` receives larger slots."""
     subproblems, solutions = cache.used.tolist()
-    room = grow(cache.slots, cache.subproblem, subproblems, 1, keep)
-    room += enlarge([cache.key] if subproblems == len(cache.key) else [])
+    room = grow(cache.slots, cache.subproblem, subproblems, 1, keep, cache.key)
     return room + enlarge([cache.solution] if solutions + 3 > len(cache.solution) else [])
 
 
@@ -97,36 +96,21 @@ def locate(cache, key, size, hashed, create):
 
 
 @inner_function
-def first_solution(cache, at):
-    """Return the first solution of a subproblem, -1 for none or for no subproblem."""
-    return cache.subproblem[at]["first"] if at >= 0 else np.int64(-1)
-
-
-@inner_function
-def solution(cache, at, levels, splits):
-    """Return the solution of subproblem ``at`` within these limits, -1 if there is none."""
-    number = first_solution(cache, at)
-    while number >= 0:
-        found = cache.solution[number]
-        if found["solved"] and found["levels"] == levels and found["splits"] == splits:
-            break
-        number = found["next"]
-    return number
-
-
-@inner_function
-def lower_bound(cache, at, levels, splits):
-    """Return the highest lower bound of a subproblem.
+def recall(cache, at, levels, splits):
+    """Return the solution of subproblem ``at`` within these limits, -1 if there is none, and its highest lower bound.
 
     A bound of trees of more levels and splits bounds trees of fewer levels and splits (Proposition 11).
     """
-    number, best = first_solution(cache, at), np.int64(0)
+    exact, lower = np.int64(-1), np.int64(0)
+    number = cache.subproblem[at]["first"] if at >= 0 else np.int64(-1)
     while number >= 0:
         found = cache.solution[number]
         if found["levels"] >= levels and found["splits"] >= splits:
-            best = max(best, found["lower"])
+            lower = max(lower, found["lower"])
+            if exact < 0 and found["solved"] and found["levels"] == levels and found["splits"] == splits:
+                exact = number
         number = found["next"]
-    return best
+    return exact, lower
 
 
 @inner_function

@@ -7,12 +7,11 @@ T(A) is the number of errors of the best tree of a support A within given limits
 **Used in** `similar`. **Worth.** Table 3 of the paper.
 
 **Bound of a failed call (DL8.5). Statement.** A call that finds no tree of at most ``upper`` errors proves T(A) >=
-upper + 1. **Proof.** By definition. **Used in** `algorithms.close`. **Worth.** Not measured.
+upper + 1. **Proof.** By definition. **Used in** `algorithms.close`.
 
 **Refined bound (equations 15 to 17). Statement.** T(A) is at least the minimum, over all roots and divisions of the
 splits, of the sum of both children's bounds. **Proof.** The errors of a tree with a root are the sum of its children's
 errors. A leaf has at least the errors of a root with two leaves, so it needs no term. **Used in** `algorithms.close`.
-**Worth.** Not measured.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.sorting import sort_by
-from optree.solvers.murtree.paper.cache import BRANCH, NONE, STORED, locate, lower_bound, remember, solution
+from optree.solvers.murtree.paper.cache import BRANCH, NONE, STORED, locate, recall, remember
 from optree.solvers.murtree.paper.frequency import class_weight, errors_of, solve_two, weight_of
 
 IN_ORDER, GINI, RANDOM = range(3)  # orders of features
@@ -186,7 +185,8 @@ def solve_small(data, cache, counters, stack, d, options):
     at = address(data, cache, stack.rows[d], stack.branch[d], stack.path[d], options, True)
     if at >= 0:
         for n in range(1, 4):
-            if solution(cache, at, min(n, 2), n) < 0:
+            number, _ = recall(cache, at, min(n, 2), n)
+            if number < 0:
                 remember(cache, at, min(n, 2), n, found[n, 1], found[n, 2], 1, found[n, 0])
     n = call["splits_left"]
     answer(stack, d, found[n, 0], found[n, 1], found[n, 2])
@@ -207,12 +207,11 @@ def enter(data, cache, archive, counters, stack, d, options):
         answer(stack, d, leaf, 0, 0)
         return
     at = address(data, cache, stack.rows[d], stack.branch[d], stack.path[d], options, False)
-    number = solution(cache, at, levels, splits)
+    number, lower = recall(cache, at, levels, splits)
     if number >= 0:
         found = cache.solution[number]
         answer(stack, d, found["lower"], found["column"], found["child0_splits"])
         return
-    lower = lower_bound(cache, at, levels, splits)
     if options.similarity:
         lower = max(lower, similar(data, archive, stack, d))
     call["lower"] = lower

@@ -59,10 +59,7 @@ def items(problem: Problem, levels: int) -> Items | None:
 class Subtrees:
     """Calls of MurTree's search, which share one cache. It is a search of ``driver.drive``.
 
-    Attributes
-    ----------
-    by_subproblem : bool
-        Whether an iteration is a subproblem in the cache, in place of a call.
+    An iteration is a call, or with ``by_subproblem`` a subproblem in the cache.
     """
 
     def __init__(self, data: Items, levels: int, options: Options, seed: int, by_subproblem: bool = False):
@@ -95,19 +92,14 @@ class Subtrees:
         )
 
     @property
-    def calls(self) -> int:
-        """Return the number of calls so far."""
-        return int(self.stack.state[CALLS])
-
-    @property
-    def subproblems(self) -> int:
-        """Return the number of subproblems in the cache."""
-        return int(self.cache.used[0])
+    def counts(self) -> list[int]:
+        """Return the numbers of calls, and of subproblems and solutions in the cache."""
+        return [int(self.stack.state[CALLS]), *self.cache.used.tolist()]
 
     @property
     def iterations(self) -> int:
         """Return the calls so far, or the subproblems in the cache."""
-        return self.subproblems if self.by_subproblem else self.calls
+        return self.counts[int(self.by_subproblem)]
 
     def best(self) -> Answer:
         """Return the incumbent of the call under way; its children are in the cache."""
@@ -166,15 +158,14 @@ class Subtrees:
                 answer = Answer(None, 0, 0)
                 if levels and splits:
                     self.ask(support, path, levels, splits, int(INFINITE) - 1)
-                    drive(self, unlimited, end=int(INFINITE) if complete else self.calls + 1)
+                    drive(self, unlimited, end=int(INFINITE) if complete else self.iterations + 1)
                     answer = self.answer() if self.stack.state[LEVEL] < 0 else answer
             j, first = answer.column, answer.child0_splits
             if j == 0:
                 return LEAF, []
             splits = min(splits, full_splits(levels))
-            parts = (support & ~rows[j], first), (support & rows[j], splits - 1 - first)
-            return j - 1, [
-                (part, [*path, 2 * j + child], min(levels - 1, n), n, None) for child, (part, n) in enumerate(parts)
-            ]
+            branches = [*path, 2 * j], [*path, 2 * j + 1]
+            children = zip((support & ~rows[j], support & rows[j]), branches, (first, splits - 1 - first), strict=True)
+            return j - 1, [(child, branch, min(levels - 1, n), n, None) for child, branch, n in children]
 
         return Tree.grow(problem, choose, (rows[0], [], min(levels, splits), splits, root))
