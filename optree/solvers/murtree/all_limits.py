@@ -78,11 +78,12 @@ class _Filling:
         self.problem, self.clock, self.depth, self.splits = problem, clock, depth, splits
         data, self.certain = columns(problem)
         clock.prepared()
-        leaf = problem.total_weight - int(np.bincount(problem.y, problem.weights, len(problem.classes)).max())
+        self.trees = [leaf_tree(problem)]
+        leaf = self.trees[0].loss(problem)
         self.loss = np.full((depth + 1, splits + 1), leaf)
         self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain + data.floor)
         self.lower[0] = self.lower[:, 0] = leaf
-        self.trees, self.which = [leaf_tree(problem)], np.zeros_like(self.loss)
+        self.which = np.zeros_like(self.loss)
         deepest = min(depth, splits)
         self.search = Search(data, Rules(1, 0, deepest, splits)) if data is not None and deepest else None
 
@@ -139,7 +140,7 @@ def grid(problem: Problem, max_depth: int, max_splits: int | None = None, budget
     objective, splits = checked_limits(problem, max_depth, max_splits)
     clock = (budget or Budget()).start()
     useful = len(problem.y) - 1
-    splits = min(useful, splits)
+    splits = min(splits, useful)
     filling = _Filling(problem, min(objective.max_depth, useful), splits, clock)
     status = filling.fill()
     for n in range(1, splits + 1):  # ties: the tree of fewest splits
@@ -147,7 +148,6 @@ def grid(problem: Problem, max_depth: int, max_splits: int | None = None, budget
         filling.which[same, n] = filling.which[same, n - 1]
     used, which = np.unique(filling.which, return_inverse=True)
     counters = filling.search.counters if filling.search else {"iterations": 0, "supports": 0}
-    trees = tuple(filling.trees[tree] for tree in used)
-    which = which.reshape(filling.which.shape)
+    trees, which = tuple(filling.trees[tree] for tree in used), which.reshape(filling.which.shape)
     total = problem.total_weight
     return Grid(filling.loss, filling.lower, trees, which, total, status, counters, clock.seconds())

@@ -1,4 +1,4 @@
-"""Limits on levels and splits: the largest useful ones, and one form for each. The tree within all limits."""
+"""Limits on levels and splits: the largest useful ones, one form for each, and the tree within all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ full_splits_inner, normal_splits_inner = inner_function(full_splits), inner_func
 
 
 def leaf_tree(problem: Problem) -> Tree:
-    """Return a leaf."""
+    """Return the tree of one leaf."""
     return Tree.grow(problem, lambda rows, state: (LEAF, []))
 
 

@@ -71,18 +71,14 @@ class _Stopped(Exception):
     """A limit was reached; the argument is the status."""
 
 
-def _undominated(front: Front) -> Front:
-    """Return the undominated trees; ties: the first tree."""
+def _undominated(*fronts: Front) -> Front:
+    """Return the undominated trees of some fronts; ties: the first tree."""
+    front = Front(*map(np.concatenate, zip(*fronts, strict=True)))
     fp, fn = front.errors.T
     order = np.lexsort((fn, fp))
     lowest = np.minimum.accumulate(fn[order])
     kept = order[np.append(True, fn[order][1:] < lowest[:-1])]
     return Front(*(column[kept] for column in front))
-
-
-def _joined(fronts: list[Front]) -> Front:
-    """Return the undominated trees of several fronts."""
-    return _undominated(Front(*map(np.concatenate, zip(*fronts, strict=True))))
 
 
 class _Fronts:
@@ -122,7 +118,7 @@ class _Fronts:
                 fronts.append(self.stumps(rows))
             elif depth:
                 fronts += [self.split(rows, j, depth, splits) for j in self.distinct(rows)]
-            self.memo[key] = _joined(fronts) if depth else fronts[0]
+            self.memo[key] = _undominated(*fronts) if depth else fronts[0]
         return self.memo[key]
 
     def distinct(self, rows: np.ndarray) -> list[int]:
@@ -147,7 +143,7 @@ class _Fronts:
             below = np.indices((len(left), len(right))).reshape(2, -1).T
             count = len(errors)
             fronts.append(_undominated(Front(errors, np.full(count, j), np.tile(divided, (count, 1)), below)))
-        return _joined(fronts)
+        return _undominated(*fronts)
 
     def tree(self, problem: Problem, depth: int, splits: int, index: int) -> Tree:
         """Return a tree of the front of all rows."""
