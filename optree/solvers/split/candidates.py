@@ -31,13 +31,14 @@ def child_ends(data, columns, children, child):
 
 
 @inner_function
-def _add(data, work, rules, v, columns, children):
-    """Add a candidate to level ``v``, with its bound and its score."""
+def _add(data, work, rules, v, columns, children, scored=True):
+    """Add a candidate to level ``v``, with its bound and, if it is one of several, its score."""
     counts, number, bound, total = work.counts[v], work.frame[v]["candidates"], np.int64(0), np.int64(0)
     for child in range(children):
         low, high = child_ends(data, columns, children, child)
         bound += min(leaf_of(rules, counts[low], counts[high]), 2 * rules.penalty)
-        total += impurity(data, rules, counts[low], counts[high])
+        if scored:
+            total += impurity(data, rules, counts[low], counts[high])
         if child < children - 1:
             work.columns[v, number, child] = columns[child]
     candidate = work.candidate[v, number]
@@ -135,7 +136,7 @@ def _add_least_entropy(data, work, rules, v, stump):
         for k in range(data.classes):
             counts[c, k] = work.class_counts[v, k * stride + c]
         work.found[0], work.order[v, 0] = c, 0
-        _add(data, work, rules, v, work.found, 2)
+        _add(data, work, rules, v, work.found, 2, False)
 
 
 @inner_function
