@@ -150,25 +150,21 @@ class Declaration:
             raise OptreeError(
                 f"solver {self.name}: regularization = {objective.regularization} is not accepted; give 0"
             )
-        if objective.constraints and not objective.measure.additive:
-            name, value = next(iter(objective.constraints.items()))
-            raise OptreeError(
-                f"solver {self.name}: {name} = {value} is not accepted with the measure {objective.measure}; "
-                "leave it out"
-            )
         for name in self.needs:
             if getattr(objective, name) is None:
                 raise OptreeError(f"solver {self.name}: {name} = None is not accepted; give a whole number >= 0")
         for name, value in objective.constraints.items():
-            if name not in self.constraints:
-                raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted; leave it out")
+            accepted, measure = name in self.constraints, objective.measure
+            if not accepted or not measure.additive:
+                where = "" if measure.additive else f" with the measure {measure}"
+                raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted{where}; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
         """Raise OptreeError for multiway features or costs that are not declared, and for unknown categories."""
-        most = problem.n_parts.max()
-        if "multiway" not in self.features and most > 2:
+        count = problem.n_parts.max()
+        if "multiway" not in self.features and count > 2:
             raise OptreeError(
-                f"solver {self.name}: features of {most} categories are not accepted; use a binary encoding"
+                f"solver {self.name}: features of {count} categories are not accepted; use a binary encoding"
             )
         if problem.costs is not None and "costs" not in self.constraints:
             raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")

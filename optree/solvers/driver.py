@@ -16,6 +16,7 @@ between two slices, and this module is the place. A search is an object with fou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -124,6 +125,20 @@ def drive(
                     room.take()
     except KeyboardInterrupt:
         return "interrupted"
+
+
+def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]) -> None:
+    """Call ``work(0)`` to ``work(threads - 1)`` in threads; on failure or Ctrl-C ``stop()`` has them end."""
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, number) for number in range(threads)]
+        try:
+            while wait(futures, timeout=0.1).not_done:  # in turns, or Ctrl-C might not be seen before the end
+                pass
+            for future in futures:
+                future.result()
+        except BaseException:
+            stop()
+            raise
 
 
 def enlarge(tables: Iterable[np.ndarray], more: int | None = None) -> Room:

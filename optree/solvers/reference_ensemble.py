@@ -23,7 +23,7 @@ _TREES, _DEPTH = 40, 2
 
 
 def ensemble(seed: int):
-    """Return the ensemble, not fitted."""
+    """Return the ensemble before its fit."""
     from sklearn.ensemble import GradientBoostingClassifier
 
     return GradientBoostingClassifier(n_estimators=_TREES, max_depth=_DEPTH, random_state=seed)
@@ -71,9 +71,5 @@ def narrow(problem: Problem, kept: np.ndarray) -> Problem:
 
 def widen(problem: Problem, tree: Tree, kept: np.ndarray) -> Tree:
     """Return a tree over some features of a problem as a tree over all of them."""
-
-    def choose(rows: np.ndarray, node: int) -> tuple[int, list[int]]:
-        feature = int(tree.feature[node])
-        return (LEAF, []) if feature == LEAF else (int(kept[feature]), list(tree.children(node)))
-
-    return Tree.grow(problem, choose, 0)
+    feature = np.where(tree.feature == LEAF, LEAF, kept[tree.feature]).astype(np.int32)
+    return replace(tree, feature=feature, features=problem.features)

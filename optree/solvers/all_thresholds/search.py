@@ -19,9 +19,8 @@ from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
 from optree.solvers.all_thresholds.rows import Rows, Split
-from optree.solvers.driver import Sweep, drive
+from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE
-from optree.solvers.threads import together
 
 DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals in a queue, beside two per column

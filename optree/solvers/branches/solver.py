@@ -4,9 +4,8 @@ Source: A. Chaouki, J. Read, A. Bifet, "Branches: Efficiently Seeking Optimal Sp
 version "Branches: A Fast Dynamic Programming and Branch & Bound Algorithm for Optimal Decision Trees"), 2024,
 section 4 and Algorithm 1.
 
-A branch is a conjunction of clauses ``feature = category``. An iteration has three steps. SELECT follows, from the
-root, the split of least bound and its incomplete child of least value, down to a branch that was never expanded. EXPAND
-splits this branch on every unused feature. BACKPROPAGATE carries the new bounds to the root.
+A branch is a conjunction of clauses ``feature = category``. An iteration follows the best splits down to a branch that
+was never expanded (SELECT), splits it on every unused feature (EXPAND), and updates the path (BACKPROPAGATE).
 
 **Lower bound of a branch that was never expanded**: ``min(leaf, penalty)``, since a tree that is not a leaf has a split
 (Proposition 4.2). The bound of a split is only recomputed on the selected path, as printed. A stale bound is too low,
@@ -92,12 +91,7 @@ def _new_store(data: Data, class_count: int, mass: int, leaf: int, lower: int) -
 
 
 class Search:
-    """A search for :func:`optree.solvers.driver.drive`.
-
-    Parameters
-    ----------
-    task : Task
-    """
+    """A search for :func:`optree.solvers.driver.drive`."""
 
     # The tables that grow, in the order of `Store.used`; the slots grow with the branches.
     TABLES = (("branch",), ("split", "bound"), ("child",), ("clauses",))
@@ -113,15 +107,12 @@ class Search:
 
     @property
     def iterations(self) -> int:
-        """Return the number of passes of the main loop."""
         return int(self.store.used[graph.ITERATIONS])
 
     def interval(self) -> tuple[int, int]:
-        """Return (cost of the incumbent, lower bound)."""
         return int(self.store.branch[0]["upper"]), int(self.store.branch[0]["lower"])
 
     def step(self, iterations: int) -> int:
-        """Call the kernel."""
         error, penalty = self.scale.error, self.scale.penalty
         return kernel.search(self.store, self.data, self.limits, error, penalty, self.max_depth, iterations)
 

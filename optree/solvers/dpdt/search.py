@@ -25,10 +25,9 @@ from optree.solvers.dpdt.nodes import (
     VERTEX,
     Machine,
 )
-from optree.solvers.driver import Room, Sweep, drive, enlarge
+from optree.solvers.driver import Room, Sweep, drive, enlarge, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, PAUSED
 from optree.solvers.kernels.presorted_columns import Sample
-from optree.solvers.threads import together
 
 _ROOM = 1 << 10  # vertices and splits at first; doubled when full
 

@@ -13,7 +13,7 @@ unsolved child was queued. An item is dropped only if its node is solved or no e
 Bounds are monotone, so such edges never win later, and an edge that is opened later queues its children again. Suppose
 that the queues are empty and an unsolved node matters. The one of fewest rows has edges with solved children only, so
 it is solved: a contradiction.
-*Used in* ``search``. *Worth*: correctness.
+*Used in* ``search``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def explore(data, memo, graph, rules):
 
 
 @inner_function
-def pass_on(memo, graph, rules):
+def propagate(memo, graph, rules):
     """Update the edges that lead to the latest node with new bounds (lines 21 to 25)."""
     graph.used[SIGNALS] -= 1
     node = graph.signal[graph.used[SIGNALS]]
@@ -171,7 +171,7 @@ def search(data, memo, graph, rules, iterations):
             return NO_ROOM
         graph.used[ITERATIONS] += 1
         if graph.used[SIGNALS]:
-            pass_on(memo, graph, rules)
+            propagate(memo, graph, rules)
         elif graph.used[ITEMS]:
             explore(data, memo, graph, rules)
         else:

@@ -10,14 +10,11 @@ or a subproblem to be expanded or continued with its next split. Equal rows of d
 cannot repay its penalty is pruned (B.7). The bound of a split carries over to neighbouring splits, minus the rows on
 which they differ (Theorem 4.1, ``expand.py``).
 
-The paper leaves the order of explorations open. Here the least lower bound of the root comes first. Costs are whole
+The paper leaves the order of explorations open; here the least lower bound of the root comes first. Costs are whole
 numbers. Measures that are sums over rows are costs of predictions, for any number of classes.
 
-Two guesses shorten the search, which then ends as "heuristic", without a bound (H. McTavish, C. Zhong, R. Achermann, I.
-Karimalis, J. Chen, C. Rudin, M. Seltzer, "Fast Sparse Decision Tree Optimization via Reference Ensembles", AAAI 2022;
-``reference_ensemble.py``). One keeps only the features that a boosted ensemble needs. The other assumes that no tree
-has fewer errors than the ensemble on any support. The counter ``proven_within_guess`` is 1 if the tree is optimal under
-the guesses.
+Two guesses shorten the search, which then ends as "heuristic", without a bound (``reference_ensemble.py``). The counter
+``proven_within_guess`` is 1 if the tree is optimal under the guesses.
 
 Complexity: at most one expansion per support, each O(words of the rows * features); memory grows with the splits that
 may win.

@@ -63,16 +63,14 @@ class Search:
         self.measure, self.scale = task.objective.measure, task.scale
         groups = task.problem.groups
         self.weights = groups.weights.tolist()
-        self.children = [
-            (_bits(codes == 0), _bits(codes == 1)) for codes in groups.codes.T if 0 < (codes == 1).sum() < len(codes)
-        ]
-        self.features = [j for j, codes in enumerate(groups.codes.T) if 0 < (codes == 1).sum() < len(codes)]
+        ones = [_bits(codes == 1) for codes in groups.codes.T]
+        root = (1 << len(self.weights)) - 1
+        self.splits = [(j, (root ^ child, child)) for j, child in enumerate(ones) if 0 < child < root]
         self.offset = 0 if task.objective.penalty == "leaf" else -self.scale.penalty
         self.leaves: dict[int, Leaf] = {}
         self.seen: set[tuple] = set()
         self.queue: list[tuple] = []
         self.iterations = 0
-        root = (1 << len(self.weights)) - 1
         self.best: State = State(frozenset(), frozenset([root]), None)
         self.cost = self.cost_of(self.best, False)
         self.lower = min(self.cost, max(0, self.scale.penalty + self.offset))
@@ -128,15 +126,13 @@ class Search:
         rows = max(state.open, key=lambda rows: (rows.bit_count(), rows))
         others = state.open - {rows}
         self.add(State(state.fixed | {rows}, others, state.splits))
-        for feature, sides in zip(self.features, self.children, strict=True):
-            children = [rows & child for child in sides]
-            if all(children):
-                fixed = state.fixed | {child for child in children if self.leaf(child).final}
-                opened = others | {child for child in children if not self.leaf(child).final}
-                self.add(State(fixed, opened, (rows, feature, state.splits)))
+        for feature, halves in self.splits:
+            children = {rows & half for half in halves}
+            if 0 not in children:
+                final = {child for child in children if self.leaf(child).final}
+                self.add(State(state.fixed | final, others | children - final, (rows, feature, state.splits)))
 
     def interval(self) -> tuple[int, int]:
-        """Return (cost of the incumbent, lower bound)."""
         bound = min(self.cost, self.queue[0][0]) if self.queue else self.cost
         self.lower = max(self.lower, bound)
         return self.cost, self.lower
@@ -154,19 +150,16 @@ class Search:
 
     def tree(self) -> Tree:
         """Return the incumbent."""
-        problem, chosen, chain = self.task.problem, {}, self.best.splits
+        chosen, chain, halves = {}, self.best.splits, dict(self.splits)
         while chain:
             rows, feature, chain = chain
             chosen[rows] = feature
-        number = {codes.tobytes(): number for number, codes in enumerate(np.ascontiguousarray(problem.groups.codes))}
-        group = np.array([number.get(codes.tobytes(), -1) for codes in problem.codes])
 
-        def choose(rows: np.ndarray, state) -> tuple[int, list]:
-            held = rows[problem.weights[rows] > 0]
-            feature = chosen.get(sum(1 << number for number in set(group[held].tolist())), LEAF)
-            return feature, [] if feature == LEAF else [None, None]
+        def choose(rows: np.ndarray, support: int) -> tuple[int, list[int]]:
+            feature = chosen.get(support, LEAF)
+            return feature, [] if feature == LEAF else [support & half for half in halves[feature]]
 
-        return Tree.grow(problem, choose)
+        return Tree.grow(self.task.problem, choose, (1 << len(self.weights)) - 1)
 
 
 def _bits(mask: np.ndarray) -> int:

@@ -45,8 +45,8 @@ class Areas:
 
     def run(self) -> None:
         """Compute bounds and incumbents, then try upper bounds in increasing order until one contains the optimum."""
-        first, search = int(self.search.first[0]), self.search
-        bounds = np.array([envelopes.least_area(self.lanes, first + h, self.end) for h in range(self.cap)])
+        search = self.search
+        bounds = np.array([envelopes.least_area(self.lanes, h, self.end) for h in range(self.cap)])
         bounds += self.penalty * np.arange(1, self.cap + 1)
         least = float(bounds.min())
         search.note(self.lower(least))
@@ -83,14 +83,15 @@ class Areas:
             used=np.array([leaves]),
             max_leaves=leaves - 1,
             limit=np.zeros(leaves, np.int64),
+            bound=bound + SLACK,
+            penalty=penalty,
+            end=self.end,
         )
         outside.at[0] = 0
 
         def step(start: int, stop: int) -> int:
             first, last = count - stop, count - start  # positions, from large supports to small
-            reached = envelopes.fill_outside(
-                search.supports, self.lanes, outside, bound + SLACK, penalty, self.end, first, last
-            )
+            reached = envelopes.fill_outside(search.supports, self.lanes, outside, first, last)
             if reached > first:
                 more = len(outside.value) + 2 * leaves * len(search.features)
                 search.take(enlarge([outside.value], more))
@@ -115,10 +116,7 @@ class Areas:
         )
 
         def step(start: int, stop: int) -> int:
-            code = kernel.fill_curves(
-                search.supports, self.lanes, outside, made, bound + SLACK, self.penalty, self.end, stop - start
-            )
-            if code == NO_ROOM:
+            if kernel.fill_curves(search.supports, self.lanes, outside, made, stop - start) == NO_ROOM:
                 search.take(enlarge([made.tree, made.value, made.step]))
             return int(made.used[kernel.POSITION])
 

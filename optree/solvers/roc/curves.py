@@ -11,7 +11,7 @@ nowhere below the curve of b. Some optimal tree has no dominated subtree.
 *Proof.* The merge is monotone, so a in the place of b does not lower the curve of the tree. The loss falls with the
 curve, as the area to its right up to any end does, and the number of leaves does not rise.
 *Used in* ``covers``, ``dominated``; a comparison at the corners of b is enough, since b is straight between its corners
-and a is concave. *Worth*: not measured.
+and a is concave.
 
 The dynamic program keeps, for each support, the curves that are not dominated and that can be within the bound together
 with some outside (``envelopes.py``). It is exact.
@@ -139,7 +139,7 @@ def keep(curves, leaves, size, edge, left, right):
 
 
 @inner_function
-def join(supports, lanes, outside, curves, number, edge, bound, penalty, end):
+def join(supports, lanes, outside, curves, number, edge):
     """Make all trees of one split of a support; return COMPLETE, PAUSED after a request to stop, or NO_ROOM."""
     left, right = supports.edge[edge, 1], supports.edge[edge, 2]
     begin, row = curves.first[number], outside.at[number]
@@ -150,7 +150,7 @@ def join(supports, lanes, outside, curves, number, edge, bound, penalty, end):
                 continue
             for d in range(LANES):
                 curves.total[d] = curves.value[s, d] + curves.value[t, d]
-            if not matters(lanes, curves.total, leaves, outside, row, bound, penalty, end):
+            if not matters(lanes, curves.total, leaves, outside, row):
                 continue
             if curves.used[STOPPED]:
                 return PAUSED
@@ -163,21 +163,21 @@ def join(supports, lanes, outside, curves, number, edge, bound, penalty, end):
 
 
 @inner_function
-def make_trees(supports, lanes, outside, curves, number, bound, penalty, end):
+def make_trees(supports, lanes, outside, curves, number):
     """Make all trees of a support that may matter; return the code of `join`."""
     curves.first[number] = curves.used[TREES]
     if curves.used[TREES] == len(curves.tree) or curves.used[STEPS] == len(curves.step):
         return NO_ROOM
-    set_limits(supports, lanes, outside, number, bound, penalty, end)
+    set_limits(supports, lanes, outside, number)
     n, p = supports.count[number, 0], supports.count[number, 1]
     for d in range(LANES):
         curves.total[d] = leaf_value(lanes.weight[d], n, p)
-    if matters(lanes, curves.total, 1, outside, outside.at[number], bound, penalty, end):
+    if matters(lanes, curves.total, 1, outside, outside.at[number]):
         curves.merged[0, 0], curves.merged[0, 1] = n, p
         keep(curves, 1, 1, -1, -1, -1)
     for edge in range(supports.first[number], supports.first[number + 1]):
         if outside.kept[edge]:
-            code = join(supports, lanes, outside, curves, number, edge, bound, penalty, end)
+            code = join(supports, lanes, outside, curves, number, edge)
             if code != COMPLETE:
                 return code
     curves.count[number] = curves.used[TREES] - curves.first[number]
@@ -185,7 +185,7 @@ def make_trees(supports, lanes, outside, curves, number, bound, penalty, end):
 
 
 @kernel
-def fill_curves(supports, lanes, outside, curves, bound, penalty, end, steps):
+def fill_curves(supports, lanes, outside, curves, steps):
     """Make the trees of up to ``steps`` more supports, from small to large; return COMPLETE, PAUSED or NO_ROOM."""
     supports, lanes, outside, curves = borrow(supports), borrow(lanes), borrow(outside), borrow(curves)
     used = curves.used
@@ -195,7 +195,7 @@ def fill_curves(supports, lanes, outside, curves, bound, penalty, end, steps):
         number = lanes.order[used[POSITION]]
         trees, corners = used[TREES], used[STEPS]
         if outside.at[number] >= 0:
-            code = make_trees(supports, lanes, outside, curves, number, bound, penalty, end)
+            code = make_trees(supports, lanes, outside, curves, number)
             if code != COMPLETE:
                 used[TREES], used[STEPS] = trees, corners
                 return code

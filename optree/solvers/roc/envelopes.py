@@ -11,9 +11,8 @@ g                     an upper bound on the objective
 ====================  ==================================================================================================
 
 A tree with labelled leaves is a point (FN, FP). Its best labelling in direction d loses the sum over leaves of min(a p,
-b n). So ``in`` is a dynamic program over splits, and ``out`` is one from large supports to small ones. In d both are
-support functions of sets of points: the half-planes ``a FN + b FP >= in`` hold for all these trees, and sums of the
-half-planes hold for a subtree and its outside together.
+b n). So ``in`` is a dynamic program over splits, and ``out`` is one from large supports to small ones. All these trees
+lie in the half-planes ``a FN + b FP >= in``. A subtree and its outside together lie in the sums of the half-planes.
 
 **Supports and splits that matter**
 
@@ -21,7 +20,7 @@ half-planes hold for a subtree and its outside together.
 most g - lambda (h + k), where the loss is the least one in the region that the half-planes leave (``area``).
 *Proof.* By induction from the root: every node of a tree of cost at most g is reached, and the tree's own values are at
 least ``in`` and ``out``, so its loss is at least ``area``.
-*Used in* ``matters``, ``set_limits``, ``keeps``. *Worth*: not measured.
+*Used in* ``matters``, ``set_limits``, ``keeps``.
 
 A *lane* is one of LANES linear objectives that a pass evaluates side by side. The last lane of an area, with weight -1,
 adds up p n / (p + n) instead: its trees are good incumbents to start from.
@@ -53,7 +52,7 @@ class Lanes(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """The outside envelope of the supports that matter."""
+    """The outside envelope of the supports that matter within an upper bound."""
 
     at: np.ndarray  # int64[supports], first row of `value` of each support; -1: the support does not matter
     value: np.ndarray  # int64[rows, LANES], by number of leaves outside, from 0
@@ -61,6 +60,9 @@ class Outside(NamedTuple):
     used: np.ndarray  # int64[1], rows
     max_leaves: int  # leaves outside
     limit: np.ndarray  # int64[max_leaves + 1], scratch of `set_limits`
+    bound: float  # g
+    penalty: float  # lambda
+    end: float  # the greatest share of false positives that counts
 
 
 @inner_function
@@ -91,9 +93,7 @@ def fill_inside(supports, lanes, start, stop):
     for position in range(start, stop):
         number = lanes.order[position]
         cap, row = supports.cap[number], lanes.first[number]
-        for h in range(2, cap + 1):
-            for d in range(LANES):
-                best[h, d] = FAR
+        best[2 : cap + 1] = FAR
         for d in range(LANES):
             best[1, d] = leaf_value(lanes.weight[d], supports.count[number, 0], supports.count[number, 1])
         if cap > 1:
@@ -133,16 +133,18 @@ def area(lanes, one, two, end):
 
 
 @inner_function
-def matters(lanes, one, h, outside, row, bound, penalty, end):
+def matters(lanes, one, h, outside, row):
     """Return whether ``one``, the values of h leaves inside, can be within the bound with some outside of ``row``."""
     for k in range(outside.max_leaves + 1):
-        if h <= outside.limit[k] and area(lanes, one, outside.value[row + k], end) <= bound - penalty * (h + k):
-            return True
+        if h <= outside.limit[k]:
+            within = outside.bound - outside.penalty * (h + k)
+            if area(lanes, one, outside.value[row + k], outside.end) <= within:
+                return True
     return False
 
 
 @inner_function
-def set_limits(supports, lanes, outside, number, bound, penalty, end):
+def set_limits(supports, lanes, outside, number):
     """Compute ``outside.limit`` of a support: the most leaves inside within the bound, by leaves outside."""
     row, cap = outside.at[number], supports.cap[number]
     best = lanes.inside[lanes.first[number] + cap - 1]
@@ -151,9 +153,9 @@ def set_limits(supports, lanes, outside, number, bound, penalty, end):
         outside.limit[k] = 0
         if value[0] == FAR or (k and same(value, outside.value[row + k - 1])):
             continue
-        slack = bound - penalty * k - area(lanes, best, value, end)
+        slack = outside.bound - outside.penalty * k - area(lanes, best, value, outside.end)
         if slack >= 0.0:
-            outside.limit[k] = cap if slack >= penalty * cap else np.int64(slack / penalty)
+            outside.limit[k] = cap if slack >= outside.penalty * cap else np.int64(slack / outside.penalty)
 
 
 @inner_function
@@ -172,9 +174,7 @@ def reach(outside, number):
         row = outside.used[0]
         outside.at[number] = row
         outside.used[0] = row + outside.max_leaves + 1
-        for k in range(outside.max_leaves + 1):
-            for d in range(LANES):
-                outside.value[row + k, d] = FAR
+        outside.value[row : outside.used[0]] = FAR
     return outside.at[number]
 
 
@@ -192,25 +192,23 @@ def surround(supports, lanes, outside, row, child, other):
 
 
 @inner_function
-def keeps(supports, lanes, outside, number, edge, bound, penalty, end):
+def keeps(supports, lanes, outside, number, edge):
     """Return whether a split matters."""
     max_leaves = min(supports.cap[number], outside.max_leaves + 1)
     pair, row = lanes.pair, outside.at[number]
-    for h in range(2, max_leaves + 1):
-        for d in range(LANES):
-            pair[h, d] = FAR
+    pair[2 : max_leaves + 1] = FAR
     add_pairs(supports, lanes, edge, max_leaves, pair)
+    kept = False
     for h in range(2, max_leaves + 1):
-        if pair[h, 0] < FAR and matters(lanes, pair[h], h, outside, row, bound, penalty, end):
-            return True
-    return False
+        kept = kept or (pair[h, 0] < FAR and matters(lanes, pair[h], h, outside, row))
+    return kept
 
 
 @kernel
-def fill_outside(supports, lanes, outside, bound, penalty, end, start, stop):
-    """Compute the outside of the supports ``lanes.order[start:stop]``, from large to small, within the bound.
+def fill_outside(supports, lanes, outside, start, stop):
+    """Compute the outside of the supports ``lanes.order[start:stop]``, from large to small.
 
-    Returns the position that was reached: ``start``, or the position at which the table of outsides was full.
+    Return the position that was reached: ``start``, or the position at which the table of outsides was full.
     """
     supports, lanes, outside = borrow(supports), borrow(lanes), borrow(outside)
     for position in range(stop - 1, start - 1, -1):
@@ -224,15 +222,15 @@ def fill_outside(supports, lanes, outside, bound, penalty, end, start, stop):
         for k in range(1, outside.max_leaves + 1):
             for d in range(LANES):
                 outside.value[row + k, d] = min(outside.value[row + k, d], outside.value[row + k - 1, d])
-        set_limits(supports, lanes, outside, number, bound, penalty, end)
+        set_limits(supports, lanes, outside, number)
         some, first = False, lanes.first[number]
         for h in range(1, supports.cap[number] + 1):
-            some = some or matters(lanes, lanes.inside[first + h - 1], h, outside, row, bound, penalty, end)
+            some = some or matters(lanes, lanes.inside[first + h - 1], h, outside, row)
         if not some:
             outside.at[number] = -1
             continue
         for edge in range(supports.first[number], supports.first[number + 1]):
-            if keeps(supports, lanes, outside, number, edge, bound, penalty, end):
+            if keeps(supports, lanes, outside, number, edge):
                 outside.kept[edge] = True
                 surround(supports, lanes, outside, row, supports.edge[edge, 1], supports.edge[edge, 2])
                 surround(supports, lanes, outside, row, supports.edge[edge, 2], supports.edge[edge, 1])
@@ -242,5 +240,4 @@ def fill_outside(supports, lanes, outside, bound, penalty, end, start, stop):
 @kernel
 def least_area(lanes, row, end):
     """Return the `area` of one row of ``lanes.inside`` alone."""
-    nothing = np.zeros(LANES, np.int64)
-    return area(lanes, lanes.inside[row], nothing, end)
+    return area(lanes, lanes.inside[row], np.zeros(LANES, np.int64), end)

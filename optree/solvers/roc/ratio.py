@@ -18,9 +18,8 @@ from optree.solvers.roc.supports import Rules
 def minimise(search: Search) -> None:
     """Replace the incumbent by better trees until none exists."""
     rows, ratio = search.rows, search.measure.ratio(search.rows.positive)
-    whole = search.task.problem.total_weight * search.measure.unit(
-        search.task.problem
-    )  # units of loss in a loss of one
+    problem = search.task.problem
+    whole = problem.total_weight * search.measure.unit(problem)  # units of loss in a loss of one
     if 2 * whole * (ratio.fp + ratio.fn) * (rows.positive + rows.negative) >= FAR:
         raise OptreeError(f"measure: {search.measure} on rows of weight {rows.positive + rows.negative} does not fit")
     attainable = min(1.0, float(Fraction(search.cost, search.total)))
@@ -50,23 +49,22 @@ def _improve(search: Search, leaves: range, whole: int) -> bool:
     if and only if ``(whole fp - t fp_below) FP + (whole fn + t fn_below) FN <= t ratio.whole``
     (`optree.measure.Ratio`).
     """
-    ratio = search.measure.ratio(search.rows.positive)
-    target = {h: _target_loss(search, h) for h in leaves}
-    asked = [h for h in leaves if target[h] >= 0]
-    if not asked:
+    ratio, scale, targets = search.measure.ratio(search.rows.positive), search.task.scale, {}
+    for h in leaves:
+        paid = h if search.base else h - 1
+        target = (search.cost - 1 - paid * scale.penalty) // scale.error
+        if target >= 0:
+            targets[h] = target
+    if not targets:
         return False
     weight = np.zeros((LANES, 2), np.int64)
-    for lane, h in enumerate(asked):
-        weight[lane] = whole * ratio.fp - target[h] * ratio.fp_below, whole * ratio.fn + target[h] * ratio.fn_below
+    for lane, target in enumerate(targets.values()):
+        weight[lane] = whole * ratio.fp - target * ratio.fp_below, whole * ratio.fn + target * ratio.fn_below
     lanes = search.make_lanes(weight, np.zeros((LANES, 4)))
     values = lanes.inside[search.first[0] : search.first[1]]
-    found = [(lane, h) for lane, h in enumerate(asked) if values[h - 1, lane] <= target[h] * ratio.whole]
+    found = [
+        (lane, h) for lane, (h, target) in enumerate(targets.items()) if values[h - 1, lane] <= target * ratio.whole
+    ]
     for lane, h in found:
         search.propose(search.read(lanes, lane, h))
     return bool(found)
-
-
-def _target_loss(search: Search, leaves: int) -> int:
-    """Return the greatest loss, in units, with which a tree of ``leaves`` leaves beats the incumbent."""
-    paid = leaves if search.base else leaves - 1
-    return (search.cost - 1 - paid * search.task.scale.penalty) // search.task.scale.error

@@ -6,14 +6,12 @@ Decision Trees", ICML 2020, section 2. The method is this project's; the paper's
 
 1. ``supports.py`` makes all supports that a useful tree can have. They are few where features are thresholds or the
    penalty is high.
-2. *Areas* (``area.py``). From small supports to large: the least losses of trees of h leaves in 15 directions of
-   (FN, FP), which give a lower bound and incumbents. From large supports to small: the least losses around each
-   support, which show the supports and splits that matter (``envelopes.py``). On these a dynamic program over sets of
-   ROC curves (``curves.py``). An upper bound below the optimum leaves few supports, so upper bounds are tried in
-   increasing order; each yields a better tree or a proof.
-3. *Ratios* (``ratio.py``). Whether a tree of at most h leaves beats the incumbent is linear in FN and FP, so a dynamic
-   program over splits decides it, for all h at once, one lane each. Each pass finds better trees, or proves that none
-   exists (Dinkelbach). The minimum includes the labels of the leaves.
+2. *Areas* (``area.py``). Passes from small supports to large and back compute envelopes of (FN, FP) inside and outside
+   of each support (``envelopes.py``). Envelopes give lower bounds, incumbents, and the splits that matter within an
+   upper bound. On these splits a dynamic program makes all sets of ROC curves (``curves.py``). Low upper bounds are
+   tried first, since they leave few supports; each yields a better tree or a proof.
+3. *Ratios* (``ratio.py``). Whether a tree of at most h leaves beats the incumbent is linear in FN and FP. So a dynamic
+   program over splits decides it, for LANES values of h at once, and finds better trees until none exists.
 
 Complexity: O(supports * features * leaves^2 * lanes) for a pass.
 """

@@ -25,14 +25,14 @@ leaf u outside of S, the sum grows from |det(u, S)| to the sum over v of |det(u,
 positively homogeneous, zero on both axes and convex on either side of S. So phi is at most the tent with its peak
 phi(S) = g = sum of |det(S, v)| on the ray of S, and its sum over the outside is at most g min(p'/p, n'/n) with (p', n')
 = (P - p, N - n). Left of theta a split of a leaf raises the curve only, so a partial area gains no more.
-*Used in* ``gain_of_area``, ``max_leaves``. *Worth*: not measured.
+*Used in* ``gain_of_area``, ``max_leaves``.
 
 **Leaves of a useful subtree**, ratio (`optree.measure.Ratio`)
 
 *Statement.* A subtree of h leaves on S is useful only if min(fp n / (d + fp_below n), p (fn + fn_below L) / d) exceeds
 lambda (h - 1). *Proof.* A leaf in place of S adds n false positives, or p false negatives. False positives of weight a
 raise the loss by at most a fp / (d + fp_below a), false negatives of weight b by at most b (fn + fn_below L) / d.
-*Used in* ``max_leaves``. *Worth*: not measured.
+*Used in* ``max_leaves``.
 
 **Children that are too light** (``is_droppable``)
 
@@ -41,7 +41,7 @@ area, theta p_r / P + n_r / N > lambda; for a ratio, the sum of both raises abov
 *Proof.* Send the rows of r into the subtree of the other child: the tree has a leaf less. For the area only pairs with
 a row of r move, each by one at most; left of theta < 1 the curve moves down by at most p_r / P and right by at most n_r
 / N. For a ratio, the rows of r add at most n_r false positives and p_r false negatives.
-*Used in* ``split``. *Worth*: not measured.
+*Used in* ``split``.
 """
 
 from __future__ import annotations
