@@ -3,9 +3,9 @@
 The cost of a tree is a straight line in lambda: its loss, and a slope for each split or leaf. The optimal cost is the
 lower envelope of these lines. Take two trees that are optimal at the ends of an interval, and the lambda at which their
 lines meet. If no tree costs less at that lambda, no other tree is optimal in between. A tree that costs less is a
-corner of the envelope, and both halves are searched in turn (Eisner, Severance: Mathematical techniques for efficient
-record segmentation in large shared databases, JACM 1976). An envelope of k trees takes about 2 k searches, each with an
-incumbent.
+corner of the envelope, and both halves are searched in turn. An envelope of k trees takes about 2 k searches, each with
+an incumbent. Source: Eisner, Severance, "Mathematical techniques for efficient record segmentation in large shared
+databases", JACM 1976.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class _Envelope:
     def optimum(self, at: Fraction, tree: Tree | None) -> Tree:
         """Return an optimal tree at lambda = ``at``: ``tree``, unless a better tree exists."""
         scale = replace(self.objective, regularization=at).scale(self.problem)
-        known = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
-        status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), known)
+        incumbent = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
+        status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), incumbent)
         if status != "optimal":
             raise Stopped(status)
         return tree if better is None else better

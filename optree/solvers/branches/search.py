@@ -52,11 +52,9 @@ def count_rows(store, data, branch):
 
 @kernel
 def bound_splits(store, data, branch, error, penalty):
-    """Compute the leaf cost of every child of a branch, and from it two bounds of every split.
+    """Compute the leaf cost of every child of a branch, and the ceiling and floor of every split.
 
-    ``store.ceiling`` receives the cost of each split with leaves below, ``store.floor`` the lower bound of each split
-    with unknown children. A split that leaves all rows in one child pays the penalty and gains nothing. Its floor is
-    the branch's own cost, so that the split is pruned.
+    A split that leaves all rows in one child gains nothing. Its floor is the branch's own cost, so the split is pruned.
     """
     counts, costs, offset = store.counts, store.leaf, data.offset
     mass, own = store.branch[branch]["mass"], store.branch[branch]["upper"]

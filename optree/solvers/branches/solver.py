@@ -4,8 +4,8 @@ Source: A. Chaouki, J. Read, A. Bifet, "Branches: Efficiently Seeking Optimal Sp
 version "Branches: A Fast Dynamic Programming and Branch & Bound Algorithm for Optimal Decision Trees"), 2024,
 section 4 and Algorithm 1.
 
-A branch is a conjunction of clauses ``feature = category``. An iteration follows the best splits down to a branch that
-was never expanded (SELECT), splits it on every unused feature (EXPAND), and updates the path (BACKPROPAGATE).
+A branch is a conjunction of clauses ``feature = category``. SELECT follows the best splits down to a branch that was
+never expanded. EXPAND splits this branch on every unused feature. BACKPROPAGATE updates the bounds on the path.
 
 **Lower bound of a branch that was never expanded**: ``min(leaf, penalty)``, since a tree that is not a leaf has a split
 (Proposition 4.2). The bound of a split is only recomputed on the selected path, as printed. A stale bound is too low,

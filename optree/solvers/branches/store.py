@@ -126,15 +126,9 @@ def add_branch(store, data, parent, new, place, mass, lower, upper):
     for u in range(t, depth):
         store.clauses[start + u + 1] = store.clauses[source + u]
     node["hash"] = origin["hash"] ^ data.salt[new]
-    node["lower"] = lower
-    node["upper"] = upper
-    node["mass"] = mass
-    node["first_clause"] = start
-    node["first_split"] = -1
-    node["n_splits"] = 0
-    node["top"] = -1
-    node["best"] = -1
-    node["depth"] = depth + 1
+    node["lower"], node["upper"], node["mass"] = lower, upper, mass
+    node["first_clause"], node["depth"] = start, depth + 1
+    node["first_split"], node["n_splits"], node["top"], node["best"] = -1, 0, -1, -1
     occupy(store.slots, place, node["hash"], number)
     store.used[BRANCHES] = number + 1
     store.used[CLAUSES] = start + depth + 1

@@ -123,7 +123,7 @@ def may_win(data, memo, graph, node, f, penalty):
     """Return whether a split of the current node may be better than the incumbent.
 
     A split is pruned if its lower bound reaches the incumbent's cost. A split is also pruned if the rows of a child can
-    lose at most the penalty more than in every tree: the other child's tree for all rows costs no more then (B3 of
+    lose at most the penalty more than in every tree. Then the other child's tree for all rows costs no more (B3 of
     ``engine/bounds.py``). An empty child is a case of the second rule.
     """
     costs, floor = graph.cost, penalty

@@ -141,9 +141,6 @@ def connect(graph, edge, node):
 def new_node(graph, node):
     """Initialise a node."""
     made = graph.node[node]
-    made["first_edge"] = -1
-    made["first_link"] = -1
-    made["context"] = INFINITE
-    made["key"] = INFINITE
-    made["n_edges"] = 0
-    made["signalled"] = 0
+    made["first_edge"], made["first_link"] = -1, -1
+    made["context"], made["key"] = INFINITE, INFINITE
+    made["n_edges"], made["signalled"] = 0, 0

@@ -4,11 +4,10 @@ Source: J. Lin, C. Zhong, D. Hu, C. Rudin, M. Seltzer, "Generalized and Scalable
 2020, section 4 and Algorithm 1.
 
 A subproblem is a *support*, and an interval around its optimal cost serves every path to the support. An iteration
-takes one item from a priority queue: a signal that the bounds of a subproblem moved, which updates its parents at once,
-or a subproblem to be expanded or continued with its next split. Equal rows of different classes bound every tree
-(Theorem B.9). A subproblem that no split can improve by its penalty is a leaf (B.6), and a split whose smaller child
-cannot repay its penalty is pruned (B.7). The bound of a split carries over to neighbouring splits, minus the rows on
-which they differ (Theorem 4.1, ``expand.py``).
+takes one item: a signal that the bounds of a support moved, which updates its parents, or a support to be expanded or
+continued with its next split. Equal rows of different classes bound every tree (Theorem B.9). A support that no split
+can improve by its penalty is a leaf (B.6). A split is pruned if its smaller child cannot repay the penalty (B.7). The
+bound of a split carries over to neighbouring splits, minus the rows on which they differ (Theorem 4.1, ``expand.py``).
 
 The paper leaves the order of explorations open; here the least lower bound of the root comes first. Costs are whole
 numbers. Measures that are sums over rows are costs of predictions, for any number of classes.

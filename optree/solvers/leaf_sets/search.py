@@ -63,7 +63,7 @@ class Search:
         self.measure, self.scale = task.objective.measure, task.scale
         groups = task.problem.groups
         self.weights = groups.weights.tolist()
-        ones = [_bits(codes == 1) for codes in groups.codes.T]
+        ones = [sum(1 << row for row in np.flatnonzero(codes).tolist()) for codes in groups.codes.T]
         root = (1 << len(self.weights)) - 1
         self.splits = [(j, (root ^ child, child)) for j, child in enumerate(ones) if 0 < child < root]
         self.offset = 0 if task.objective.penalty == "leaf" else -self.scale.penalty
@@ -160,11 +160,6 @@ class Search:
             return feature, [] if feature == LEAF else [support & half for half in halves[feature]]
 
         return Tree.grow(self.task.problem, choose, (1 << len(self.weights)) - 1)
-
-
-def _bits(mask: np.ndarray) -> int:
-    """Return a support from its mask."""
-    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
 def run(task: Task, seed: int, equivalent_points: bool) -> Outcome:
