@@ -16,8 +16,8 @@ lie in the half-planes ``a FN + b FP >= in``. A subtree and its outside together
 
 **Supports and splits that matter**
 
-*Statement.* Let ``area`` of in + out be the least loss in the region that the half-planes leave. Within an upper bound g
-a support or a split matters only if ``area`` is at most g - lambda (h + k) for some h and k.
+*Statement.* Let ``area`` of in + out be the least loss in the region that the half-planes leave. Within an upper bound
+g a support or a split matters only if ``area`` is at most g - lambda (h + k) for some h and k.
 *Proof.* By induction from the root every node of a tree of cost at most g is reached. The tree's own values are at
 least ``in`` and ``out``, so its loss is at least ``area``.
 *Used in* ``matters``, ``set_limits``, ``keeps``.
