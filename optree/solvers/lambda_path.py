@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from optree.budget import Budget, Clock
-from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Trace
@@ -44,15 +43,6 @@ class LambdaPath:
     status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
-
-    def at(self, regularization) -> Stretch:
-        """Return the optimal tree at a lambda; ties: the tree with fewer splits."""
-        value = Objective.of(regularization).regularization
-        for stretch in self.stretches:
-            if stretch.lowest <= value <= stretch.highest:
-                return stretch
-        lowest = self.stretches[-1].lowest if self.stretches else 1
-        raise OptreeError(f"regularization: {regularization!r} is not on the path, which ends at {lowest}")
 
 
 class _Envelope:
