@@ -154,12 +154,10 @@ def is_droppable(rows, n, p, rules):
     """Return whether no split with this child is useful."""
     if rules.area:
         down, right = p / rows.positive, n / rows.negative
-        moved = down + right - down * right if rules.end == 1.0 else rules.end * down + right
-        return moved <= rules.penalty - SLACK
-    return (
-        rules.fn * p / rules.denominator + rules.fp * n / (rules.denominator + rules.fp_below * n)
-        <= rules.penalty - SLACK
-    )
+        raised = down + right - down * right if rules.end == 1.0 else rules.end * down + right
+    else:
+        raised = rules.fn * p / rules.denominator + rules.fp * n / (rules.denominator + rules.fp_below * n)
+    return raised <= rules.penalty - SLACK
 
 
 @inner_function
