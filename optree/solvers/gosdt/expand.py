@@ -19,7 +19,9 @@ ZERO = np.uint64(0)
 def count(data, graph):
     """Count the rows of the current node in each column into ``graph.counts``."""
     counts, key, width = graph.counts, graph.key[0], graph.counts.shape[1]
-    counts.reshape(-1)[:] = 0
+    for t in range(len(counts)):
+        for c in range(width):
+            counts[t, c] = 0
     for b in range(len(data.blocks)):
         first, last = data.blocks[b, 0], data.blocks[b, 1]
         while first < last and key[first] == ZERO:

@@ -93,7 +93,9 @@ def fill_inside(supports, lanes, start, stop):
     for position in range(start, stop):
         number = lanes.order[position]
         cap, row = supports.cap[number], lanes.first[number]
-        best[2 : cap + 1] = FAR
+        for h in range(2, cap + 1):
+            for d in range(LANES):
+                best[h, d] = FAR
         for d in range(LANES):
             best[1, d] = leaf_value(lanes.weight[d], supports.count[number, 0], supports.count[number, 1])
         if cap > 1:
@@ -174,7 +176,9 @@ def reach(outside, number):
         row = outside.used[0]
         outside.at[number] = row
         outside.used[0] = row + outside.max_leaves + 1
-        outside.value[row : outside.used[0]] = FAR
+        for k in range(outside.max_leaves + 1):
+            for d in range(LANES):
+                outside.value[row + k, d] = FAR
     return outside.at[number]
 
 
@@ -196,7 +200,9 @@ def keeps(supports, lanes, outside, number, edge):
     """Return whether a split matters."""
     max_leaves = min(supports.cap[number], outside.max_leaves + 1)
     pair, row = lanes.pair, outside.at[number]
-    pair[2 : max_leaves + 1] = FAR
+    for h in range(2, max_leaves + 1):
+        for d in range(LANES):
+            pair[h, d] = FAR
     add_pairs(supports, lanes, edge, max_leaves, pair)
     kept = False
     for h in range(2, max_leaves + 1):

@@ -65,6 +65,6 @@ def _improve(search: Search, leaves: range, whole: int) -> bool:
     found = [
         (lane, h) for lane, (h, target) in enumerate(targets.items()) if values[h - 1, lane] <= target * ratio.whole
     ]
-    for lane, h in found:
-        search.propose(search.read(lanes, lane, h))
+    for nested in dict.fromkeys(search.read(lanes, lane, h) for lane, h in found):
+        search.propose(nested)
     return bool(found)
