@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Number
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -50,7 +51,7 @@ class Table(NamedTuple):
 
 
 class TreeViews:
-    """Views on a fitted ``tree_``."""
+    """Views on a fitted ``tree_``, and its predictions; the ``_table`` of a subclass reads rows for ``encoder_``."""
 
     def export_text(self) -> str:
         """Return the tree as indented text."""
@@ -73,6 +74,34 @@ class TreeViews:
         check_is_fitted(self)
         return views.plot(self.tree_, ax)
 
+    def _codes(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return self.encoder_.transform(self._table(X, reset=False))
+
+    def apply(self, X):
+        """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
+        codes = self._codes(X)
+        return self.tree_.apply(codes)
+
+    def predict(self, X):
+        """Predict the value of each row of X."""
+        codes = self._codes(X)
+        return self.tree_.predict(codes)
+
+
+class ClassPredictions(ClassifierMixin):
+    """Predictions of a classifier with :class:`TreeViews`."""
+
+    def predict(self, X):
+        """Predict the class of each row of X."""
+        codes = self._codes(X)
+        return self.classes_[self.tree_.predict(codes)]
+
+    def predict_proba(self, X):
+        """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
+        codes = self._codes(X)
+        return self.tree_.predict_proba(codes)
+
 
 def _checked_cells(X: np.ndarray) -> np.ndarray:
     """Return an array of numbers and texts, and raise TypeError for any other value."""
@@ -81,13 +110,32 @@ def _checked_cells(X: np.ndarray) -> np.ndarray:
     return X
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeEstimator(TreeViews, BaseEstimator):
-    """The common base of classifiers and regressors on encoded columns."""
+    """The common base of classifiers and regressors on encoded columns: their common parameters, and their rows."""
+
+    time_limit: float | None = 30
+    memory_limit: float | None = None
+    iteration_limit: int | None = None
+    categorical_features: str | Sequence = "from_dtype"
+    unseen: str = "error"
+    verbose: bool = False
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding; by default every column becomes binary columns."""
+        return EncodingSpec(
+            categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
+        )
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.time_limit, self.iteration_limit, self.memory_limit)
 
     @property
     def _log(self) -> Callable[[str], None] | None:
         """Return the function for lines of progress."""
-        return print if getattr(self, "verbose", False) else None
+        return print if self.verbose else None
 
     def _objective(self) -> Objective:
         """Return the objective of the parameters that the subclass has."""
@@ -117,22 +165,19 @@ class TreeEstimator(TreeViews, BaseEstimator):
         X, y = validate_data(self, X, y, reset=True, dtype=None)
         return _checked_cells(X), y
 
-    def _codes(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        return self.encoder_.transform(self._table(X, reset=False))
-
-    def apply(self, X):
-        """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
-        codes = self._codes(X)
-        return self.tree_.apply(codes)
-
 
 @documented
-class TreeClassifier(ClassifierMixin, TreeEstimator):
+class TreeClassifier(ClassPredictions, TreeEstimator):
     """The common base of the classifiers on encoded columns.
 
-    A subclass sets ``_solver`` and ``_encoding`` and has at least the parameters ``regularization``, ``max_depth``,
-    ``time_limit``, ``memory_limit``, ``iteration_limit`` and ``categorical_features``.
+    A subclass is a dataclass whose fields are its parameters, ``regularization`` among them. It sets ``_solver``, and
+    ``_encoding`` unless every column becomes binary columns.
+
+    Parameters
+    ----------
+    iteration_limit : int or None, default=None
+        Iterations, as the solver counts them.
+    {common}
 
     Attributes
     ----------
@@ -140,7 +185,6 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
     """
 
     _solver: str
-    _encoding: EncodingSpec
 
     def _parameters(self) -> dict:
         """Return the solver's own parameters."""
@@ -152,14 +196,13 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
         Parameters
         ----------
-        {fit_table}
-        {fit_classes}
-        {fit_weights}
-
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers and categories, without missing values.
+        y : array-like of shape (n_samples,)
+            Classes of any type.
         {fit_end}
         """
-        objective = self._objective()
-        budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        objective, budget = self._objective(), self._budget
         table = self._read(X, y, sample_weight)
         result = self._search(table, objective, budget)
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
@@ -229,13 +272,3 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         if tree is None or tree.features != problem.features or tree.classes != problem.classes:
             return None
         return None if objective.broken(tree.refit(problem), problem) else tree
-
-    def predict(self, X):
-        """Predict the class of each row of X."""
-        codes = self._codes(X)
-        return self.classes_[self.tree_.predict(codes)]
-
-    def predict_proba(self, X):
-        """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
-        codes = self._codes(X)
-        return self.tree_.predict_proba(codes)

@@ -3,66 +3,94 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget
 from optree.encoding.sparse_thresholds import expand_missing, expand_missing_like
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
-from optree.estimators.growth import GrowthParameters, NumericRows, is_whole, number
-from optree.estimators.stages import Stage
-from optree.solvers.dpdt.search import solve
+from optree.estimators.growth import NumericEstimator, is_whole, number
+from optree.solvers.dpdt.search import Path, solve
 from optree.solvers.kernels.presort import presort
 from optree.solvers.kernels.presorted_columns import Sample
 
 _MIN_CURVATURE = 1e-16  # rows that are predicted with certainty keep a positive weight
 
 
-class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
+class Stage(NamedTuple):
+    """A tree on columns of :func:`optree.encoding.sparse_thresholds.expand_missing`, with node 0 as root."""
+
+    feature: np.ndarray  # int64[m], the column split at each node; any for a leaf
+    threshold: np.ndarray  # float64[m], rows with X[:, feature] <= threshold go left; any for a leaf
+    left: np.ndarray  # int64[m], the left child; a leaf itself
+    right: np.ndarray  # int64[m], the right child; a leaf itself
+    value: np.ndarray  # float64[m], the predicted value; 0 for a split
+    depth: int  # the greatest number of splits on a path
+
+    @classmethod
+    def of(cls, path: Path, number: int) -> Stage:
+        """Return a tree of a path, with values of zero."""
+        links, depths, nodes = [int(path.link[number])], [0], []
+        for node, (link, depth) in enumerate(zip(links, depths, strict=False)):  # both lists grow during the loop
+            if link < 0:
+                nodes.append((0, 0.0, node, node))
+                continue
+            nodes.append((int(path.feature[link]), float(path.threshold[link]), len(links), len(links) + 1))
+            links += [int(path.left[link]), int(path.right[link])]
+            depths += [depth + 1, depth + 1]
+        feature, threshold, left, right = zip(*nodes, strict=True)
+        feature, left, right = (np.array(column, np.int64) for column in (feature, left, right))
+        return cls(feature, np.array(threshold), left, right, np.zeros(len(nodes)), max(depths))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Return the leaf where each row ends, int64[n]; X : float64[n, p], with expanded columns."""
+        node, rows = np.zeros(len(X), np.int64), np.arange(len(X))
+        for _ in range(self.depth):
+            goes_left = X[rows, self.feature[node]] <= self.threshold[node]
+            node = np.where(goes_left, self.left[node], self.right[node])
+        return node
+
+
+@dataclass(eq=False, repr=False)
+class _Boosting(NumericEstimator):
     """The common base of the boosted classifier and regressor. Scores are float64[n, outputs]."""
+
+    n_estimators: int = 150
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    order: int = 1
+    reg_lambda: float = 1.0
+    cart_nodes_list: Sequence[int] = (4, 4, 4)
 
     # Parameters of DPDT that boosted trees do not vary.
     generator, penalty, min_weight_fraction_leaf, min_impurity_decrease, bounds = "cart", "visits", 0.0, 0.0, True
 
-    def __init__(
-        self,
-        n_estimators=150,
-        *,
-        learning_rate=0.1,
-        order=1,
-        reg_lambda=1.0,
-        max_depth=3,
-        cart_nodes_list=(4, 4, 4),
-        alpha=0.0,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_features=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=False,
-    ):
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.order = order
-        self.reg_lambda = reg_lambda
-        self.max_depth = max_depth
-        self.cart_nodes_list = cart_nodes_list
-        self.alpha = alpha
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    @documented
+    def fit(self, X, y, sample_weight=None):
+        """Boost trees.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Finite numbers; NaN marks missing values.
+        y : array-like of shape (n_samples,)
+            Classes of any type; for regression, finite numbers.
+        {fit_end}
+        """
+        self._check()
+        X, y = self._rows(X, y, reset=True)
+        X, y, weight = self._weighted(X, y, sample_weight)
+        self._boost(X, self._outputs(y), weight)
+        return self
 
     def _check(self) -> None:
         if not is_whole(self.n_estimators) or self.n_estimators < 1:
@@ -128,10 +156,17 @@ class _Boosting(GrowthParameters, NumericRows, BaseEstimator):
             yield scores
 
     def _scores(self, X) -> np.ndarray:
-        scores = None
-        for scores in self._staged_scores(X):  # noqa: B007 (the last one)
-            pass
+        *_, scores = self._staged_scores(X)
         return scores
+
+    def predict(self, X):
+        """Predict the class, or the value, of each row of X."""
+        return self._predictions(self._scores(X))
+
+    def staged_predict(self, X):
+        """Yield the predicted classes or values after each stage."""
+        for scores in self._staged_scores(X):
+            yield self._predictions(scores)
 
 
 @documented
@@ -143,28 +178,12 @@ class DPDTGradientBoostingClassifier(ClassifierMixin, _Boosting):
     {boosting}
     """
 
-    @documented
-    def fit(self, X, y, sample_weight=None):
-        """Boost trees.
-
-        Parameters
-        ----------
-        {fit_numbers}
-        {fit_classes}
-        {fit_weights}
-
-        {fit_end}
-        """
-        self._check()
-        X, y = self._rows(X, y, reset=True)
-        check_classification_targets(y)
-        X, y, weight = self._weighted(X, y, sample_weight)
+    def _outputs(self, y: np.ndarray) -> np.ndarray:
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise OptreeError(f"y has 1 class, {self.classes_[0]}; two or more classes are needed")
         ones = np.eye(len(self.classes_))[labels]
-        self._boost(X, ones if len(self.classes_) > 2 else ones[:, 1:], weight)
-        return self
+        return ones if len(self.classes_) > 2 else ones[:, 1:]
 
     @property
     def _shrink(self) -> float:
@@ -193,16 +212,7 @@ class DPDTGradientBoostingClassifier(ClassifierMixin, _Boosting):
             return softmax(scores, axis=1)
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
 
-    def predict(self, X):
-        """Predict the class of each row of X."""
-        return self._classes_of(self._scores(X))
-
-    def staged_predict(self, X):
-        """Yield the predicted classes after each stage."""
-        for scores in self._staged_scores(X):
-            yield self._classes_of(scores)
-
-    def _classes_of(self, scores: np.ndarray) -> np.ndarray:
+    def _predictions(self, scores: np.ndarray) -> np.ndarray:
         return self.classes_[scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)]
 
 
@@ -215,23 +225,8 @@ class DPDTGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     _shrink = 1.0
 
-    @documented
-    def fit(self, X, y, sample_weight=None):
-        """Boost trees.
-
-        Parameters
-        ----------
-        {fit_numbers}
-        {fit_values}
-        {fit_weights}
-
-        {fit_end}
-        """
-        self._check()
-        X, y = self._rows(X, y, reset=True)
-        X, y, weight = self._weighted(X, np.asarray(y, np.float64), sample_weight)
-        self._boost(X, y[:, None], weight)
-        return self
+    def _outputs(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, np.float64)[:, None]
 
     def _first(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.average(y, axis=0, weights=weights)
@@ -239,11 +234,5 @@ class DPDTGradientBoostingRegressor(RegressorMixin, _Boosting):
     def _derivatives(self, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return y - scores, np.ones_like(y)
 
-    def predict(self, X):
-        """Predict the value of each row of X."""
-        return self._scores(X)[:, 0]
-
-    def staged_predict(self, X):
-        """Yield the predicted values after each stage."""
-        for scores in self._staged_scores(X):
-            yield scores[:, 0].copy()
+    def _predictions(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0].copy()

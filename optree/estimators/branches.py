@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class BranchesClassifier(TreeClassifier):
     """Optimal sparse trees with multiway splits, by BRANCHES.
 
@@ -20,13 +23,10 @@ class BranchesClassifier(TreeClassifier):
         Lambda in [0, 1], the accuracy that a split must gain. A float is read as its shortest decimal, a string as
         written.
     max_depth : int or None, default=None
-        {max_depth}
-    {limits}
+        The greatest number of splits on a path.
     iteration_limit : int or None, default=None
         Iterations of the main loop.
-    {categorical_features}
-    {unseen_multiway}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -48,28 +48,11 @@ class BranchesClassifier(TreeClassifier):
     x1 = round: apple (10)
     """
 
-    _solver = "branches"
+    regularization: float | str = 0.01
+    _: KW_ONLY
+    max_depth: int | None = None
 
-    def __init__(
-        self,
-        regularization=0.01,
-        *,
-        max_depth=None,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.regularization = regularization
-        self.max_depth = max_depth
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose
+    _solver = "branches"
 
     @property
     def _encoding(self) -> EncodingSpec:

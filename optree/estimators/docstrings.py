@@ -6,64 +6,44 @@ import re
 from textwrap import dedent, indent
 
 _TEXTS = {
-    "max_depth": """
-        The greatest number of splits on a path.
-    """,
-    "max_splits": """
-        The greatest number of splits of the tree.
-    """,
     "max_thresholds": """
         The greatest number of thresholds of a numeric column, taken at its quantiles; None for all thresholds between
         distinct values.
     """,
-    "class_weight": """
-        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
-    """,
-    "limits": """
+    "common": """
         time_limit : float or None, default=30
             Seconds of search. A search that reaches a limit warns, and keeps its best tree and ``gap_``.
         memory_limit : float or None, default=None
             MiB of memory of the whole process.
-    """,
-    "categorical_features": """
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
             The columns with categories, as a mask or by name; by default all columns that have no numbers.
-    """,
-    "unseen": """
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
+            At a multiway split such a row stops, and gets the class of the split's training rows.
+        verbose : bool, default=False
+            Whether to print the search and the reason for it, its progress once a second, and its end.
     """,
-    "unseen_multiway": """
-        unseen : {"error", "ignore"}, default="error"
-            The treatment of a category that is not in the training rows: an error, or the row stops at the split and
-            gets the class of the split's training rows.
-    """,
-    "max_ways": """
+    "lookahead": """
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are
             also split into several intervals; the candidate splits are the partitions of minimum Gini impurity for each
             number of intervals. Categories are always split one against the rest.
-    """,
-    "criterion": """
+        max_thresholds : int or None, default=100
+            {max_thresholds}
         criterion : {"entropy", "gini"} or None, default=None
             The impurity that greedy splits minimise; None for entropy with ``max_ways=2``, else Gini impurity.
-    """,
-    "two_levels": """
         two_levels : {"never", "lookahead", "frontier"}, default="lookahead"
             Where the last two levels are solved exactly, not greedily: nowhere, where both have lookahead, or
             everywhere.
-    """,
-    "repeat": """
         repeat : bool, default=True
             Whether a column may be split again on a path; with ``max_ways`` above 2.
-    """,
-    "collapse": """
         collapse : bool, default=False
             Merge neighbouring leaves of one class, and nested splits of one column, after the search.
-    """,
-    "verbose": """
-        verbose : bool, default=False
-            Whether to print the search and the reason for it, its progress once a second, and its end.
+        iteration_limit : int or None, default=None
+            Supports to be counted.
+        random_state : int or None, default=None
+            Ignored: the search is deterministic.
+        {common}
     """,
     "search": """
         solver_ : str
@@ -76,19 +56,11 @@ _TEXTS = {
         search_seconds_ : float
             Seconds of the search, without encoding and layout of the data.
     """,
-    "trace": """
-        trace_ : tuple of optree.result.TracePoint
-            The moments at which the best tree or the lower bound improved.
-    """,
     "columns": """
         n_features_in_ : int
             Number of columns of ``X``.
         feature_names_in_ : ndarray of shape (n_features_in_,)
             Names of the columns, if ``X`` is a DataFrame whose columns are all strings.
-    """,
-    "classes": """
-        classes_ : ndarray of shape (n_classes,)
-            The classes, sorted.
     """,
     "fitted_classifier": """
         tree_ : optree.tree.Tree
@@ -104,12 +76,11 @@ _TEXTS = {
         objective_ : float
             ``1 - cost_ / total weight``, the regularised accuracy.
         {search}
-        {trace}
-        {classes}
+        trace_ : tuple of optree.result.TracePoint
+            The moments at which the best tree or the lower bound improved.
+        classes_ : ndarray of shape (n_classes,)
+            The classes, sorted.
         {columns}
-    """,
-    "binary_splits": """
-        Every split is binary: one category against the rest, or a threshold of a number.
     """,
     "dpdt": """
         A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with
@@ -119,7 +90,7 @@ _TEXTS = {
         Parameters
         ----------
         max_depth : int, default=3
-            {max_depth}
+            The greatest number of splits on a path.
         cart_nodes_list : sequence of int, default=(8, 8, 8)
             The greatest number of leaves of the CART at each depth, whose splits are the candidates. Beyond the list,
             and for 1 and 2, the only candidate is CART's best split. For other generators, the greatest number of
@@ -152,7 +123,8 @@ _TEXTS = {
             copies of ``X``.
         bounds : bool, default=True
             Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
-        {verbose}
+        verbose : bool, default=False
+            Whether to print the search and its end.
 
         Attributes
         ----------
@@ -198,7 +170,7 @@ _TEXTS = {
         reg_lambda : float, default=1.0
             A constant added to the curvature of a leaf if ``order=2``.
         max_depth : int, default=3
-            {max_depth}
+            The greatest number of splits on a path.
         cart_nodes_list : sequence of int, default=(4, 4, 4)
             As in ``DPDTreeRegressor``; ``()`` boosts CART's greedy trees.
         alpha : float, default=0.0
@@ -214,7 +186,7 @@ _TEXTS = {
 
         Attributes
         ----------
-        stages_ : list of list of optree.estimators.stages.Stage
+        stages_ : list of list of optree.estimators.boosting.Stage
             The trees of each stage; fewer stages than ``n_estimators`` after Ctrl-C.
         init_ : ndarray of shape (n_outputs,)
             The scores before the first stage.
@@ -229,27 +201,10 @@ _TEXTS = {
         Kohler, Akrour, Preux: Breiman meets Bellman, KDD 2025, section 7.2. Friedman: Greedy Function Approximation,
         Annals of Statistics 2001. Chen, Guestrin: XGBoost, KDD 2016.
     """,
-    "fit_weights": """
+    "fit_end": """
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows, >= 0, one by default; rows of zero weight are dropped.
-    """,
-    "fit_table": """
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories, without missing values.
-    """,
-    "fit_numbers": """
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Finite numbers; NaN marks missing values.
-    """,
-    "fit_classes": """
-        y : array-like of shape (n_samples,)
-            Classes of any type.
-    """,
-    "fit_values": """
-        y : array-like of shape (n_samples,)
-            The target, finite numbers.
-    """,
-    "fit_end": """
+
         Returns
         -------
         self

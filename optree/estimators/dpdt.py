@@ -4,65 +4,56 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget
 from optree.encoding.sparse_thresholds import expand_missing
 from optree.estimators.alpha_path import AlphaPath
-from optree.estimators.base import TreeViews
+from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
-from optree.estimators.growth import GrowthParameters, NumericRows, number
+from optree.estimators.growth import NumericEstimator, number
 from optree.result import Trace
 from optree.solvers.dpdt.search import solve
 from optree.solvers.kernels.presort import presort
 
 
-class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class _DPDTree(TreeViews, NumericEstimator):
     """The common base of DPDT's classifier and regressor."""
 
-    def __init__(
-        self,
-        max_depth=3,
-        *,
-        cart_nodes_list=(8, 8, 8),
-        generator="cart",
-        alpha=0.0,
-        penalty="visits",
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        min_impurity_decrease=0.0,
-        max_features=None,
-        time_limit=None,
-        random_state=None,
-        n_jobs=None,
-        bounds=True,
-        verbose=False,
-    ):
-        self.max_depth = max_depth
-        self.cart_nodes_list = cart_nodes_list
-        self.generator = generator
-        self.alpha = alpha
-        self.penalty = penalty
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_features = max_features
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.bounds = bounds
-        self.verbose = verbose
+    max_depth: int = 3
+    _: KW_ONLY
+    generator: str = "cart"
+    penalty: str = "visits"
+    min_weight_fraction_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    time_limit: float | None = None
+    bounds: bool = True
 
-    def _fit(self, X, y, classes: int, sample_weight):
-        """Search over the rows of positive weight; y has class indices, or the target."""
+    @documented
+    def fit(self, X, y, sample_weight=None):
+        """Find the trees for all alphas, and select the tree for ``alpha``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Finite numbers; NaN marks missing values.
+        y : array-like of shape (n_samples,)
+            Classes of any type; for regression, finite numbers.
+        {fit_end}
+        """
+        X, y = self._rows(X, y, reset=True)
+        if isinstance(self, ClassifierMixin):
+            self.classes_, y = np.unique(y, return_inverse=True)
+            classes = len(self.classes_)
+        else:
+            y, classes = np.asarray(y, np.float64), 0
         clock = Budget(self.time_limit).start()
         trace = Trace(clock, print if self.verbose else None)
         trace.start("dpdt", f"candidate splits: {self.generator}")
@@ -79,7 +70,7 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
         if path.status != "heuristic":
             text = f"the search was ended by its {path.status}; the trees are the best over the evaluated root splits"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self._select(alpha)
         self.solver_, self.search_seconds_ = "dpdt", clock.seconds()
         trace.end("dpdt", path.status, self.cost_, None)
@@ -106,23 +97,12 @@ class _DPDTree(GrowthParameters, NumericRows, TreeViews, BaseEstimator):
         model._select(number(model, "alpha"))
         return model
 
-    def _codes(self, X):
-        check_is_fitted(self)
-        return self.encoder_.transform(self._rows(X, reset=False)[0])
-
-    def predict(self, X):
-        """Predict the class, or the value, of each row of X."""
-        codes = self._codes(X)
-        return self._values(self.tree_.predict(codes))
-
-    def apply(self, X):
-        """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
-        codes = self._codes(X)
-        return self.tree_.apply(codes)
+    def _table(self, X, *, reset: bool) -> np.ndarray:
+        return self._rows(X, reset=reset)[0]
 
 
 @documented
-class DPDTreeClassifier(ClassifierMixin, _DPDTree):
+class DPDTreeClassifier(ClassPredictions, _DPDTree):
     """Near-optimal classification trees on numbers, of limited depth, by dynamic programming over CART's splits.
 
     Minimises the share of misclassified rows plus ``alpha`` times the complexity.
@@ -144,31 +124,6 @@ class DPDTreeClassifier(ClassifierMixin, _DPDTree):
     [(0.0, 2), (0.376, 0)]
     """
 
-    @documented
-    def fit(self, X, y, sample_weight=None):
-        """Find the trees for all alphas, and select the tree for ``alpha``.
-
-        Parameters
-        ----------
-        {fit_numbers}
-        {fit_classes}
-        {fit_weights}
-
-        {fit_end}
-        """
-        X, y = self._rows(X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        return self._fit(X, labels, len(self.classes_), sample_weight)
-
-    def _values(self, prediction: np.ndarray) -> np.ndarray:
-        return self.classes_[prediction]
-
-    def predict_proba(self, X):
-        """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
-        codes = self._codes(X)
-        return self.tree_.predict_proba(codes)
-
 
 @documented
 class DPDTreeRegressor(RegressorMixin, _DPDTree):
@@ -178,21 +133,3 @@ class DPDTreeRegressor(RegressorMixin, _DPDTree):
 
     {dpdt}
     """
-
-    @documented
-    def fit(self, X, y, sample_weight=None):
-        """Find the trees for all alphas, and select the tree for ``alpha``.
-
-        Parameters
-        ----------
-        {fit_numbers}
-        {fit_values}
-        {fit_weights}
-
-        {fit_end}
-        """
-        X, y = self._rows(X, y, reset=True)
-        return self._fit(X, np.asarray(y, np.float64), 0, sample_weight)
-
-    def _values(self, prediction: np.ndarray) -> np.ndarray:
-        return prediction

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from optree.encoding import EncodingSpec
+from dataclasses import KW_ONLY, dataclass
+
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
@@ -11,11 +12,12 @@ from optree.objective import Objective
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class GOSDTClassifier(TreeClassifier):
     """Optimal sparse trees for accuracy, its weighted forms, F-scores and areas under the ROC curve.
 
     Minimises the loss that ``objective`` names plus ``regularization`` for each leaf, with a proof.
-    {binary_splits}
+    Every split is binary: one category against the rest, or a threshold of a number.
     The accuracies take any number of classes. The other objectives take two, and the second in order is the positive
     one.
 
@@ -28,7 +30,7 @@ class GOSDTClassifier(TreeClassifier):
         "f-beta:BETA", "jaccard", "auc" or "partial-auc:THETA" (left of the false positive rate THETA). Leaves have the
         best labels for the objective. An area is that of the leaves in the order of `predict_proba`.
     class_weight : dict, "balanced" or None, default=None
-        {class_weight}
+        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
     max_thresholds : int or None, default=None
         {max_thresholds}
     guess_thresholds : bool, default=False
@@ -37,14 +39,11 @@ class GOSDTClassifier(TreeClassifier):
     guess_lower_bound : bool, default=False
         Take the errors of a boosted ensemble as a lower bound. Faster, without a proof: ``status_`` is "heuristic".
         For the objective "accuracy" only.
-    {limits}
     iteration_limit : int or None, default=None
         Items of the queues for the accuracies, else visited supports.
-    {categorical_features}
-    {unseen}
     random_state : int or None, default=None
         Seed of the boosted ensemble.
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -65,43 +64,14 @@ class GOSDTClassifier(TreeClassifier):
     ('optimal', 3, 0.8936)
     """
 
-    def __init__(
-        self,
-        regularization=0.01,
-        *,
-        objective="accuracy",
-        class_weight=None,
-        max_thresholds=None,
-        guess_thresholds=False,
-        guess_lower_bound=False,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        random_state=None,
-        verbose=False,
-    ):
-        self.regularization = regularization
-        self.objective = objective
-        self.class_weight = class_weight
-        self.max_thresholds = max_thresholds
-        self.guess_thresholds = guess_thresholds
-        self.guess_lower_bound = guess_lower_bound
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding."""
-        return EncodingSpec(
-            categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
-        )
+    regularization: float | str = 0.01
+    _: KW_ONLY
+    objective: str = "accuracy"
+    class_weight: dict | str | None = None
+    max_thresholds: int | None = None
+    guess_thresholds: bool = False
+    guess_lower_bound: bool = False
+    random_state: int | None = None
 
     @property
     def _solver(self) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from optree.errors import OptreeError, choice
@@ -28,8 +31,19 @@ def number(estimator, name: str, highest: float = math.inf) -> float:
     return float(value)
 
 
-class GrowthParameters:
-    """The parameters of DPDT's trees and candidate splits."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class NumericEstimator(BaseEstimator):
+    """The common base of estimators on numbers: the parameters of DPDT's trees, and the reading of rows."""
+
+    max_depth: int = 3
+    cart_nodes_list: Sequence[int] = (8, 8, 8)
+    alpha: float = 0.0
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_features: int | float | str | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list
@@ -78,10 +92,6 @@ class GrowthParameters:
             f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
         )
 
-
-class NumericRows:
-    """The reading of rows of numbers: float64, finite or missing."""
-
     def _rows(self, X, y="no_validation", *, reset: bool):
         """Return X as float64[n, p], finite or missing, and y."""
         arguments = {} if isinstance(y, str) else {"y": y}
@@ -96,6 +106,8 @@ class NumericRows:
             raise OptreeError(
                 f"X: column {name!r} has {infinite} infinity; give finite numbers, or NaN where they are missing"
             )
+        if arguments and isinstance(self, ClassifierMixin):
+            check_classification_targets(y)
         return X, y
 
     def _weighted(self, X: np.ndarray, y: np.ndarray, sample_weight):

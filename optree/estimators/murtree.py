@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from optree.budget import Budget
-from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 
 
-class BinaryColumns:
-    """The encoding of every column as binary columns."""
-
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding."""
-        return EncodingSpec(
-            categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
-        )
-
-
 @documented
-class MurTreeClassifier(BinaryColumns, TreeClassifier):
+@dataclass(eq=False, repr=False)
+class MurTreeClassifier(TreeClassifier):
     """Optimal trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the share of misclassified rows plus ``regularization`` for each split.
-    {binary_splits}
+    Every split is binary: one category against the rest, or a threshold of a number.
 
     Parameters
     ----------
@@ -42,7 +32,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         The greatest number of splits on a path. One more level multiplies the time by about the number of candidate
         splits.
     max_splits : int or None, default=None
-        {max_splits}
+        The greatest number of splits of the tree.
     regularization : float or str, default=0
         Lambda in [0, 1], the accuracy that a split must gain. A float is read as its shortest decimal, a string as
         written: ``"3/150"`` is three rows of 150.
@@ -50,12 +40,9 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
         Whether to return a tree with the fewest splits among those with the fewest errors; for ``regularization=0``.
     max_thresholds : int or None, default=10
         {max_thresholds}
-    {limits}
     iteration_limit : int or None, default=None
         Supports, and splits of them, whose pairs of features are counted.
-    {categorical_features}
-    {unseen}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -75,43 +62,22 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
     ('optimal', 6)
     """
 
-    _solver = "murtree"
+    max_depth: int = 4
+    _: KW_ONLY
+    max_splits: int | None = None
+    regularization: float | str = 0
+    fewest_splits: bool = False
+    max_thresholds: int | None = 10
 
-    def __init__(
-        self,
-        max_depth=4,
-        *,
-        max_splits=None,
-        regularization=0,
-        fewest_splits=False,
-        max_thresholds=10,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.max_depth = max_depth
-        self.max_splits = max_splits
-        self.regularization = regularization
-        self.fewest_splits = fewest_splits
-        self.max_thresholds = max_thresholds
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose
+    _solver = "murtree"
 
     def _parameters(self) -> dict:
         return {"fewest_splits": self.fewest_splits}
 
-    def _search_grid(self, X, y, sample_weight):
-        """Search the trees for all limits up to ``max_depth`` and ``max_splits``; return them, problem and unit."""
-        problem, unit = self._problem(X, y, sample_weight)
-        limits, budget = self._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        found = grid(problem, limits.max_depth, limits.max_splits, budget)
+    def _explore(self, search: Callable, X, y, sample_weight):
+        """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
+        (problem, unit), limits = self._problem(X, y, sample_weight), self._objective()
+        found = search(problem, limits.max_depth, limits.max_splits, self._budget, self._log)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
         return found, problem, unit
 
@@ -133,7 +99,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
             has the fewest splits among those with the fewest errors.
         """
         base = clone(self).set_params(regularization=0)
-        found, problem, unit = base._search_grid(X, y, sample_weight)
+        found, problem, unit = base._explore(grid, X, y, sample_weight)
         if found.status != "optimal":
             text = f"limit_grid: {found.status} with {(found.loss > found.lower).sum()} of {found.loss.size} not proven"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
@@ -161,7 +127,7 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
             The tree is optimal down to the next tree's lambda.
         """
         base = clone(self)
-        found, problem, unit = base._search_grid(X, y, sample_weight)
+        found, problem, unit = base._explore(grid, X, y, sample_weight)
         return base._along(found.path(self._objective().regularization), problem, unit)
 
     def error_front(self, X, y, sample_weight=None) -> list[tuple[Fraction, Fraction, MurTreeClassifier]]:
@@ -182,12 +148,9 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
             rising false positives.
         """
         base = clone(self).set_params(regularization=0)
-        problem, unit = base._problem(X, y, sample_weight)
-        limits, budget = base._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        found = error_front(problem, limits.max_depth, limits.max_splits, budget)
+        found, problem, unit = base._explore(error_front, X, y, sample_weight)
         if found.status != "optimal":
             warnings.warn(f"error_front: {found.status} at depth {found.depth}", ConvergenceWarning, stacklevel=2)
-        base.counters_, base.search_seconds_, base.trace_ = {"iterations": found.sets}, found.search_seconds, ()
         models = []
         for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
             model = copy(base)
@@ -209,39 +172,34 @@ class MurTreeClassifier(BinaryColumns, TreeClassifier):
             The score, and a fitted estimator whose cost is the weight of all misclassified rows.
         """
         model = clone(self).set_params(regularization=0)
-        problem, unit = model._problem(X, y, sample_weight)
-        limits, budget = model._objective(), Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        found = best_f1(problem, limits.max_depth, limits.max_splits, budget)
+        found, problem, unit = model._explore(best_f1, X, y, sample_weight)
         if found.status != "optimal":
             text = f"best_f1: {found.status} with a score of {float(found.score):g} of at most {float(found.bound):g}"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
-        model.counters_, model.search_seconds_, model.trace_ = found.counters, found.search_seconds, ()
         cost = Fraction(found.tree.loss(problem))
         model._keep(found.tree, found.status, cost, None, problem.total_weight, unit)
         return found.score, model
 
 
 @documented
-class DL85Classifier(BinaryColumns, TreeClassifier):
+@dataclass(eq=False, repr=False)
+class DL85Classifier(TreeClassifier):
     """Trees of limited depth with the fewest errors, by DL8.5.
 
     For comparison: `MurTreeClassifier` is faster.
-    {binary_splits}
+    Every split is binary: one category against the rest, or a threshold of a number.
 
     Parameters
     ----------
     max_depth : int, default=3
-        {max_depth}
+        The greatest number of splits on a path.
     min_samples_leaf : int, default=1
         The minimum number of rows in a leaf (the minimum support).
     max_thresholds : int or None, default=10
         {max_thresholds}
-    {limits}
     iteration_limit : int or None, default=None
         Entries of the cache.
-    {categorical_features}
-    {unseen}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -264,28 +222,10 @@ class DL85Classifier(BinaryColumns, TreeClassifier):
     |   x1 <= 0.5: 0 (5)
     """
 
+    max_depth: int = 3
+    _: KW_ONLY
+    min_samples_leaf: int = 1
+    max_thresholds: int | None = 10
+
     _solver = "dl85"
     regularization = 0  # DL8.5 minimises errors alone
-
-    def __init__(
-        self,
-        max_depth=3,
-        *,
-        min_samples_leaf=1,
-        max_thresholds=10,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_thresholds = max_thresholds
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose

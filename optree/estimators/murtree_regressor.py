@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
-from optree.budget import Budget
 from optree.encoding import Encoder
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
-from optree.estimators.murtree import BinaryColumns
 from optree.estimators.weights import whole_weights
 from optree.solvers.murtree.regression import regress
 
 
 @documented
-class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
+@dataclass(eq=False, repr=False)
+class MurTreeRegressor(RegressorMixin, TreeEstimator):
     """Optimal regression trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the squared error, as a share of the squared error of a leaf, plus ``regularization`` for each split.
-    {binary_splits}
+    Every split is binary: one category against the rest, or a threshold of a number.
 
     Parameters
     ----------
     max_depth : int, default=3
-        {max_depth}
+        The greatest number of splits on a path.
     max_splits : int or None, default=None
-        {max_splits}
+        The greatest number of splits of the tree.
     regularization : float or str, default=0
         Lambda in [0, 1], the gain in R^2 on the training rows that a split must bring.
     max_thresholds : int or None, default=10
         {max_thresholds}
-    {limits}
     iteration_limit : int or None, default=None
         Supports, and splits of them, whose pairs of features are counted.
-    {categorical_features}
-    {unseen}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -59,7 +56,8 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
         The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
         error of ``tree_`` exceeds the minimum by at most ``resolution_``.
     {search}
-    {trace}
+    trace_ : tuple of optree.result.TracePoint
+        The moments at which the best tree or the lower bound improved.
     {columns}
 
     References
@@ -80,30 +78,11 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
     |   x1 <= 0.5: 0 (5)
     """
 
-    def __init__(
-        self,
-        max_depth=3,
-        *,
-        max_splits=None,
-        regularization=0,
-        max_thresholds=10,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.max_depth = max_depth
-        self.max_splits = max_splits
-        self.regularization = regularization
-        self.max_thresholds = max_thresholds
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose
+    max_depth: int = 3
+    _: KW_ONLY
+    max_splits: int | None = None
+    regularization: float | str = 0
+    max_thresholds: int | None = 10
 
     @documented
     def fit(self, X, y, sample_weight=None):
@@ -111,14 +90,13 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
 
         Parameters
         ----------
-        {fit_table}
-        {fit_values}
-        {fit_weights}
-
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers and categories, without missing values.
+        y : array-like of shape (n_samples,)
+            The target, finite numbers.
         {fit_end}
         """
-        objective = self._objective()
-        budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        objective, budget = self._objective(), self._budget
         X, y = self._rows(X, y)
         y = column_or_1d(y, dtype=np.float64)
         if not np.isfinite(y).all():
@@ -143,8 +121,3 @@ class MurTreeRegressor(RegressorMixin, BinaryColumns, TreeEstimator):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, found.trace
         return self
-
-    def predict(self, X):
-        """Predict the value of each row of X."""
-        codes = self._codes(X)
-        return self.tree_.predict(codes)

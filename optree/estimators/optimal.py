@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from sklearn.base import clone
 
@@ -16,6 +19,7 @@ from optree.solvers.lambda_path import lambda_path
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalTreeClassifier(TreeClassifier):
     """Optimal sparse trees with binary and multiway splits, by the engine.
 
@@ -34,26 +38,23 @@ class OptimalTreeClassifier(TreeClassifier):
     max_depth : int or None, default=None
         The greatest number of splits on a path. Small values allow searches that are many times faster (``solver_``).
     max_splits : int or None, default=None
-        {max_splits}
+        The greatest number of splits of the tree.
     min_samples_leaf : int, default=1
         The minimum number of rows in a leaf, whatever their weights. Empty children of a split do not count.
     class_weight : dict, "balanced" or None, default=None
-        {class_weight}
+        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
     costs : array-like of shape (n_classes, n_classes) or None, default=None
         ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None for
         1 for each wrong class.
     max_thresholds : int or None, default=None
         {max_thresholds}
-    {limits}
     iteration_limit : int or None, default=None
         Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
-    {categorical_features}
     one_vs_rest : bool or sequence of str, default=False
         The categorical columns that are split one category against the rest, by name, or all of them.
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if it has the same features. The result is optimal in either case.
-    {unseen_multiway}
-    {verbose}
+    {common}
 
     Attributes
     ----------
@@ -74,44 +75,19 @@ class OptimalTreeClassifier(TreeClassifier):
     petal length (cm) <= 2.45: 0 (50)
     """
 
-    _solver = "optree"
+    regularization: float | str = 0.01
+    _: KW_ONLY
+    penalty: str = "split"
+    max_depth: int | None = None
+    max_splits: int | None = None
+    min_samples_leaf: int = 1
+    class_weight: dict | str | None = None
+    costs: Sequence | None = None
+    max_thresholds: int | None = None
+    one_vs_rest: bool | Sequence[str] = False
+    warm_start: bool = False
 
-    def __init__(
-        self,
-        regularization=0.01,
-        *,
-        penalty="split",
-        max_depth=None,
-        max_splits=None,
-        min_samples_leaf=1,
-        class_weight=None,
-        costs=None,
-        max_thresholds=None,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        categorical_features="from_dtype",
-        one_vs_rest=False,
-        warm_start=False,
-        unseen="error",
-        verbose=False,
-    ):
-        self.regularization = regularization
-        self.penalty = penalty
-        self.max_depth = max_depth
-        self.max_splits = max_splits
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.costs = costs
-        self.max_thresholds = max_thresholds
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.categorical_features = categorical_features
-        self.one_vs_rest = one_vs_rest
-        self.warm_start = warm_start
-        self.unseen = unseen
-        self.verbose = verbose
+    _solver = "optree"
 
     def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
         """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
@@ -152,6 +128,4 @@ class OptimalTreeClassifier(TreeClassifier):
         """
         base = clone(self)
         problem, unit = base._problem(X, y, sample_weight)
-        budget = Budget(self.time_limit, self.iteration_limit, self.memory_limit)
-        path = lambda_path(problem, self._objective(), budget)
-        return base._along(path, problem, unit)
+        return base._along(lambda_path(problem, self._objective(), self._budget, self._log), problem, unit)

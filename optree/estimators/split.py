@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
+
 from optree.encoding import EncodingSpec
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 
 
+@dataclass(eq=False, repr=False)
 class _Lookahead(TreeClassifier):
     """The common base of SPLIT and LicketySPLIT."""
 
-    _name: str
+    regularization: float | str = 0.01
+    _: KW_ONLY
+    max_depth: int = 5
+    max_ways: int = 2
+    max_thresholds: int | None = 100
+    criterion: str | None = None
+    two_levels: str = "lookahead"
+    repeat: bool = True
+    collapse: bool = False
+    random_state: int | None = None
+
     penalty = "leaf"
+    _name: ClassVar[str]
 
     @property
     def _solver(self) -> str:
@@ -21,8 +36,7 @@ class _Lookahead(TreeClassifier):
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
-        numeric = "thresholds" if self.max_ways == 2 else "bins"
-        return EncodingSpec(categorical="onehot", numeric=numeric, max_cuts=self.max_thresholds, unseen=self.unseen)
+        return replace(super()._encoding, numeric="thresholds" if self.max_ways == 2 else "bins")
 
     def _parameters(self) -> dict:
         given = {"lookahead": self.lookahead, "two_levels": self.two_levels, "collapse": self.collapse}
@@ -32,6 +46,7 @@ class _Lookahead(TreeClassifier):
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class SPLITClassifier(_Lookahead):
     """SPLIT: optimal first levels of a tree, greedy subtrees below them.
 
@@ -43,27 +58,13 @@ class SPLITClassifier(_Lookahead):
         Lambda in [0, 1], the accuracy that a leaf must gain. A float is read as its shortest decimal, a string as
         written.
     max_depth : int, default=5
-        {max_depth}
+        The greatest number of splits on a path.
     lookahead : int or None, default=None
         Levels searched exactly; None for half of ``max_depth``, rounded up. With ``max_depth`` levels the tree is
         optimal, and with ``max_ways=2`` proven optimal.
-    {max_ways}
-    max_thresholds : int or None, default=100
-        {max_thresholds}
-    {criterion}
-    {two_levels}
-    {repeat}
     polish : bool, default=False
         Replace each greedy subtree by the optimal subtree of its depth.
-    {collapse}
-    {limits}
-    iteration_limit : int or None, default=None
-        Supports to be counted.
-    random_state : int or None, default=None
-        Ignored: the search is deterministic.
-    {categorical_features}
-    {unseen}
-    {verbose}
+    {lookahead}
 
     Attributes
     ----------
@@ -88,46 +89,11 @@ class SPLITClassifier(_Lookahead):
     petal width (cm) > 1.65: 2 (46 of 48)
     """
 
-    _name = "split"
+    _: KW_ONLY
+    lookahead: int | None = None
+    polish: bool = False
 
-    def __init__(
-        self,
-        regularization=0.01,
-        *,
-        max_depth=5,
-        lookahead=None,
-        max_ways=2,
-        max_thresholds=100,
-        criterion=None,
-        two_levels="lookahead",
-        repeat=True,
-        polish=False,
-        collapse=False,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        random_state=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.regularization = regularization
-        self.max_depth = max_depth
-        self.lookahead = lookahead
-        self.max_ways = max_ways
-        self.max_thresholds = max_thresholds
-        self.criterion = criterion
-        self.two_levels = two_levels
-        self.repeat = repeat
-        self.polish = polish
-        self.collapse = collapse
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.random_state = random_state
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose
+    _name = "split"
 
     def _parameters(self) -> dict:
         lookahead = -1 if self.lookahead is None else self.lookahead
@@ -135,6 +101,7 @@ class SPLITClassifier(_Lookahead):
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class LicketySPLITClassifier(_Lookahead):
     """LicketySPLIT: SPLIT with a few exact levels, applied again to each subtree.
 
@@ -148,26 +115,12 @@ class LicketySPLITClassifier(_Lookahead):
         Lambda in [0, 1], the accuracy that a leaf must gain. A float is read as its shortest decimal, a string as
         written.
     max_depth : int, default=5
-        {max_depth}
+        The greatest number of splits on a path.
     lookahead : int, default=1
         With 1, a split is chosen by the costs of greedy subtrees for its children. With more and ``max_ways=2``, by the
         costs of LicketySPLIT's subtrees with one level of lookahead less. With more and ``max_ways`` above 2, by
         optimal levels with greedy subtrees below them.
-    {max_ways}
-    max_thresholds : int or None, default=100
-        {max_thresholds}
-    {criterion}
-    {two_levels}
-    {repeat}
-    {collapse}
-    {limits}
-    iteration_limit : int or None, default=None
-        Supports to be counted.
-    random_state : int or None, default=None
-        Ignored: the search is deterministic.
-    {categorical_features}
-    {unseen}
-    {verbose}
+    {lookahead}
 
     Attributes
     ----------
@@ -191,41 +144,7 @@ class LicketySPLITClassifier(_Lookahead):
     ('heuristic', 4)
     """
 
-    _name = "licketysplit"
+    _: KW_ONLY
+    lookahead: int = 1
 
-    def __init__(
-        self,
-        regularization=0.01,
-        *,
-        max_depth=5,
-        lookahead=1,
-        max_ways=2,
-        max_thresholds=100,
-        criterion=None,
-        two_levels="lookahead",
-        repeat=True,
-        collapse=False,
-        time_limit=30,
-        memory_limit=None,
-        iteration_limit=None,
-        random_state=None,
-        categorical_features="from_dtype",
-        unseen="error",
-        verbose=False,
-    ):
-        self.regularization = regularization
-        self.max_depth = max_depth
-        self.lookahead = lookahead
-        self.max_ways = max_ways
-        self.max_thresholds = max_thresholds
-        self.criterion = criterion
-        self.two_levels = two_levels
-        self.repeat = repeat
-        self.collapse = collapse
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.iteration_limit = iteration_limit
-        self.random_state = random_state
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.verbose = verbose
+    _name = "licketysplit"

@@ -10,7 +10,7 @@ databases", JACM 1976.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -90,11 +90,17 @@ class _Envelope:
             yield high, above
 
 
-def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = None, **switches: bool) -> LambdaPath:
+def lambda_path(
+    problem: Problem,
+    objective: Objective,
+    budget: Budget | None = None,
+    log: Callable[[str], None] | None = None,
+    **switches: bool,
+) -> LambdaPath:
     """Return all optimal trees for lambda from 1 down to the lambda of the objective, whose constraints all trees obey.
 
-    ``budget`` limits all searches together; a limit leaves the proven part of the path. ``switches`` are parameters of
-    the engine.
+    ``budget`` limits all searches together; a limit leaves the proven part of the path. ``log`` takes a line of
+    text for each tree. ``switches`` are parameters of the engine.
     """
     solver = get("optree")
     solver.check_objective(objective)
@@ -108,6 +114,8 @@ def lambda_path(problem: Problem, objective: Objective, budget: Budget | None = 
         for reached, tree in envelope.walk(objective.regularization):
             if not corners or envelope._line(tree) != envelope._line(corners[-1][1]):
                 corners.append((reached, tree))
+                if log:
+                    log(f"{clock.seconds():.1f} s, lambda = {float(reached):g}: {tree.n_splits} splits")
     except Stopped as stop:
         status = stop.args[0]
     ends = [at for at, _ in corners[1:]] + [reached]

@@ -136,6 +136,17 @@ def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
         assert last.startswith(f"{search}: {model.status_}; ")
 
 
+@pytest.mark.parametrize("method", ["limit_grid", "lambda_path", "error_front", "best_f1"])
+def test_searches_for_several_trees_are_verbose_as_well(method, capsys):
+    X = np.random.RandomState(0).random_sample((60, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    model = MurTreeClassifier(2, max_thresholds=3)
+    getattr(model, method)(X, y)
+    assert not capsys.readouterr().out
+    getattr(model.set_params(verbose=True), method)(X, y)
+    assert " s, " in capsys.readouterr().out
+
+
 def test_progress_is_logged_once_a_second(monkeypatch):
     times, lines = iter([0.0, 0.2, 0.4, 1.1, 1.2, 1.3, 1.4, 1.5, 1.9, 1.9, 1.9, 1.9]), []
     clock = Budget().start()

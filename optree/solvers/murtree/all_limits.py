@@ -14,7 +14,7 @@ The sparse objective, loss + lambda * splits, follows for every lambda at once. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -94,7 +94,7 @@ class _Filling:
             yield from [(d, full)] if full <= self.splits else []
             yield from ((d, n) for n in range(d, min(full - 1, self.splits) + 1))
 
-    def fill(self) -> str:
+    def fill(self, log: Callable[[str], None] | None) -> str:
         """Run all searches; return the status."""
         for d, n in self.pairs() if self.search else ():
             self.spread()
@@ -102,6 +102,8 @@ class _Filling:
                 self.search.ask(Rules(1, 0, d, normal_splits(d, n)), int(self.loss[d, n]) - self.certain)
                 status = self.search.run(self.clock)
                 self.take(d, n)
+                if log:
+                    log(f"{self.clock.seconds():.1f} s, depth {d}, {n} splits: {self.loss[d, n]} errors")
                 if status not in (None, "optimal"):
                     return status
         self.spread()
@@ -131,18 +133,25 @@ class _Filling:
             self.lower = np.flip(np.maximum.accumulate(np.flip(self.lower, axis), axis), axis)
 
 
-def grid(problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None) -> Grid:
+def grid(
+    problem: Problem,
+    max_depth: int,
+    max_splits: int | None = None,
+    budget: Budget | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Grid:
     """Find the best trees of at most d levels and n splits, for all d up to ``max_depth`` and n up to ``max_splits``.
 
     ``max_splits`` is by default the number of splits that ``max_depth`` levels hold and the rows can use. The budget is
-    for all searches together; at a limit the grid holds the results so far.
+    for all searches together; at a limit the grid holds the results so far. ``log`` takes a line of text after
+    each search.
     """
     objective, splits = checked_limits(problem, max_depth, max_splits)
     clock = (budget or Budget()).start()
     useful = len(problem.y) - 1
     splits = min(splits, useful)
     filling = _Filling(problem, min(objective.max_depth, useful), splits, clock)
-    status = filling.fill()
+    status = filling.fill(log)
     for n in range(1, splits + 1):  # ties: the tree of fewest splits
         same = filling.loss[:, n] == filling.loss[:, n - 1]
         filling.which[same, n] = filling.which[same, n - 1]

@@ -50,7 +50,7 @@ class ErrorFront:
     trees: tuple[Tree, ...]
     status: str  # "optimal", or the limit that ended the search
     depth: int  # the highest depth with a complete front, whose trees these are
-    sets: int  # number of supports, with levels and splits, whose fronts were found
+    counters: dict[str, int]  # "iterations": supports, with levels and splits, whose fronts were found
     search_seconds: float
 
     def best(self, metric: Callable[[int, int], float]) -> Tree:
@@ -172,7 +172,11 @@ def _limits(problem: Problem, max_depth: int, max_splits: int | None) -> tuple[O
 
 
 def error_front(
-    problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None
+    problem: Problem,
+    max_depth: int,
+    max_splits: int | None = None,
+    budget: Budget | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> ErrorFront:
     """Find the trees within the limits that no other tree beats in both kinds of errors.
 
@@ -188,14 +192,16 @@ def error_front(
     try:
         for depth in range(1, min(objective.max_depth, splits, len(rows) - 1) + 1):
             front, done = fronts.of(rows, depth, splits), depth
+            if log:
+                log(f"{fronts.clock.seconds():.1f} s, depth {depth}: {len(front.errors)} trees on the front")
         done = objective.max_depth
     except _Stopped as stop:
         status = stop.args[0]
     except KeyboardInterrupt:
         status = "interrupted"
-    sets, fronts.clock = len(fronts.memo), Budget().start()
+    counters, fronts.clock = {"iterations": len(fronts.memo)}, Budget().start()
     trees = tuple(fronts.tree(problem, min(done, len(rows) - 1), splits, index) for index in range(len(front.errors)))
-    return ErrorFront(front.errors, trees, status, done, sets, clock.seconds())
+    return ErrorFront(front.errors, trees, status, done, counters, clock.seconds())
 
 
 @dataclass(frozen=True)
@@ -210,7 +216,13 @@ class BestF1:
     search_seconds: float
 
 
-def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, budget: Budget | None = None) -> BestF1:
+def best_f1(
+    problem: Problem,
+    max_depth: int,
+    max_splits: int | None = None,
+    budget: Budget | None = None,
+    log: Callable[[str], None] | None = None,
+) -> BestF1:
     """Find the tree with the greatest F1 score within the limits; the budget is for all searches together."""
     objective, _ = _limits(problem, max_depth, max_splits)
     budget = budget or Budget()
@@ -227,7 +239,7 @@ def best_f1(problem: Problem, max_depth: int, max_splits: int | None = None, bud
             iterations=None if budget.iterations is None else budget.iterations - iterations,
         )
         weighted = replace(problem, weights=problem.weights * cost[problem.y])
-        result = solver.solve(weighted, objective, remaining)
+        result = solver.solve(weighted, objective, remaining, log=log)
         status, searches = result.status, searches + 1
         iterations += result.counters["iterations"]
         bound = min(bound, max(score, _highest_f1(positives, result.lower_bound, *cost.tolist())))
