@@ -76,21 +76,13 @@ class Budget:
 
 
 class Clock:
-    """A budget and the time since its start.
-
-    Attributes
-    ----------
-    budget : Budget
-    prepare_seconds : float
-        Seconds of the layout of the data; 0 until :meth:`prepared` is called.
-    search_seconds : float or None
-        Seconds of the search; None until :meth:`searched` is called.
-    """
+    """A budget and the time since its start."""
 
     def __init__(self, budget: Budget):
         self.budget = budget
         self._start = time.perf_counter()
-        self.prepare_seconds, self.search_seconds = 0.0, None
+        self.prepare_seconds = 0.0  # of the layout of the data; 0 until :meth:`prepared` is called
+        self.search_seconds: float | None = None  # None until :meth:`searched` is called
         self._measured_at, self._rss_mib = -math.inf, 0.0
 
     def prepared(self) -> None:
@@ -124,16 +116,7 @@ class Clock:
     def limit(self, iterations: int, more_mib: float = 0.0) -> str | None:
         """Return the status of a limit that is reached, or None.
 
-        Parameters
-        ----------
-        iterations : int
-            Iterations done so far.
-        more_mib : float, default 0
-            Memory that the solver is about to allocate, in MiB.
-
-        Returns
-        -------
-        {"time_limit", "iteration_limit", "memory_limit"} or None
+        ``iterations`` are done so far, and the solver is about to allocate ``more_mib`` MiB.
         """
         budget, now = self.budget, self.seconds()
         if budget.seconds is not None and now >= budget.seconds:
@@ -154,17 +137,9 @@ class Clock:
 
 
 class Pace:
-    """The number of iterations of the next slice, chosen so that a slice lasts about ``target`` seconds.
+    """The number of iterations of the next slice, so that a slice lasts about ``target`` seconds.
 
-    Parameters
-    ----------
-    clock : Clock
-    done : int, default 0
-        Iterations done before.
-    first : int, default 16
-        Iterations of the first slice.
-    target : float, default 0.02
-        Seconds of a slice.
+    ``done`` iterations were done before; the first slice has ``first`` iterations.
     """
 
     def __init__(self, clock: Clock, done: int = 0, first: int = 16, target: float = 0.02):

@@ -13,13 +13,7 @@ from optree.errors import OptreeError
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file whole and synchronised to disk, or not at all.
-
-    Raises
-    ------
-    OptreeError
-        If the file cannot be written, for example because the disk is full. An older file of that name is kept.
-    """
+    """Write a file whole and synchronised to disk, or keep an older file of that name and raise OptreeError."""
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -48,13 +42,7 @@ def _sync(folder: Path) -> None:
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder of the user's own, whose files can be trusted, and return it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made, is a link, or belongs to another user.
-    """
+    """Make a folder of the user's own, whose files can be trusted, and return it; raise OSError for any other."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.is_symlink() or path.stat().st_uid != os.getuid():
         raise PermissionError(f"{path}: belongs to another user, or is a link")

@@ -56,27 +56,14 @@ class Ratio(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A measure, with its parameter if it has one.
-
-    Attributes
-    ----------
-    name : str
-    parameter : Fraction or None
-        OMEGA >= 0, BETA > 0, or THETA in [0, 1]; None for the other measures.
-    """
+    """A measure, with its parameter if it has one."""
 
     name: str = "accuracy"
-    parameter: Fraction | None = None
+    parameter: Fraction | None = None  # OMEGA >= 0, BETA > 0, or THETA in [0, 1]; None for the other measures
 
     @classmethod
     def of(cls, text: str) -> Measure:
-        """Parse a measure such as ``"auc"`` or ``"partial-auc:0.1"``; a decimal is read exactly.
-
-        Raises
-        ------
-        OptreeError
-            If the measure is unknown, or its parameter is missing or out of range.
-        """
+        """Parse a measure such as ``"auc"`` or ``"partial-auc:0.1"``; a decimal is read exactly."""
         name, colon, written = str(text).partition(":")
         if str(text) == "f1":
             name, colon, written = "f-beta", ":", "1"
@@ -99,13 +86,7 @@ class Measure(NamedTuple):
         return self.name in ADDITIVE
 
     def with_costs(self, problem: Problem) -> Problem:
-        """Return the problem with the costs of an additive measure; for other measures, the problem itself.
-
-        Raises
-        ------
-        OptreeError
-            If the problem has costs of its own, or more than two classes where the measure is for two.
-        """
+        """Return the problem with the costs of an additive measure; for other measures, the problem itself."""
         if self.name == "accuracy":
             return problem
         if problem.costs is not None:
@@ -222,7 +203,7 @@ class Measure(NamedTuple):
         **Statement**: this labelling has the minimum loss of all labellings. **Proof** (Dinkelbach): let t be the
         minimum loss. A best labelling minimises ``fp FP + fn FN - t (whole + fp_below FP - fn_below FN)``. This sum
         over leaves is minimised leaf by leaf: a leaf is positive if and only if its share of positive rows is at least
-        a constant. **Used in**: this method and :meth:`of_leaves`. **Worth**: not measured.
+        a constant. **Used in**: this method and :meth:`of_leaves`.
         """
         if self.name not in LABELLED:
             return tree

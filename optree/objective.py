@@ -24,21 +24,11 @@ _MAX_COST = 2**61  # the sum of a cost and a penalty must fit into int64
 
 
 class Scale(NamedTuple):
-    """The integer units of cost.
+    """The integer units of cost."""
 
-    Attributes
-    ----------
-    error : int
-        Cost of one unit of loss.
-    penalty : int
-        Cost of one split (or leaf).
-    row : int
-        Cost of one misclassified row; ``error``, unless the problem's costs are in fractions of a row.
-    """
-
-    error: int
-    penalty: int
-    row: int
+    error: int  # cost of one unit of loss
+    penalty: int  # cost of one split (or leaf)
+    row: int  # cost of one misclassified row; ``error``, unless the problem's costs are in fractions of a row
 
     def in_rows(self, cost: int) -> Fraction:
         """Return a cost in misclassified rows, exactly."""
@@ -47,28 +37,14 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraint:
-    """A limit on trees: an upper limit, or a lower one if the value without a limit is a number.
+    """A limit on trees: an upper limit, or a lower one if the value without a limit is a number."""
 
-    Attributes
-    ----------
-    unset : int or None
-        The value without a limit.
-    minimum : int
-        The least accepted value.
-    key : str
-        A short name for file names.
-    noun, title : str
-        The limited quantity, and the limit, for people.
-    value : callable
-        ``value(tree, problem)``: the quantity of a tree with splits.
-    """
-
-    unset: int | None
-    minimum: int
-    key: str
-    noun: str
-    title: str
-    value: Callable[..., int]
+    unset: int | None  # the value without a limit
+    minimum: int  # the least accepted value
+    key: str  # a short name for file names
+    noun: str  # the limited quantity, for people
+    title: str  # the limit, for people
+    value: Callable[..., int]  # ``value(tree, problem)``: the quantity of a tree with splits
 
     @property
     def bound(self) -> str:

@@ -15,26 +15,13 @@ STATUSES = ("optimal", "time_limit", "iteration_limit", "memory_limit", "interru
 
 
 class Outcome(NamedTuple):
-    """The outcome of a solver's ``run``, from which ``Solver.solve`` makes a :class:`Result`.
-
-    Attributes
-    ----------
-    tree : Tree
-    lower_bound : int or None
-        In the units of the task's scale; None for heuristics.
-    status : str
-        One of :data:`STATUSES`.
-    counters : dict of str to int
-        "iterations" first.
-    search : str or None
-        The search that did the work, if it differs from the task's route.
-    """
+    """The outcome of a solver's ``run``, from which ``Solver.solve`` makes a :class:`Result`."""
 
     tree: Tree
-    lower_bound: int | None
-    status: str
-    counters: dict[str, int]
-    search: str | None = None
+    lower_bound: int | None  # in the units of the task's scale; None for heuristics
+    status: str  # one of :data:`STATUSES`
+    counters: dict[str, int]  # "iterations" first
+    search: str | None = None  # the search that did the work, if it differs from the task's route
 
 
 class TracePoint(NamedTuple):

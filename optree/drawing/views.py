@@ -45,16 +45,7 @@ def _listed(feature: Feature, categories: list[int]) -> str:
 
 
 def to_text(tree: Tree) -> str:
-    """Return one line per edge, indented by depth, with the class and its rows at each leaf.
-
-    Examples
-    --------
-    ::
-
-        a5 = 1: yes (29)
-        a5 != 1
-        |   a1 = a2: no (4 of 5)
-    """
+    """Return one line per edge, indented by depth, with the class and its rows at each leaf: ``a5 = 1: yes (29)``."""
     lines = [] if tree.feature[0] != LEAF else [_leaf_text(tree, [0])]
 
     def walk(node: int, indent: str) -> None:
@@ -133,10 +124,7 @@ class Box:
     def place(self) -> list[tuple[float, float]]:
         """Place the children side by side, as close as their outlines allow (Reingold and Tilford, 1981).
 
-        Returns
-        -------
-        list of (float, float)
-            The outline: the leftmost and rightmost point of each level in inches, relative to this box.
+        Return the outline: the leftmost and rightmost point of each level in inches, relative to this box.
         """
         outline: list[tuple[float, float]] = []
         for child in self.children:
@@ -254,18 +242,8 @@ def plot(tree: Tree, ax=None):
     """Draw the tree with matplotlib.
 
     Empty leaves are left out, and sibling leaves of one class are drawn as one. A leaf shows its class, the rows of
-    that class, and all rows.
-
-    Parameters
-    ----------
-    tree : Tree
-    ax : matplotlib.axes.Axes, optional
-        The axes to draw on; by default those of a new figure of the tree's size.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Its data coordinates are inches: the extent of its limits is the size at which no texts overlap.
+    that class, and all rows. Without ``ax`` a new figure of the tree's size is made. The data coordinates of the
+    returned axes are inches: the extent of their limits is the size at which no texts overlap.
     """
     root, left, right, levels = layout(tree)
     height = (levels - 1) * _LEVEL

@@ -44,13 +44,7 @@ def ordered(texts: Iterable[str]) -> list[str]:
 
 
 def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the columns of a DataFrame or array[n, q] by name: numbers as float64[n], others as object[n].
-
-    Raises
-    ------
-    OptreeError
-        If ``X`` does not have two dimensions, or the names do not fit its columns.
-    """
+    """Return the columns of a DataFrame or array[n, q] by name: numbers as float64[n], others as object[n]."""
     if hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         arrays = [_of_series(X.iloc[:, j]) for j in range(len(names))]
@@ -79,13 +73,7 @@ def _of_array(column: np.ndarray) -> np.ndarray:
 
 
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
-    """Return whether each column is categorical: by a mask, by names, or for "from_dtype" if it has no numbers.
-
-    Raises
-    ------
-    OptreeError
-        If a name is unknown, or the mask has another length.
-    """
+    """Return whether each column is categorical: by a mask, by names, or for "from_dtype" if it has no numbers."""
     if isinstance(categorical, str) and categorical == "from_dtype":
         return {name: values.dtype.kind != "f" for name, values in columns.items()}
     mask = np.asarray(categorical)
@@ -101,31 +89,17 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
 
 
 def read_texts(name: str, values) -> list[str]:
-    """Return the categories of a column as text.
-
-    Raises
-    ------
-    OptreeError
-        If a value is missing.
-    """
-    raw = (
-        values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
-    ).tolist()
-    missing = sum(map(is_missing, raw))
-    if missing:
+    """Return the categories of a column as text."""
+    raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
+    raw = raw.tolist()
+    if missing := sum(map(is_missing, raw)):
         raise OptreeError(f"encoding: column {name!r}: {missing} rows have no value; fill them in, or drop them")
     texts = {value: cell_text(value) for value in set(raw)}
     return [texts[value] for value in raw]
 
 
 def read_numbers(name: str, values) -> np.ndarray:
-    """Return the numbers of a column, float64[n].
-
-    Raises
-    ------
-    OptreeError
-        If a value is not a finite number.
-    """
+    """Return the numbers of a column, float64[n]."""
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:

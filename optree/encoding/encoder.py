@@ -100,19 +100,11 @@ class EncodingSpec:
 
 @dataclass(frozen=True)
 class Column:
-    """A fitted column.
-
-    Attributes
-    ----------
-    name : str
-    form : {"ordinal", "onehot", "thresholds", "bins", "intervals", "values"}
-    parts : tuple
-        Its categories (str), distinct values (float) or thresholds (float), in order.
-    """
+    """A fitted column."""
 
     name: str
-    form: str
-    parts: tuple
+    form: str  # "ordinal", "onehot", "thresholds", "bins", "intervals" or "values"
+    parts: tuple  # its categories (str), distinct values (float) or thresholds (float), in order
 
     @property
     def is_numeric(self) -> bool:
@@ -144,13 +136,7 @@ class Column:
         return pairs[_KEPT[drop]]
 
     def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
-        """Return the codes of rows with these values, int32[n, number of features].
-
-        Raises
-        ------
-        OptreeError
-            If a category is unseen and ``spec`` does not ignore such categories.
-        """
+        """Return the codes of rows with these values, int32[n, number of features]."""
         if self.form == "thresholds":
             return (np.asarray(values)[:, None] <= np.array(self.parts)).astype(np.int32)
         if self.has_thresholds:
@@ -159,16 +145,13 @@ class Column:
             rank = {part: i for i, part in enumerate(self.parts)}
             position = np.array([rank.get(value, -1) for value in values], int)
         if spec.unseen == "error" and (position < 0).any():
-            raise self._unseen(values[int((position < 0).argmax())])
+            shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
+            raise choice(f"encoding: column {self.name!r}", cell_text(values[int((position < 0).argmax())]), shown)
         if self.form in ("onehot", "intervals"):
             positions = np.arange(len(self.parts) + (self.form == "intervals"))
             kept = _KEPT[spec.drop] if self.form == "onehot" else slice(None)
             return (position[:, None] == positions[kept]).astype(np.int32)
         return position[:, None].astype(np.int32)
-
-    def _unseen(self, value) -> OptreeError:
-        shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
-        return choice(f"encoding: column {self.name!r}", cell_text(value), shown)
 
 
 def _is_numeric(X) -> bool:
@@ -239,14 +222,14 @@ class Encoder:
             raise OptreeError("encoding: cuts = 'mdlp' needs the classes; give y")
         labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
         pairs = two_values(X) if _is_numeric(X) and len(X) and labels is None else [None] * len(table)
-        columns = [
+        fits = [
             self._fit_column(name, values, mask[name], labels, pair)
             for (name, values), pair in zip(table.items(), pairs, strict=True)
         ]
-        self.columns_ = [column for column in columns if column is not None]
+        self.columns_ = [column for column in fits if column]
         if not self.columns_:
             raise OptreeError(
-                f"encoding: all of the {len(columns)} columns are constant or have no threshold; give one that varies"
+                f"encoding: all of the {len(table)} columns are constant or have no threshold; give one that varies"
             )
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
@@ -262,17 +245,15 @@ class Encoder:
         else:
             numbers, form = read_numbers(name, values), self.spec.numeric
             if form != "values":
-                found = self._thresholds(numbers, labels)
+                if labels is not None:
+                    found = mdlp_thresholds(numbers, labels)
+                else:
+                    found = thresholds(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
                 if form == "intervals" and len(found) == 1:
                     form = "thresholds"  # the second of two intervals is the complement of the first
                 return Column(name, form, found) if found else None
             parts = distinct_values(numbers)[0].tolist()
         return Column(name, form, tuple(parts)) if len(parts) > 1 else None
-
-    def _thresholds(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
-        if labels is not None:
-            return mdlp_thresholds(numbers, labels)
-        return thresholds(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
 
     @property
     def features_(self) -> tuple[Feature, ...]:

@@ -21,19 +21,7 @@ _TIED = 1e-9  # closer entropies are equal, and the lowest threshold wins: the s
 
 
 def mdlp_thresholds(values: np.ndarray, y: np.ndarray) -> tuple[float, ...]:
-    """Return the thresholds of MDLP, possibly none.
-
-    Parameters
-    ----------
-    values : float64[n]
-    y : array[n]
-        The class of each row.
-
-    Returns
-    -------
-    tuple of float
-        Rising, each rounded as :func:`optree.encoding.thresholds.thresholds` does.
-    """
+    """Return the thresholds of MDLP for values float64[n] of rows of classes y[n]: rising, possibly none."""
     distinct, place = np.unique(values, return_inverse=True)
     classes, label = np.unique(y, return_inverse=True)
     counts = np.zeros((len(distinct) + 1, len(classes)), np.int64)

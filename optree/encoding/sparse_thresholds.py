@@ -8,6 +8,7 @@ greater than all numbers in one, and less in the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -133,26 +134,16 @@ class SparseEncoder(Encoder):
     def set_thresholds(self, splits: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:
         """Set the thresholds of the numeric columns to the thresholds of a tree's splits.
 
-        Parameters
-        ----------
-        splits : sequence of (int, float, float)
-            The column of :meth:`numeric_columns` of each split, and the neighbouring values of its threshold.
-
-        Returns
-        -------
-        list of (int, bool)
-            The feature of each split, and whether the feature is 1 below the threshold.
+        A split has its column of :meth:`numeric_columns` and the neighbouring values of its threshold. Return its
+        feature, and whether the feature is 1 below the threshold.
         """
         owner = np.repeat(np.arange(len(self._width)), self._width)
-        columns = self.columns_
-        used: list[set[float]] = [set() for _ in columns]
+        used: list[set[float]] = [set() for _ in self.columns_]
         for column, low, high in splits:
             used[owner[column]].add(threshold_between(low, high))
-        numeric = [column.is_numeric for column in columns]
-        self.columns_ = [
-            Column(column.name, column.form, tuple(sorted(points))) if is_number else column
-            for column, points, is_number in zip(columns, used, numeric, strict=True)
-        ]
+        numeric = [column.is_numeric for column in self.columns_]
+        for i in np.flatnonzero(numeric):
+            self.columns_[i] = replace(self.columns_[i], parts=tuple(sorted(used[i])))
         size = [len(column.features(self.spec.drop)) for column in self.columns_]
         first, start = np.cumsum([0, *size]), np.cumsum([0, *self._width])
         found = []

@@ -30,21 +30,10 @@ def two_values(X: np.ndarray) -> list[tuple[float, float] | None]:
 
 
 def thresholds(values: np.ndarray, max_thresholds: int | None = None, distinct: bool = False) -> tuple[float, ...]:
-    """Return thresholds between neighbouring distinct values.
+    """Return thresholds between neighbouring distinct values of a column, float64[n], in rising order.
 
-    Parameters
-    ----------
-    values : float64[n]
-    max_thresholds : int, optional
-        The greatest number of thresholds, taken at the quantiles ``i / (max_thresholds + 1)`` of the rows; all by
-        default.
-    distinct : bool, default False
-        Take the quantiles of the distinct values, whatever the number of rows with each.
-
-    Returns
-    -------
-    tuple of float
-        Rising. Each is the middle of its gap, rounded to the fewest digits, at least four, that keep it inside.
+    At most ``max_thresholds`` are taken at the quantiles ``i / (max_thresholds + 1)`` of the rows, or with ``distinct``
+    of the distinct values.
     """
     found, counts = distinct_values(values)
     gaps = np.arange(len(found) - 1)

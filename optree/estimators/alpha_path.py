@@ -25,18 +25,9 @@ class AlphaStep(NamedTuple):
 class AlphaPath:
     """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling alpha from the leaf on.
 
-    Parameters
-    ----------
-    path : Path
-    sample : Sample
-        The rows of the search, whose values lie on both sides of a threshold.
-    rows : ExpandedColumns
-        The training rows.
-    y : int64[n] or float64[n]
-        Class indices, or the target.
-    weight : float64[n], optional
-    per_split : bool
-        Whether the complexity is the number of splits.
+    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``rows`` are the training
+    rows, ``y`` has their class indices int64[n] or targets float64[n]. With ``per_split`` the complexity is the number
+    of splits.
     """
 
     def __init__(self, path: Path, sample: Sample, rows: ExpandedColumns, y: np.ndarray, weight, per_split: bool):

@@ -105,7 +105,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
             raise OptreeError(f"X has {len(y)} sample; two or more are needed")
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
-        if weights.sum() == 0 or not weights.all():  # a tiny weight may be rounded to zero
+        if not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
         codes, features = self.encoder_.transform(X), self.encoder_.features_
@@ -115,9 +115,8 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
         self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0
         if found.status != "optimal":
-            text = (
-                f"the search was ended by its {found.status} with a gap of {self.gap_:.4f}; the tree is the best found"
-            )
+            gap = f"a gap of {self.gap_:.4f}"
+            text = f"the search was ended by its {found.status} with {gap}; the tree is the best found"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, found.trace
         return self

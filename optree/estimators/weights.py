@@ -16,22 +16,7 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     """Return weights of rows as integers int64[n], and the user's weight for an integer weight of 1.
 
     A float is read as its shortest decimal. Weights without a common unit of reasonable size are rounded: to 2^-40 of
-    their sum if few are different, else to 2^-20 of the greatest.
-
-    Parameters
-    ----------
-    sample_weight : array-like[n] or None
-        Weights >= 0, not all zero.
-    class_weight : dict, "balanced" or None
-        As in scikit-learn: "balanced" gives each class the same total weight.
-    y : int[n]
-        Indices into ``classes``.
-    classes : array[K]
-
-    Raises
-    ------
-    OptreeError
-        If a weight is not a finite number >= 0, all are zero, or a class is unknown.
+    their sum if few are different, else to 2^-20 of the greatest. ``y`` : int64[n], indices into ``classes``.
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
@@ -73,13 +58,7 @@ def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:
 
 
 def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
-    """Return costs as integers int64[K, K], and the integer cost of one misclassified row.
-
-    Raises
-    ------
-    OptreeError
-        If the table has another shape, or a cost is not a number >= 0 of at most nine decimals.
-    """
+    """Return costs as integers int64[K, K], and the integer cost of one misclassified row."""
     if costs is None:
         return None, 1
     table = np.asarray(costs, object)
