@@ -62,23 +62,13 @@ def locked(path: Path) -> Iterator[None]:
     The system releases the lock when its holder ends, even if it is killed. The lock file stays, since two processes
     could hold the lock if one removed the file.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise _cannot_lock(path, error) from error
-    try:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:  # a file system without locks
-            raise _cannot_lock(path, error) from error
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(stack.enter_context(open(path, "ab")), fcntl.LOCK_EX)
+        except OSError as error:  # for example, a file system without locks
+            raise OptreeError(f"{path}: cannot be locked ({error.strerror or error})") from error
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _cannot_lock(path: Path, error: OSError) -> OptreeError:
-    return OptreeError(f"{path}: cannot be locked ({error.strerror or error})")
 
 
 def quarantine(folder: Path | None, name: str, content: bytes) -> str:

@@ -202,7 +202,7 @@ class Measure(NamedTuple):
 
         **Statement**: this labelling has the minimum loss of all labellings. **Proof** (Dinkelbach): let t be the
         minimum loss. A best labelling minimises ``fp FP + fn FN - t (whole + fp_below FP - fn_below FN)``. This sum
-        over leaves is minimised leaf by leaf: a leaf is positive if and only if its share of positive rows is at least
+        over leaves is minimised leaf by leaf. A leaf is positive if and only if its share of positive rows is at least
         a constant. **Used in**: this method and :meth:`of_leaves`.
         """
         if self.name not in LABELLED:

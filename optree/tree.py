@@ -19,7 +19,7 @@ class Tree:
     """A decision tree over coded rows.
 
     Node 0 is the root. The children of a split are consecutive nodes after their parent, one per category of its
-    feature: a row with code ``c`` goes from node ``v`` to node ``first_child[v] + c``. Several categories may also
+    feature. A row with code ``c`` goes from node ``v`` to node ``first_child[v] + c``. Several categories may also
     share a child, whether they are neighbours (an interval split) or not; see ``places``.
 
     Attributes

@@ -1,8 +1,9 @@
 """The encoder: columns of categories and numbers become coded features, and new rows are coded in the same way.
 
 Every value has a position: the rank of its category among the categories of the fitted rows, or the number of
-thresholds below a number. The code of a feature is the position (``ordinal``, ``values``, ``bins``), or whether the
-position is a given one (``onehot``, ``intervals``), or whether the number is at most a threshold (``thresholds``).
+thresholds below a number. For ``ordinal``, ``values`` and ``bins`` the code of a feature is the position. For
+``onehot`` and ``intervals`` it says whether the position is the feature's own, for ``thresholds`` whether the number is
+at most the threshold.
 """
 
 from __future__ import annotations

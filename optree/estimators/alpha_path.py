@@ -25,14 +25,14 @@ class AlphaStep(NamedTuple):
 class AlphaPath:
     """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling alpha from the leaf on.
 
-    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``rows`` are the training
-    rows, ``y`` has their class indices int64[n] or targets float64[n]. With ``per_split`` the complexity is the number
-    of splits.
+    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``expanded`` has the training
+    rows, ``y`` their class indices int64[n] or targets float64[n]. With ``per_split`` the complexity is the number of
+    splits.
     """
 
-    def __init__(self, path: Path, sample: Sample, rows: ExpandedColumns, y: np.ndarray, weight, per_split: bool):
+    def __init__(self, path: Path, sample: Sample, expanded: ExpandedColumns, y: np.ndarray, weight, per_split: bool):
         self._path, self._classes = path, sample.classes
-        X, self._column, self._missing = rows
+        X, self._column, self._missing = expanded
         every = np.arange(len(X))
         # The sums of a node's rows: the weight of each class; for regression, the weight and the sum of the target.
         self._root = self._node_sums(every, y, weight)
@@ -40,9 +40,22 @@ class AlphaPath:
         self._unit = 1.0 if per_split else self._weight
         self._threshold = path.threshold.copy()
         self._sums_left, self._sums_right = (np.zeros((len(path.left), len(self._root))) for _ in range(2))
-        seen = np.zeros(len(path.left), bool)
-        for link in path.link:
-            self._sum_children(int(link), every, sample, X, y, weight, seen)
+        # The sums and thresholds of each split; trees share splits.
+        pending, seen = [(int(link), every) for link in path.link], set()
+        while pending:
+            link, rows = pending.pop()
+            if link < 0 or link in seen:
+                continue
+            seen.add(link)
+            feature = int(path.feature[link])
+            self._threshold[link] = _short_threshold(path.threshold[link], sample, feature)
+            goes_left = X[rows, feature] <= self._threshold[link]
+            for child, child_rows, sums in (
+                (path.left, rows[goes_left], self._sums_left),
+                (path.right, rows[~goes_left], self._sums_right),
+            ):
+                sums[link] = self._node_sums(child_rows, y, weight)
+                pending.append((int(child[link]), child_rows))
 
     def _node_sums(self, rows: np.ndarray, y: np.ndarray, weight) -> np.ndarray:
         target, weights = y[rows], None if weight is None else weight[rows]
@@ -51,26 +64,6 @@ class AlphaPath:
         if weights is None:
             return np.array([len(rows), target.sum()])
         return np.array([weights.sum(), weights @ target])
-
-    def _sum_children(
-        self, link: int, rows: np.ndarray, sample: Sample, X: np.ndarray, y: np.ndarray, weight, seen: np.ndarray
-    ) -> None:
-        """Set the sums and thresholds of a split and of all splits below it that no earlier tree has."""
-        pending = [(link, rows)]
-        while pending:
-            link, rows = pending.pop()
-            if link < 0 or seen[link]:
-                continue
-            seen[link] = True
-            feature = int(self._path.feature[link])
-            self._threshold[link] = _short_threshold(self._path.threshold[link], sample, feature)
-            goes_left = X[rows, feature] <= self._threshold[link]
-            for child, child_rows, sums in (
-                (self._path.left, rows[goes_left], self._sums_left),
-                (self._path.right, rows[~goes_left], self._sums_right),
-            ):
-                sums[link] = self._node_sums(child_rows, y, weight)
-                pending.append((int(child[link]), child_rows))
 
     def steps(self) -> tuple[AlphaStep, ...]:
         """Return the trees by rising alpha: the largest tree first, the single leaf last."""

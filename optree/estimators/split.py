@@ -105,9 +105,9 @@ class SPLITClassifier(_Lookahead):
 class LicketySPLITClassifier(_Lookahead):
     """LicketySPLIT: SPLIT with a few exact levels, applied again to each subtree.
 
-    Minimises the same objective as `SPLITClassifier`, in polynomial time. With ``max_ways=2`` the tree costs at most as
-    much as the greedy tree. It also costs at most as much as the tree of the authors' algorithm with equal lookahead,
-    if that algorithm takes the first of equal splits.
+    Minimises the same objective as `SPLITClassifier`, in polynomial time. With ``max_ways=2`` the greedy tree never
+    costs less. Nor does the tree of the authors' algorithm with equal lookahead, if that algorithm takes the first of
+    equal splits.
 
     Parameters
     ----------
