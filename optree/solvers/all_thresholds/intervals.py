@@ -18,8 +18,8 @@ limit       ``known["limit"]``, the lower of the incumbent's cost and the budget
 
 *Statement.* For B inside C, T(B) <= T(C) <= T(B) + w(C) - w(B).
 *Proof.* The best tree for C misclassifies fewer rows on B, so it costs no more there. The best tree for B
-misclassifies, on C, at most the additional rows. The splits are the same. (A least number of rows per leaf would break
-the first part.)
+misclassifies, on C, at most the additional rows. The splits are the same. (A minimum number of rows in a leaf would
+break the first inequality.)
 *Used in* ``enqueue``, ``trim``, ``next_threshold``.
 
 *Corollary.* T(L(i)) >= max(T(L(a)), T(L(b)) - w(i, b)) and T(R(i)) >= max(T(R(b)), T(R(a)) - w(a, i)). Hence
@@ -71,7 +71,7 @@ POOL = np.dtype(
 
 
 class Rules(NamedTuple):
-    """Constants of a search for the least ``error`` * errors + ``penalty`` * splits."""
+    """Constants of a search for the lowest ``error`` * errors + ``penalty`` * splits."""
 
     depth: int
     error: int
@@ -130,14 +130,7 @@ def dequeue(known, queue):
 @inner_function
 def first_above(weights, first, last, weight):
     """Return the first threshold after ``first`` with more than ``weight`` below it; ``last`` if there is none."""
-    low, high = first + 1, last
-    while low < high:
-        middle = (low + high) // 2
-        if weights[middle + 1] > weight:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return first + 1 + np.searchsorted(weights[first + 2 : last + 1], weight, side="right")
 
 
 @inner_function

@@ -114,23 +114,20 @@ def find_stumps(sample, rules, machine, level, general):
 def child_cost(rules, machine, level, lane, side, limited, general):
     """Return the cost of the best tree of at most one split for the rows inside a lane (side 0) or outside (side 1).
 
-    ``limited``: with the least number of rows per leaf; INFINITE if there are too few rows for a leaf.
+    ``limited``: with the minimum number of rows in a leaf; INFINITE if there are too few rows for a leaf.
     """
     if limited and machine.rows[side * LANES + lane] < rules.min_rows:
         return INFINITE
-    classes, weight, most = machine.inside.shape[0], 0, 0
-    for k in range(classes):
+    weight = most = own = np.int64(0)
+    for k in range(machine.inside.shape[0]):
         own = machine.inside[k, lane]
         if side:
             own = machine.total[level, k] - own
         weight += own
         most = max(most, own)
-    if general is None:
-        one = machine.inside[1, lane]
-        if side:
-            one = machine.total[level, 1] - one
+    if general is None:  # `own` is the weight of class 1
         at = (4 * limited + 2 * side) * LANES + lane
-        stump = min(weight - one + machine.best[at], one - machine.best[at + LANES])
+        stump = min(weight - own + machine.best[at], own - machine.best[at + LANES])
     else:
         stump = weight - machine.best[(2 * limited + side) * LANES + lane]
     return min(rules.error * (weight - most), rules.error * stump + rules.penalty)

@@ -6,7 +6,7 @@ outside. One instruction does the work of a row for 32 lanes, so a pass takes ab
 
 **Two classes.** Let n0 and n1 be the weights of the classes in the rows of a lane. Weights of class 1 count up, weights
 of class 0 down. A threshold above a prefix of sum s leaves ``n0 + s`` errors if class 1 is predicted to the right and
-``n1 - s`` if it is predicted to the left. So the least and the greatest sum, over all columns, give the best stump.
+``n1 - s`` if it is predicted to the left. So the minimum and the maximum sum, over all columns, give the best stump.
 
 **More classes.** A threshold classifies correctly the heaviest class on each side. A forward pass notes the weight of
 the heaviest class below each threshold; a backward pass adds the heaviest class above.
@@ -25,28 +25,31 @@ from numba import config
 
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
-from optree.solvers.kernels.vector_code import VectorCode
+from optree.solvers.kernels.vector_code import WORD, VectorCode
 
 LANES = 32
-_WORD, _INT = ir.IntType(64), ir.IntType(32)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
-_N, _A = types.int64, types.uintp
+_N = types.int64
 
 
 class _Lanes(VectorCode):
-    """A builder of code with a number per lane, of the type of the weights."""
+    """A builder of code with a number per lane, of the type of the weights; ``args`` as for `stumps_of_two`."""
 
-    def __init__(self, builder, kind, words, bits, mark):
-        super().__init__(builder, kind, LANES)
-        self.words, self.rows, self.mark = self.pointer(words, _INT), self.pointer(bits, _INT), self.pointer(mark)
-        self.lowest = ir.Constant(self.kind, -(1 << (kind.bitwidth - 1)))
+    def __init__(self, context, builder, signature, args):
+        *kinds, _ = signature.args
+        *arrays, self.min_rows = args
+        super().__init__(builder, kinds[2].dtype, LANES)
+        pointers = self.arrays(context, kinds, arrays)
+        self.words, self.bits, self.mark, self.rows, self.best, *self.scratch = pointers
+        self.size = context.make_array(kinds[0])(context, builder, arrays[0]).nitems
+        self.lowest = ir.Constant(self.kind, -(1 << (self.kind.width - 1)))
 
     def entry(self, at):
         """Return the row at a place of the column, its lanes inside and outside, its weight and its mark."""
         builder = self.builder
         word = builder.load(builder.gep(self.words, [at]))
-        row = builder.zext(builder.lshr(word, ir.Constant(_INT, 1)), _WORD)
-        inside = builder.bitcast(builder.load(builder.gep(self.rows, [row])), _BITS)
+        row = builder.zext(builder.lshr(word, ir.Constant(word.type, 1)), WORD)
+        inside = builder.bitcast(builder.load(builder.gep(self.bits, [row])), _BITS)
         ends = builder.trunc(word, ir.IntType(1))
         return row, (inside, builder.not_(inside)), self.load_splat(self.mark, row), ends
 
@@ -58,29 +61,29 @@ class _Lanes(VectorCode):
         """Add a value to a variable."""
         self.builder.store(self.builder.add(self.builder.load(variable), value), variable)
 
-    def loaded(self, pointer, count):
-        """Return variables whose first values are vectors in memory."""
+    def loaded(self, count):
+        """Return variables whose first values are the vectors of ``best``."""
         variables = [self.variable() for _ in range(count)]
         for n, variable in enumerate(variables):
-            self.builder.store(self.load(pointer, self.number(n * LANES)), variable)
+            self.builder.store(self.load(self.best, self.number(n * LANES)), variable)
         return variables
 
-    def stored(self, variables, pointer):
-        """Write variables to memory."""
+    def stored(self, variables):
+        """Write variables to ``best``."""
         for n, variable in enumerate(variables):
-            self.store(self.builder.load(variable), pointer, self.number(n * LANES))
+            self.store(self.builder.load(variable), self.best, self.number(n * LANES))
 
     def extremes(self, variables, value):
-        """Update a least and a greatest value."""
+        """Update a minimum and a maximum."""
         for variable, name in zip(variables, ("smin", "smax"), strict=True):
             self.extreme(variable, value, name)
 
     def tally(self, label, counts, entry, heaviest):
         """Add a row to ``counts``, two vectors per class, and update the weight of the heaviest class."""
-        row, parts, value, _ = entry
-        k = self.builder.zext(self.builder.load(self.builder.gep(label, [row])), _WORD)
+        row, sides, value, _ = entry
+        k = self.builder.zext(self.builder.load(self.builder.gep(label, [row])), WORD)
         base = self.builder.mul(k, self.number(2 * LANES))
-        for side, lanes in enumerate(parts):
+        for side, lanes in enumerate(sides):
             at = base, self.number(side * LANES)
             total = self.builder.add(self.load(counts, *at), self.only(lanes, value))
             self.store(total, counts, *at)
@@ -90,51 +93,48 @@ class _Lanes(VectorCode):
 class _Limit:
     """The limit on the rows of both children of a stump."""
 
-    def __init__(self, code, rows, least):
-        rows, narrow = code.pointer(rows), code.kind.width < 64
+    def __init__(self, code):
         self.code, self.left = code, [code.variable() for _ in range(2)]
-        self.rows = [code.load(rows, code.number(side * LANES)) for side in range(2)]
-        self.least = code.splat(code.builder.trunc(least, code.kind) if narrow else least)
+        self.rows = [code.load(code.rows, code.number(side * LANES)) for side in range(2)]
+        self.min_rows = code.splat(code.min_rows)
 
-    def count(self, parts):
+    def count(self, sides):
         """Count a row as left of the next threshold."""
-        for left, lanes in zip(self.left, parts, strict=True):
+        for left, lanes in zip(self.left, sides, strict=True):
             self.code.add(left, self.code.only(lanes, self.code.constant(1)))
 
     def kept(self, side):
         """Return the lanes in which a threshold here leaves enough rows on both sides."""
         builder, left = self.code.builder, self.code.builder.load(self.left[side])
         right = builder.sub(self.rows[side], left)
-        return builder.and_(*(builder.icmp_signed(">=", part, self.least) for part in (left, right)))
+        return builder.and_(*(builder.icmp_signed(">=", rows, self.min_rows) for rows in (left, right)))
 
 
 def _two_classes(limited):
-    """Make the intrinsic for two classes; ``limited`` by a least number of rows per leaf."""
+    """Make the intrinsic for two classes; ``limited`` by a minimum number of rows in a leaf."""
 
     @intrinsic
-    def two(typing_context, kind, words, size, bits, mark, rows, least, best):
+    def two(typing_context, words, bits, mark, rows, best, min_rows):
         def codegen(context, builder, signature, args):
-            _, words, size, bits, mark, rows, least, best = args
-            code = _Lanes(builder, kind, words, bits, mark)
-            limit = _Limit(code, rows, least) if limited else None
-            best = code.pointer(best)
-            sums, found = [code.variable() for _ in range(2)], code.loaded(best, 8 if limited else 4)
-            with code.range(size) as (at, _):
-                _, parts, value, ends = code.entry(at)
-                for total, lanes in zip(sums, parts, strict=True):
+            code = _Lanes(context, builder, signature, args)
+            limit = _Limit(code) if limited else None
+            sums, found = [code.variable() for _ in range(2)], code.loaded(8 if limited else 4)
+            with code.range(code.size) as (at, _):
+                _, sides, value, ends = code.entry(at)
+                for total, lanes in zip(sums, sides, strict=True):
                     code.add(total, code.only(lanes, value))
                 if limited:
-                    limit.count(parts)
+                    limit.count(sides)
                 with builder.if_then(ends):
                     for side, total in enumerate(map(builder.load, sums)):
                         code.extremes(found[2 * side : 2 * side + 2], total)
                         if limited:
                             total = code.only(limit.kept(side), total)
                             code.extremes(found[4 + 2 * side : 6 + 2 * side], total)
-            code.stored(found, best)
+            code.stored(found)
             return context.get_dummy_value()
 
-        return types.void(kind, _A, _N, _A, _A, _A, _N, _A), codegen
+        return types.void(words, bits, mark, rows, best, _N), codegen
 
     return two
 
@@ -143,11 +143,11 @@ def _many_classes(limited):
     """Make the intrinsic for any number of classes."""
     width = (4 if limited else 2) * LANES
 
-    def forwards(code, size, count, limit, sums):
+    def forwards(code, count, limit, sums):
         """Store the weight of the heaviest class below each threshold; return the number of thresholds."""
         builder, heaviest = code.builder, [code.variable() for _ in range(2)]
         reached = cgutils.alloca_once_value(builder, code.number(0))
-        with code.range(size) as (at, _):
+        with code.range(code.size) as (at, _):
             entry = code.entry(at)
             count(entry, heaviest)
             if limit:
@@ -156,17 +156,17 @@ def _many_classes(limited):
                 place = builder.mul(builder.load(reached), code.number(width))
                 for side, total in enumerate(map(builder.load, heaviest)):
                     code.store(total, sums, place, code.number(side * LANES))
-                    if limit:  # the least number there is, plus the weight of any side, is less than zero
+                    if limit:  # the lowest number plus the weight of any side is below zero
                         total = builder.select(limit.kept(side), total, code.splat(code.lowest))
                         code.store(total, sums, place, code.number((2 + side) * LANES))
                 builder.store(builder.add(builder.load(reached), code.number(1)), reached)
         return reached
 
-    def backwards(code, size, count, reached, sums, found):
+    def backwards(code, count, reached, sums, found):
         """Add the weight of the heaviest class above each threshold."""
         builder, heaviest = code.builder, [code.variable() for _ in range(2)]
-        last = builder.sub(size, code.number(1))
-        with code.range(size) as (at, _):
+        last = builder.sub(code.size, code.number(1))
+        with code.range(code.size) as (at, _):
             entry = code.entry(builder.sub(last, at))
             with builder.if_then(entry[3]):
                 builder.store(builder.sub(builder.load(reached), code.number(1)), reached)
@@ -177,19 +177,17 @@ def _many_classes(limited):
             count(entry, heaviest)
 
     @intrinsic
-    def many(typing_context, kind, words, size, bits, mark, rows, least, label, counts, rest, sums, best):
+    def many(typing_context, words, bits, mark, rows, best, label, counts, rest, sums, min_rows):
         def codegen(context, builder, signature, args):
-            _, words, size, bits, mark, rows, least, label, counts, rest, sums, best = args
-            code = _Lanes(builder, kind, words, bits, mark)
-            limit = _Limit(code, rows, least) if limited else None
-            counts, rest, sums, best = map(code.pointer, (counts, rest, sums, best))
-            label, found = code.pointer(label, _INT), code.loaded(best, width // LANES)
-            reached = forwards(code, size, partial(code.tally, label, counts), limit, sums)
-            backwards(code, size, partial(code.tally, label, rest), reached, sums, found)
-            code.stored(found, best)
+            code = _Lanes(context, builder, signature, args)
+            limit, (label, counts, rest, sums) = _Limit(code) if limited else None, code.scratch
+            found = code.loaded(width // LANES)
+            reached = forwards(code, partial(code.tally, label, counts), limit, sums)
+            backwards(code, partial(code.tally, label, rest), reached, sums, found)
+            code.stored(found)
             return context.get_dummy_value()
 
-        return types.void(kind, _A, _N, _A, _A, _A, _N, _A, _A, _A, _A, _A), codegen
+        return types.void(words, bits, mark, rows, best, label, counts, rest, sums, _N), codegen
 
     return many
 
@@ -202,46 +200,46 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         inside = (bits[rows, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
         return rows, np.stack([inside, ~inside]), (words & 1).astype(bool)
 
-    def _kept(parts, ends, rows, least):
+    def _kept(sides, ends, rows, min_rows):
         """Return bool[2, thresholds, LANES]: whether both sides of a threshold have enough rows."""
-        left = parts.cumsum(axis=1)[:, ends]
-        return (left >= least) & (rows.reshape(2, 1, LANES) - left >= least)
+        left = sides.cumsum(axis=1)[:, ends]
+        return (left >= min_rows) & (rows.reshape(2, 1, LANES) - left >= min_rows)
 
-    def stumps_of_two(words, bits, mark, rows, least, best):
+    def stumps_of_two(words, bits, mark, rows, min_rows, best):
         """Update ``best`` with the thresholds of a column, for two classes.
 
         words : uint32[m]; bits : uint32[rows]; mark : kind[rows], the weight of each row, negative for class 0; rows :
-        kind[2 * LANES], the number of rows inside and outside of each lane. best : kind[4 * LANES], the least and the
-        greatest sum of ``mark`` left of a threshold, inside and outside; with ``least`` > 1 kind[8 * LANES], the same
-        again over thresholds with at least ``least`` rows on both sides.
+        kind[2 * LANES], the number of rows inside and outside of each lane. best : kind[4 * LANES], the minimum and the
+        maximum sum of ``mark`` left of a threshold, inside and outside. With ``min_rows`` > 1 kind[8 * LANES], the same
+        again over thresholds with ``min_rows`` rows or more on both sides.
         """
-        numbers, parts, ends = _inside(words, bits)
+        numbers, sides, ends = _inside(words, bits)
         if not ends.any():
             return
-        sums, found = np.where(parts, mark[numbers, None], 0).cumsum(axis=1)[:, ends], best.reshape(-1, LANES)
-        if least > 1:
-            sums = np.concatenate([sums, np.where(_kept(parts, ends, rows, least), sums, 0)])
+        sums, found = np.where(sides, mark[numbers, None], 0).cumsum(axis=1)[:, ends], best.reshape(-1, LANES)
+        if min_rows > 1:
+            sums = np.concatenate([sums, np.where(_kept(sides, ends, rows, min_rows), sums, 0)])
         for side, total in enumerate(sums):
             found[2 * side] = np.minimum(found[2 * side], total.min(axis=0))
             found[2 * side + 1] = np.maximum(found[2 * side + 1], total.max(axis=0))
 
-    def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
+    def stumps_of_many(words, bits, mark, rows, min_rows, label, counts, sums, best):
         """Update ``best``, kind[2 * LANES], the greatest weight that a stump classifies correctly inside and outside.
 
-        With ``least`` > 1 kind[4 * LANES], as in `stumps_of_two`. label : int32[rows]; counts : kind[4 * LANES * K] and
-        sums : kind[len(best) * thresholds] are scratch memory.
+        With ``min_rows`` > 1 kind[4 * LANES], as in `stumps_of_two`. label : int32[rows]. Scratch memory: counts :
+        kind[4 * LANES * K], sums : kind[len(best) * thresholds].
         """
-        numbers, parts, ends = _inside(words, bits)
+        numbers, sides, ends = _inside(words, bits)
         if not ends.any():
             return
         classes = np.arange(len(counts) // (4 * LANES))
         own = np.where(label[numbers, None] == classes, mark[numbers, None], 0)
-        weight = np.where(parts[..., None], own[None, :, None, :], 0)  # side, place, lane, class
+        weight = np.where(sides[..., None], own[None, :, None, :], 0)  # side, place, lane, class
         left = weight.cumsum(axis=1)[:, ends]
         right = weight.sum(axis=1)[:, None] - left
         kept, found = left.max(axis=-1) + right.max(axis=-1), best.reshape(-1, LANES)
-        if least > 1:
-            kept = np.concatenate([kept, np.where(_kept(parts, ends, rows, least), kept, 0)])
+        if min_rows > 1:
+            kept = np.concatenate([kept, np.where(_kept(sides, ends, rows, min_rows), kept, 0)])
         found[: len(kept)] = np.maximum(found[: len(kept)], kept.max(axis=1))
 
 else:
@@ -249,23 +247,20 @@ else:
     _many, _many_limited = _many_classes(False), _many_classes(True)
 
     @inner_function
-    def stumps_of_two(words, bits, mark, rows, least, best):
+    def stumps_of_two(words, bits, mark, rows, min_rows, best):
         """Call the intrinsic for two classes; see the twin above."""
-        at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
-        if least > 1:
-            _two_limited(mark[0], *at, best.ctypes.data)
+        if min_rows > 1:
+            _two_limited(words, bits, mark, rows, best, min_rows)
         else:
-            _two(mark[0], *at, best.ctypes.data)
+            _two(words, bits, mark, rows, best, min_rows)
 
     @inner_function
-    def stumps_of_many(words, bits, mark, rows, least, label, counts, sums, best):
+    def stumps_of_many(words, bits, mark, rows, min_rows, label, counts, sums, best):
         """Call the intrinsic for many classes; see the twin above."""
         for n in range(len(counts)):
             counts[n] = 0
         rest = counts[len(counts) // 2 :]
-        at = words.ctypes.data, len(words), bits.ctypes.data, mark.ctypes.data, rows.ctypes.data, least
-        scratch = label.ctypes.data, counts.ctypes.data, rest.ctypes.data, sums.ctypes.data
-        if least > 1:
-            _many_limited(mark[0], *at, *scratch, best.ctypes.data)
+        if min_rows > 1:
+            _many_limited(words, bits, mark, rows, best, label, counts, rest, sums, min_rows)
         else:
-            _many(mark[0], *at, *scratch, best.ctypes.data)
+            _many(words, bits, mark, rows, best, label, counts, rest, sums, min_rows)

@@ -14,11 +14,11 @@ from optree.solvers.kernels.presort import presort
 
 
 @kernel
-def best_stump(packed, label, weight, member, least, counts, out):
+def best_stump(packed, label, weight, member, min_rows, counts, out):
     """Return the greatest weight that a stump classifies correctly, and write its split to ``out``; -1 without a split.
 
-    One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; least :
-    rows on both sides; counts : int64[2, K], scratch; out : int64[3], the fields of a `Split`.
+    One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; counts :
+    int64[2, K], scratch; out : int64[3], the fields of a `Split`.
     """
     left, total, rows = counts[0], counts[1], 0
     for k in range(len(total)):
@@ -37,7 +37,7 @@ def best_stump(packed, label, weight, member, least, counts, out):
             if not member[row]:
                 continue
             rank = np.int64(word >> np.uint64(32))
-            if rank != before and seen >= least and rows - seen >= least:
+            if rank != before and seen >= min_rows and rows - seen >= min_rows:
                 most_right = np.int64(0)
                 for k in range(len(left)):
                     most_right = max(most_right, total[k] - left[k])
@@ -100,24 +100,24 @@ class Rows:
         by_class = np.bincount(self.label[rows], self.weight[rows], self.classes)
         return int(by_class.sum() - by_class.max())
 
-    def stump(self, rows: np.ndarray, scale: Scale, least: int) -> tuple[int, Split | None]:
+    def stump(self, rows: np.ndarray, scale: Scale, min_rows: int) -> tuple[int, Split | None]:
         """Return the cost and the split of the best tree of at most one split; ties go to the leaf."""
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
-        kept = int(best_stump(self.packed, self.label, self.weight, member, least, counts, found))
+        kept = int(best_stump(self.packed, self.label, self.weight, member, min_rows, counts, found))
         cost = scale.error * (int(self.weight[rows].sum()) - kept) + scale.penalty
         return (leaf, None) if kept < 0 or cost >= leaf else (cost, Split(*found.tolist(), None, None))
 
-    def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, least: int) -> Split | None:
+    def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, min_rows: int) -> Split | None:
         """Build a tree from its splits in preorder; search the stumps of the last level again."""
         if depth < 2:
-            return self.stump(rows, scale, least)[1] if depth else None
+            return self.stump(rows, scale, min_rows)[1] if depth else None
         feature, low, high = map(int, splits[0])
         if feature < 0:
             return None
         left, size = self.sample.rank[feature, rows] <= low, 2 ** (depth - 2) - 1
         children = (rows[left], splits[1 : 1 + size]), (rows[~left], splits[1 + size : 1 + 2 * size])
         return Split(
-            feature, low, high, *(self.read(child, depth - 1, below, scale, least) for child, below in children)
+            feature, low, high, *(self.read(child, depth - 1, below, scale, min_rows) for child, below in children)
         )

@@ -26,7 +26,7 @@ DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
-def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Machine:
+def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) -> Machine:
     """Return the scratch memory for trees of a depth; untouched levels take no memory."""
     (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
     splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
@@ -56,23 +56,23 @@ def _new_machine(rows: Rows, depth: int, least: int, general: bool | None) -> Ma
         rows=np.zeros(2 * LANES, kind),
         best=np.zeros(8 * LANES, kind),
         counts=np.zeros(4 * LANES * classes if general else 0, kind),
-        sums=np.empty((4 if least > 1 else 2) * LANES * n if general else 0, kind),
+        sums=np.empty((4 if min_rows > 1 else 2) * LANES * n if general else 0, kind),
         state=np.zeros(2, np.int64),
     )
 
 
 class Search:
-    """A search for the best tree of limited depth, up to DEEPEST; ``least`` is the minimum number of rows in a leaf.
+    """A search for the best tree of limited depth, up to DEEPEST; ``min_rows`` is the minimum number of rows in a leaf.
 
     ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
     """
 
     def __init__(
-        self, rows: Rows, scale: Scale, depth: int, least: int, clock: Clock, note: Callable[[int, int], None]
+        self, rows: Rows, scale: Scale, depth: int, min_rows: int, clock: Clock, note: Callable[[int, int], None]
     ):
         n = rows.packed.shape[1]
-        self.rows, self.scale, self.least, self.clock, self._note = rows, scale, least, clock, note
-        self.depth = max(0, min(depth, n - 1)) if 2 * least <= n else 0
+        self.rows, self.scale, self.min_rows, self.clock, self._note = rows, scale, min_rows, clock, note
+        self.depth = max(0, min(depth, n - 1)) if 2 * min_rows <= n else 0
         self.general = True if rows.classes > 2 else None
         self.cost, self._tree = scale.error * rows.leaf(np.arange(n)), (0, np.full((1, 3), -1))
         self.lower, self.status, self._machines = min(self.cost, scale.penalty), None, []
@@ -85,7 +85,9 @@ class Search:
         """Search; return the status."""
         try:
             if self.depth < 2 or not self.cost:
-                self._shallow()
+                if self.depth:
+                    self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.min_rows)
+                    self._tree = 1, self._tree[1]
             elif not self._start():
                 base = 0
                 for depth in range(2, self.depth + 1):
@@ -97,12 +99,6 @@ class Search:
         if self.status is None:
             self.lower, self.status = self.cost, "optimal"
         return self.status
-
-    def _shallow(self) -> None:
-        """Find the best tree of at most one split."""
-        if self.depth:
-            self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.least)
-            self._tree = 1, self._tree[1]
 
     def _lay_out(self, machine: Machine, rules: Rules, pool: Pool | None = None) -> None:
         """Lay out all rows on the level of a depth; with a pool, start the search of the root."""
@@ -118,7 +114,7 @@ class Search:
         """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
         feature, low, _ = map(int, self._tree[1][0])
         place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32)) if feature >= 0 else 0
-        return Rules(depth, self.scale.error, self.scale.penalty, self.least, base, feature, int(place))
+        return Rules(depth, self.scale.error, self.scale.penalty, self.min_rows, base, feature, int(place))
 
     def _start(self) -> str | None:
         """Make a machine, if there is memory for it; return the limit that is reached, or None."""
@@ -126,7 +122,7 @@ class Search:
         each += 4 * LANES * self.rows.kind.itemsize / p if self.general else 0
         self.status = self.clock.limit(0, p * n * each / 2**20)
         if not self.status:
-            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
+            self._machines.append(_new_machine(self.rows, self.depth, self.min_rows, self.general))
         return self.status
 
     def _solve(self, depth: int, base: int, threads: int) -> int:
@@ -173,7 +169,7 @@ class Search:
     def _share(self, rules: Rules, pool: Pool, threads: int) -> None:
         """Share the thresholds of the root among threads; each stores its result and takes the next threshold."""
         for _ in range(threads - len(self._machines)):
-            self._machines.append(_new_machine(self.rows, self.depth, self.least, self.general))
+            self._machines.append(_new_machine(self.rows, self.depth, self.min_rows, self.general))
         for machine in self._machines[1:]:
             self._lay_out(machine, rules)
             machine.state[LEVEL], machine.frame[rules.depth] = rules.depth, self._machines[0].frame[rules.depth]
@@ -207,4 +203,4 @@ class Search:
 
     def tree(self) -> Split | None:
         """Return the incumbent; None for a leaf."""
-        return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.least)
+        return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.min_rows)

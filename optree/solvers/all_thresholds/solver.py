@@ -30,12 +30,8 @@ from optree.tree import LEAF, Tree
 class Chains:
     """Columns whose thresholds are the features of a problem: runs of nested features.
 
-    Attributes
-    ----------
-    first, size : int64[p]
-        The first feature of each column, and the number of its thresholds.
-    rising : bool[p]
-        Whether each feature of the run holds wherever the previous feature holds.
+    Column j has ``size[j]`` thresholds, the features from ``first[j]`` on. If ``rising[j]``, each feature of the run
+    holds wherever the previous feature holds.
     """
 
     def __init__(self, codes: np.ndarray):
@@ -70,8 +66,7 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
         raise OptreeError(f"solver allthresholds: threads = {threads} is not accepted; give a whole number >= 1")
     kept = np.flatnonzero(problem.weights)
     chains = Chains(problem.codes[kept])
-    least = objective.min_samples_leaf
-    rows = Rows(chains.X, problem.y[kept], len(problem.classes), problem.weights[kept], least)
+    rows = Rows(chains.X, problem.y[kept], len(problem.classes), problem.weights[kept], objective.min_samples_leaf)
     task.clock.prepared()
     best, *rest = search(rows, objective, task.scale, task.clock, task.trace, threads)
 
@@ -88,14 +83,11 @@ def search(
 ) -> tuple[Split | None, int, str, dict[str, int]]:
     """Return the best tree of some rows (None for a leaf), lower bound, status and counters."""
     leaf = scale.penalty if objective.penalty == "leaf" else 0  # a tree has one leaf more than it has splits
-    found = Search(
-        rows,
-        scale,
-        objective.max_depth,
-        objective.min_samples_leaf,
-        clock,
-        lambda cost, lower: trace.add(cost + leaf, lower + leaf),
-    )
+
+    def note(cost: int, lower: int) -> None:
+        trace.add(cost + leaf, lower + leaf)
+
+    found = Search(rows, scale, objective.max_depth, objective.min_samples_leaf, clock, note)
     status = found.run(threads)
     clock.searched()
     return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}

@@ -23,11 +23,8 @@ BLOCK = 256
 
 @inner_function
 def gini(weight, squares):
-    """Return the Gini impurity of a node, from its weight and the sum of its classes' squared weights.
-
-    0 where the square of the weight underflows.
-    """
-    whole = weight * weight
+    """Return the Gini impurity of a node, from its weight and the sum of its classes' squared weights."""
+    whole = weight * weight  # 0 if it underflows
     return 1.0 - squares / whole if whole > 0.0 else 0.0
 
 

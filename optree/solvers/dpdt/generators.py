@@ -11,7 +11,7 @@ CART writes its own: as the actions of the state's depth or, with one level left
 
 **EXHAUSTIVE is optimal.** *Statement.* The result is the optimum of its depth, for every penalty. *Proof.* By induction
 over the depth: the best tree of a support is a leaf or one of its splits with the best trees of both children, and a
-state with one level left takes the split of least loss. *Used in* ``candidates_of_feature``. *Worth*: not measured.
+state with one level left takes the split of least loss. *Used in* ``candidates_of_feature``.
 
 Ties, up to rounding: the lowest feature, then the lowest threshold. Complexity: O(p m K) for the m rows of a state,
 plus B per threshold; `search_ahead`: O(p m) per threshold.

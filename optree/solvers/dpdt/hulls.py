@@ -88,8 +88,6 @@ def hull_of_union(machine, slack, first, n_first, second, n_second, out):
         x, y, last = p[at], loss[at], out + size - 1
         if size and y >= loss[last] - slack:
             continue
-        while size and p[last] == x:
-            size, last = size - 1, last - 1
         # The last vertex is removed unless it lies below the line from its predecessor to the new vertex.
         while size > 1 and (loss[last] - loss[last - 1]) * (x - p[last - 1]) >= (y - loss[last - 1]) * (
             p[last] - p[last - 1]
@@ -128,3 +126,27 @@ def merge(rules, machine, depth, keep):
         state[SPLITS] = frame["mark"]
     frame["mark"], state[TOP] = state[SPLITS], base + frame["size"]
     return found
+
+
+@inner_function
+def push_last(rules, machine, root, loss):
+    """Push the leaf of a state, and its split of the given loss if the split helps; return the size of the hull."""
+    node, top = machine.node[root], machine.state[TOP]
+    push(machine, top, 0.0, node["loss"], -1)
+    machine.state[TOP] = top + 1
+    if loss >= node["loss"] - rules.slack:
+        return 1
+    link = add_split(machine, node["best_feature"], node["best_threshold"], -1, -1)
+    push(machine, top + 1, penalty_of(rules, node["weight"]), loss, link)
+    machine.state[TOP] = top + 2
+    return 2
+
+
+@inner_function
+def merge_last(rules, machine, depth, bounds):
+    """Merge the hulls of the two states below; with ``bounds``, return only whether their lower bounds would matter."""
+    below = machine.frame[depth]["below"]
+    for root in range(2):
+        node = machine.node[root]
+        below[root] = push_last(rules, machine, root, node["stump"] if bounds else node["loss_split"])
+    return merge(rules, machine, depth, not bounds)

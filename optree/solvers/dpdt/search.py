@@ -224,9 +224,9 @@ def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
         x, y = point[:2]
         if hull and y >= hull[-1][1] - slack:
             continue
-        while len(hull) > 1 or (hull and hull[-1][0] == x):
-            (a, b), (c, d) = hull[-2][:2] if len(hull) > 1 else (x, y), hull[-1][:2]
-            if c != x and (d - b) * (x - a) < (y - b) * (c - a):
+        while len(hull) > 1:
+            (a, b), (c, d) = hull[-2][:2], hull[-1][:2]
+            if (d - b) * (x - a) < (y - b) * (c - a):
                 break
             hull.pop()
         hull.append(point)

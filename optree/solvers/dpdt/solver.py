@@ -20,7 +20,7 @@ from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.dpdt.growth import GENERATORS, Growth
-from optree.solvers.dpdt.search import Path, solve
+from optree.solvers.dpdt.search import solve
 from optree.solvers.kernels.presort import presort
 from optree.tree import LEAF, Tree
 
@@ -48,32 +48,20 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
         generator=generator,
     )
     unit = (weights == 1).all()
-    sample = presort(
-        np.ascontiguousarray(problem.codes[kept], np.float64),
-        problem.y[kept],
-        len(problem.classes),
-        None if unit else weights,
-        merge=unit or objective.min_samples_leaf == 1,
-        layers=growth.n_layers,
-    )
+    codes, merge = np.ascontiguousarray(problem.codes[kept], np.float64), unit or objective.min_samples_leaf == 1
+    weight = None if unit else weights
+    sample = presort(codes, problem.y[kept], len(problem.classes), weight, merge, growth.n_layers)
     path = solve(sample, growth, clock=task.clock)
-    costs = [
-        int(loss) * scale.error + int(splits) * scale.penalty
-        for splits, loss in zip(path.penalty, path.loss, strict=True)
-    ]
-    tree = _tree(task, path, costs.index(min(costs)))
-    return Outcome(tree, None, path.status, {"iterations": path.fitted})
-
-
-def _tree(task: Task, path: Path, number: int) -> Tree:
-    """Return a tree of the path."""
+    trees = zip(path.loss, path.penalty, strict=True)
+    costs = [int(loss) * scale.error + int(splits) * scale.penalty for loss, splits in trees]
 
     def choose(rows: np.ndarray, link: int) -> tuple[int, list[int]]:
         if link < 0:
             return LEAF, []
         return int(path.feature[link]), [int(path.left[link]), int(path.right[link])]
 
-    return Tree.grow(task.problem, choose, int(path.link[number]))
+    tree = Tree.grow(problem, choose, int(path.link[costs.index(min(costs))]))
+    return Outcome(tree, None, path.status, {"iterations": path.fitted})
 
 
 SOLVER = Solver(

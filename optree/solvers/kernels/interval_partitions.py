@@ -73,11 +73,16 @@ def impurity(data, rules, above, beyond):
 
 
 @inner_function
-def _best_boundary(data, rules, counts, cols, low, high):
-    """Return the boundary between two others that lowers the impurity most, -1 if none does with heavy enough bins."""
-    first, last = counts[cols[low]], counts[cols[high]]
-    best, chosen = impurity(data, rules, first, last), -1
-    for i in range(low + 1, high):
+def _open_leaf(data, rules, counts, cols, leaf, low, high, levels_left):
+    """Write a leaf of the inner CART: its boundaries, its best split and the decrease of impurity.
+
+    The split is the boundary that lowers the impurity most; -1 if no boundary lowers it with heavy enough bins.
+    """
+    first, last, chosen, whole = counts[cols[low]], counts[cols[high]], -1, np.int64(0)
+    if levels_left:
+        whole = impurity(data, rules, first, last)
+    best = whole
+    for i in range(low + 1, high if levels_left else low):
         here = counts[cols[i]]
         n = m = np.int64(0)
         for k in range(len(here)):
@@ -87,20 +92,7 @@ def _best_boundary(data, rules, counts, cols, low, high):
             value = impurity(data, rules, first, here) + impurity(data, rules, here, last)
             if value < best:
                 best, chosen = value, i
-    return chosen
-
-
-@inner_function
-def _open_leaf(data, rules, counts, cols, leaf, low, high, levels_left):
-    """Write a leaf of the inner CART: its boundaries, its best split and the decrease of impurity."""
-    split, gain = -1, np.int64(0)
-    if levels_left:
-        split = _best_boundary(data, rules, counts, cols, low, high)
-    if split > 0:
-        first, here, last = counts[cols[low]], counts[cols[split]], counts[cols[high]]
-        gain = impurity(data, rules, first, last)
-        gain -= impurity(data, rules, first, here) + impurity(data, rules, here, last)
-    leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, levels_left, split, gain
+    leaf[0], leaf[1], leaf[2], leaf[3], leaf[4] = low, high, levels_left, chosen, whole - best
 
 
 @inner_function

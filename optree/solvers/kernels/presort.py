@@ -12,37 +12,16 @@ _WORTH = 0.7  # equal rows are merged if at most this share of the rows remains
 
 
 def presort(
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: int,
-    weight: np.ndarray | None = None,
-    merge: bool = True,
-    layers: int = 1,
+    X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | None = None, merge: bool = True, layers: int = 1
 ) -> Sample:
-    """Sort each column once.
+    """Sort each column once, and fill the first of ``layers`` copies of the columns.
 
     Values are compared as float64. (scikit-learn's CART rounds to float32 and takes values within 1e-7 for equal, so
-    its candidate thresholds differ in columns with distinct values that close.)
+    its candidate thresholds differ in columns of such close values.) With ``merge``, equal rows of one class become a
+    row of their weight, where that saves much.
 
-    Parameters
-    ----------
-    X : float64[n, p]
-        Finite, C-contiguous.
-    y : int64[n] or float64[n]
-        Class indices, or the target.
-    classes : int
-        0 for a target.
-    weight : float64[n], optional
-        Positive.
-    merge : bool, default True
-        Whether to merge equal rows of one class into a row of their weight, where that saves much.
-    layers : int, default 1
-        Copies of the columns to make room for; the first copy is filled.
-
-    Raises
-    ------
-    OptreeError
-        If a row number, its class and the number of a value do not fit into 64 bits.
+    X : float64[n, p], finite and C-contiguous; y : the class indices, or the target with ``classes`` 0; weight :
+    positive.
     """
     counts_rows = False
     if merge and classes:

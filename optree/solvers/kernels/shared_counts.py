@@ -73,7 +73,7 @@ def _count(builder, like, table, c, first, last, start, step):
     def add(i, total, *values):
         row, word, *after = step(i, *values)
         at = builder.bitcast(builder.gep(table, [builder.add(row, c)]), wide.vector.as_pointer())
-        met = builder.and_(builder.load(at, align=8), spread(builder, word, wide))
+        met = builder.and_(builder.load(at, align=8), spread(builder, word, wide.vector))
         return builder.add(total, call(builder, "ctpop", wide.vector, met)), *after
 
     total, *_ = _loop(builder, first, last, (ir.Constant(wide.vector, [0] * wide.count), *start), add)

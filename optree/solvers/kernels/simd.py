@@ -99,34 +99,31 @@ def call(builder, name, result, *args):
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
 
-def spread(builder, number, kind):
-    """Put a number into all lanes, truncated to their width."""
-    vector = kind.vector
-    if kind.bits < number.type.width:
+def spread(builder, number, vector):
+    """Put a number into all lanes of a vector type, truncated to their width."""
+    if vector.element.width < number.type.width:
         number = builder.trunc(number, vector.element)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    first = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), first)
 
 
-@intrinsic
-def _lanes(typing_context, table):
-    count = Lanes.of(table).count
+def _number_of(of_bits):
+    """Make the intrinsic of a number that follows from the bits of a table's numbers."""
 
-    def codegen(context, builder, sig, args):
-        return ir.Constant(ir.IntType(64), count)
+    @intrinsic
+    def number(typing_context, table):
+        def codegen(context, builder, sig, args):
+            return ir.Constant(ir.IntType(64), of_bits(table.dtype.bitwidth))
 
-    return types.int64(table), codegen
+        return types.int64(table), codegen
+
+    return number
 
 
-@intrinsic
-def _infinite(typing_context, table):
-    number = 2 ** (table.dtype.bitwidth - 2)
-
-    def codegen(context, builder, sig, args):
-        return ir.Constant(ir.IntType(64), number)
-
-    return types.int64(table), codegen
+def _quarter(bits):
+    """Return a quarter of the range of whole numbers with a sign."""
+    return 2 ** (bits - 2)
 
 
 @intrinsic
@@ -153,7 +150,7 @@ def _store(typing_context, table, at, vector):
 @intrinsic
 def _splat(typing_context, number):
     def codegen(context, builder, sig, args):
-        return spread(builder, args[0], _LANES)
+        return spread(builder, args[0], _LANES.vector)
 
     return _LANES(types.uint64 if number == types.uint64 else types.int64), codegen
 
@@ -163,7 +160,7 @@ def _fill(typing_context, number, table):
     kind = Lanes.of(table)
 
     def codegen(context, builder, sig, args):
-        return spread(builder, args[0], kind)
+        return spread(builder, args[0], kind.vector)
 
     return kind(types.int64, table), codegen
 
@@ -177,6 +174,8 @@ def _popcount(typing_context, vector):
 
 
 def _extreme(name):
+    """Make the intrinsic of a minimum or maximum, lane by lane."""
+
     @intrinsic
     def extreme(typing_context, one, other):
         def codegen(context, builder, sig, args):
@@ -187,9 +186,6 @@ def _extreme(name):
     return extreme
 
 
-_least, _most = _extreme("smin"), _extreme("smax")
-
-
 @intrinsic
 def _where_more(typing_context, one, other, chosen, rest):
     def codegen(context, builder, sig, args):
@@ -198,11 +194,15 @@ def _where_more(typing_context, one, other, chosen, rest):
     return one(one, one, one, one), codegen
 
 
+def _widened(builder, number):
+    """Return a number with 64 bits."""
+    return builder.sext(number, ir.IntType(64)) if number.type.width < 64 else number
+
+
 @intrinsic
 def _least_lane(typing_context, vector):
     def codegen(context, builder, sig, args):
-        found = call(builder, "vector.reduce.smin", vector.vector.element, *args)
-        return builder.sext(found, ir.IntType(64)) if vector.bits < 64 else found
+        return _widened(builder, call(builder, "vector.reduce.smin", vector.vector.element, *args))
 
     return types.int64(vector), codegen
 
@@ -213,20 +213,18 @@ def _two_greatest(typing_context, one, two):
         first, second = args
         half = one.count // 2
         while half:
-            parts = []
+            halves = []
             for vector in (first, second):
                 for start in (0, half):
-                    mask = [start + lane for lane in range(half)]
-                    mask = ir.Constant(ir.VectorType(ir.IntType(32), half), mask)
-                    parts.append(builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask))
-            kind = parts[0].type
-            low = call(builder, "smin", kind, *parts[:2])
-            first = call(builder, "smax", kind, *parts[:2])
-            second = call(builder, "smax", kind, low, call(builder, "smax", kind, *parts[2:]))
+                    mask = ir.Constant(ir.VectorType(ir.IntType(32), half), [*range(start, start + half)])
+                    halves.append(builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask))
+            kind = halves[0].type
+            low = call(builder, "smin", kind, *halves[:2])
+            first = call(builder, "smax", kind, *halves[:2])
+            second = call(builder, "smax", kind, low, call(builder, "smax", kind, *halves[2:]))
             half //= 2
         found = [builder.extract_element(vector, ir.Constant(ir.IntType(32), 0)) for vector in (first, second)]
-        found = [builder.sext(number, ir.IntType(64)) if one.bits < 64 else number for number in found]
-        return context.make_tuple(builder, sig.return_type, found)
+        return context.make_tuple(builder, sig.return_type, [_widened(builder, number) for number in found])
 
     return types.UniTuple(types.int64, 2)(one, one), codegen
 
@@ -283,6 +281,7 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         return first, second
 
 else:
-    lanes, infinite, load, store, splat, fill = _lanes, _infinite, _load, _store, _splat, _fill
-    popcount = _popcount
-    least, most, where_more, least_lane, two_greatest = _least, _most, _where_more, _least_lane, _two_greatest
+    lanes, infinite = _number_of(_count), _number_of(_quarter)
+    load, store, splat, fill = _load, _store, _splat, _fill
+    popcount, least, most = _popcount, _extreme("smin"), _extreme("smax")
+    where_more, least_lane, two_greatest = _where_more, _least_lane, _two_greatest

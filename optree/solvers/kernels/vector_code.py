@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from optree.solvers.kernels.jit.llvm import cgutils, ir
+from optree.solvers.kernels.simd import call, spread
 
 WORD = ir.IntType(64)
 
@@ -18,10 +21,6 @@ class VectorCode:
         self.builder, self.lanes = builder, lanes
         self.kind = ir.IntType(kind.bitwidth)
         self.vector = ir.VectorType(self.kind, lanes)
-
-    def pointer(self, address, kind=None):
-        """Return an address (an integer) as a pointer to numbers of LLVM's type ``kind``."""
-        return self.builder.inttoptr(address, (kind or self.kind).as_pointer())
 
     def arrays(self, context, kinds, arrays):
         """Return pointers to the numbers of arrays of some of numba's types."""
@@ -44,16 +43,11 @@ class VectorCode:
 
     def splat(self, value):
         """Return a number in all lanes."""
-        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-        first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(one, ir.Constant(self.vector, ir.Undefined), first)
+        return spread(self.builder, value, self.vector)
 
     def place(self, pointer, indices):
         """Return the address of a number."""
-        total = indices[0]
-        for index in indices[1:]:
-            total = self.builder.add(total, index)
-        return self.builder.gep(pointer, [total])
+        return self.builder.gep(pointer, [reduce(self.builder.add, indices)])
 
     def load(self, pointer, *indices):
         """Load a vector."""
@@ -71,9 +65,7 @@ class VectorCode:
 
     def call(self, name, *vectors):
         """Call an LLVM intrinsic, lane by lane."""
-        kind = ir.FunctionType(self.vector, [self.vector] * len(vectors))
-        name = f"llvm.{name}.v{self.lanes}i{self.kind.width}"
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), vectors)
+        return call(self.builder, name, self.vector, *vectors)
 
     def extreme(self, variable, value, name="smax"):
         """Replace a variable by the maximum of itself and a vector; by the minimum with "smin"."""
