@@ -56,7 +56,7 @@ def package(tmp_path) -> Path:
 
 
 def run(code, path, **environment):
-    """Return what a fresh process prints that has nothing of the present environment but its search path."""
+    """Return the output of a fresh process that keeps only the search path of the present environment."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(path)} | environment
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, check=False

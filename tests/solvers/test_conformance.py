@@ -109,7 +109,7 @@ def test_undeclared_parameters_are_refused(solver):
 
 
 def holds_the_optimum(solver, problem, result, optimum):
-    """Check bound and cost; a heuristic may group the parts of features, then its trees are not those of the oracle."""
+    """Check bound and cost; a heuristic that groups the categories of features has more trees than the oracle."""
     if solver.exact or max(problem.n_parts) == 2:
         assert (result.lower_bound or 0) <= optimum <= result.cost
 
@@ -265,7 +265,7 @@ def test_ctrl_c_ends_a_search_with_what_it_has(solver):
 
 @pytest.fixture(scope="module", params=["warm", pytest.param("cold", marks=pytest.mark.slow)])
 def processes(request, tmp_path_factory):
-    """Return what each of two fresh processes that share a cache of compiled kernels says of each solver."""
+    """Return the results of every solver in two fresh processes that share a cache of compiled kernels."""
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     if request.param == "cold":
         environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

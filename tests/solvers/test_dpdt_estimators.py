@@ -229,7 +229,7 @@ def test_rows_that_are_hard_on_numbers(model):
 
 @BOTH
 def test_missing_values_go_where_scikit_learn_sends_them(model):
-    """The greedy tree is CART's, told of both sides for each threshold; with more splits offered it is no worse."""
+    """The greedy tree is CART's, with missing values on either side; with more candidates it is no worse."""
     greedy, same = DecisionTreeRegressor if model is DPDTreeRegressor else DecisionTreeClassifier, 0
     for seed in range(20):
         random = np.random.RandomState(seed)

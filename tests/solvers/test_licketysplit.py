@@ -68,7 +68,7 @@ def test_split_is_no_worse_than_licketysplit_nor_than_without_it():
 
 
 def test_what_is_known_of_split_s_own_nodes_from_licketysplit_s_tree():
-    """Bounds that were found of what a node is worth in SPLIT's own tree agree with a search for that."""
+    """Bounds on the values of nodes in SPLIT's own tree agree with a search for these values."""
     known = closed = 0
     for seed in seeds(200, 8):
         problem, depth, look = lickety_problem(seed), 3 + seed % 3, 1 + seed // 3 % 3
@@ -166,7 +166,7 @@ def test_slices_of_any_size_find_the_same_tree():
 
 
 def test_both_trees_of_split_in_slices_or_until_memory_ends(monkeypatch):
-    """Where there is no more room there is for what is on the stack: without the JIT an index would tell."""
+    """A full memo still has room for the nodes on the stack; without compilation an index error would show it."""
     for seed in seeds(30, 2):
         problem, depth, look = lickety_problem(seed), 4 + seed % 2, 1 + seed // 2 % 2
         objective = Objective.of("0.002", "leaf", max_depth=depth)

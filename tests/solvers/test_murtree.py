@@ -176,7 +176,7 @@ def test_switches_are_checked():
 @pytest.mark.slow
 @pytest.mark.parametrize("factor", [1, 1000, 10**11])
 def test_counts_of_all_sizes(factor):
-    """Words and counts of 16, 32 and 64 bits; a weight is so many equal rows."""
+    """Words and counts have 16, 32 and 64 bits; a weight w stands for w equal rows."""
     for seed in range(60 if FULL else 3):
         problem = binary_problem(2 * seed)
         heavy = make(

@@ -89,7 +89,7 @@ def test_of_two_classes_no_assignment_is_better(criterion):
             for values in by_number.values():
                 best = min(value for value, _ in values)
                 tied = [few for value, few in values if value < best + 1e-9]
-                if not any(tied):  # the best assignments to so many groups have enough rows in each
+                if not any(tied):  # the best assignments to this number of groups have enough rows in each
                     least = min(least, best)
         leaves = found.feature == LEAF
         assert sum(impurity(c, criterion) for c in found.counts[leaves]) <= least + 1e-4

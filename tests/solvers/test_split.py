@@ -112,7 +112,7 @@ def test_many_ways_first_and_two_later():
 
 @pytest.mark.slow
 def test_more_ways_are_never_worse():
-    """The candidates of two ways are among those of more, greedy ones too: so no value is greater."""
+    """With more ways every earlier candidate is left, of greedy splits too, so no value is greater."""
     for seed in seeds(300, 15):
         problem, depth = intervals(seed), 1 + seed % 4
         objective = Objective.of(LAMBDAS[seed % len(LAMBDAS)], "leaf", max_depth=depth)
@@ -200,7 +200,7 @@ def test_fewer_cuts_and_guessed_bounds_give_feasible_trees(name):
         for options in ({"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"most_candidates": 2}):
             result = solve(name, problem, objective, **options)
             assert result.cost >= best.cost
-            if best.counters["cuts"]:  # else a leaf is as good as any tree, and proven to be
+            if best.counters["cuts"]:  # else a leaf is proven optimal
                 assert (result.status, result.lower_bound) == ("heuristic", None)
 
 

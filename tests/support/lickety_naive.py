@@ -15,7 +15,7 @@ from optree.solvers.split.plans import Plan
 class Naive:
     """LicketySPLIT of the paper, for binary features.
 
-    Costs are in the units of a scale. Entropies are those of `logs_of`, so that rounding does not decide which splits
+    Costs are in the units of a scale. Entropies come from `logs_of`, so that rounding does not decide which splits
     are equal. Among equal splits the first one is taken.
     """
 
@@ -100,7 +100,7 @@ class OneByOne:
         return int(entry["upper"]), tuple(search.memo.split[found, 1 : search.memo.split[found, 0]].tolist())
 
     def ties(self, cost, split):
-        """Return the first splits of the node searched last that are as good as the one found."""
+        """Return the splits that tie with the split found, at the node that was searched last."""
         work = self.search.work
         candidates = work.candidate[0, : work.frame[0]["candidates"]]
         tied = [c for c in range(len(candidates)) if candidates[c]["bound"] == cost] if split else []

@@ -56,7 +56,7 @@ def bound_cells(rules, like, n_classes, n_1, most_1, worst_1, e_1, n_0, most_0, 
 
 @inner_function
 def bound_pairs(stack, d, own, many, rules):
-    """Return ``stump``, ``two`` and ``three`` of child 1 of the split of column ``own``, then those of child 0.
+    """Return ``stump``, ``two`` and ``three`` of child 1 of the split of column ``own``, then of child 0.
 
     Each is the least over the splits of the child. ``three`` is INFINITE with two classes, where it would be e. Fills
     ``stack.gain_row`` with n - e of the rows that ``own`` and each column share.

@@ -80,7 +80,7 @@ class Reader:
         return min(best.values(), key=lambda way: way[0])[1]
 
     def _ways(self, words: np.ndarray | None, levels_left: int, splits_left: int) -> list[tuple[int, int, int]]:
-        """Return the trees of a child as (splits, limit on splits, cost), those of at most ``splits_left`` splits."""
+        """Return the trees of a child of at most ``splits_left`` splits, as (splits, limit on splits, cost)."""
         if words is None or not words.any():
             return [(0, 0, 0)]
         (leaf,), (stump,), _ = self._stumps([words])

@@ -15,7 +15,7 @@ linear program (Dantzig, Fulkerson, Johnson: Solution of a large-scale traveling
 
 A search among some rows ends as soon as it finds a tree that would cost less than the incumbent; only a search without
 such a tree runs to its end, and is the proof. Where trees misclassify few rows, a tenth of the rows suffices. Where
-they err on many, row generation gives up soon, and the search among all rows continues with the best tree found.
+they misclassify many, row generation gives up soon, and the search among all rows continues with the best tree found.
 """
 
 from __future__ import annotations

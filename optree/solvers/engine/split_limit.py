@@ -7,7 +7,7 @@ opt(R, s)        least cost of a tree on R of at most s splits; opt(R) without a
 upper, two       least cost of a tree on R of at most one split; lower bound on the *cost* of trees of exactly two
 ===============  =======================================================================================================
 
-``penalty``, ``error``, ``leaf`` and ``e`` are those of ``bounds.py``, on R.
+``penalty``, ``error``, ``leaf`` and ``e`` have their meaning in ``bounds.py``, on R.
 
 S1 (shares).
 **Statement**: take trees on S with split x at the root and at most splits_left splits. The least cost is the penalty
@@ -132,7 +132,7 @@ def splits_below(stack, shares, d, clause):
 
 @inner_function
 def refresh_share(data, memo, stack, shares, d, clause):
-    """Sharpen the interval of a child at its share by the memo, and those of other shares with it (S3).
+    """Sharpen the interval of a child at its share by the memo, and with it the intervals of other shares (S3).
 
     Returns whether that moved a bound.
     """

@@ -106,7 +106,7 @@ def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """For each feature the weight of its parts times their Gini impurity."""
+    """Return, for each feature, the weight of its categories times their Gini impurity."""
     found, total = np.empty(len(parts)), weights.sum(axis=1)
 
     def impurity(counts):  # float[..., classes]
