@@ -36,7 +36,7 @@ least penalty + error * min(worst, e + margin). By B1 a child with leaf - e <= m
 splits that it keeps need be tried for x.
 **Used in** `least_pairs_of_two`, `least_pairs_of_many`, `bound_multiway`; `bound_pairs.bound_cells`,
 `expand.bound_trees`.
-**Worth**: 1.13 times fewer visits by ``two`` (ablation, ``two_split_bound``).
+**Worth**: 1.13 times fewer visits and 1.14 times fewer seconds by ``two`` (ablation, ``two_split_bound``).
 
 B3 (gain).
 **Statement**: let gain(R) = n - opt(R) / error. If the gains of all children of a split but one sum to at most
@@ -52,7 +52,7 @@ is at most penalty / error, so are the others. With a penalty per leaf all split
 the tree of V could reach more children, each another leaf.
 **Used in** `bound_singles_of_two`, `bound_singles_of_many` and `bound_multiway`, which return INFINITE;
 `least_pairs_of_two`, `least_pairs_of_many`, `bound_pairs.bound_cells`.
-**Worth**: 1.50 times fewer visits, 11 times on mushroom (ablation, ``gain_bound``).
+**Worth**: 1.50 times fewer visits, 1.39 times fewer seconds (ablation, ``gain_bound``).
 
 B4 (class count).
 **Statement**: opt(S) >= min over t of (t - 1) * penalty + error * max(e, n - weight of the t heaviest classes), if all
@@ -60,7 +60,7 @@ splits are binary or the penalty is per leaf. A stump misclassifies ``worst`` = 
 **Proof**: t leaves name at most t classes and take t - 1 binary splits. (A multiway split has many leaves for one
 penalty.)
 **Used in** `bound_classes`, `bound_singles_of_many`, `least_pairs_of_many`; `bound_pairs.bound_pairs`.
-**Worth**: 1.28 times fewer visits, 5.1 times on zoo (ablation, ``class_bound``).
+**Worth**: 1.28 times fewer visits, 1.13 times fewer seconds (ablation, ``class_bound``).
 
 B5 is in ``bound_covers.py``, B6 in ``bound_contained.py``; bounds under a limit on splits are in ``split_limit.py``.
 
