@@ -87,7 +87,7 @@ def test_any_tree_or_bound_to_start_from_leads_to_the_optimum():
 
 @compiled_only
 def test_the_optimum_to_start_from_saves_work():
-    problem, objective = embedded("tic-tac-toe", "none"), Objective.of("0.005")
+    problem, objective = embedded("tic-tac-toe", "none"), Objective.of("0.01")
     cold = SOLVER.solve(problem, objective)
     warm = SOLVER.solve(problem, objective, incumbent=cold.tree)
     assert warm.counters["iterations"] < cold.counters["iterations"]
