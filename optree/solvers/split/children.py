@@ -98,8 +98,8 @@ def _enter_child(data, work, rules, v, number):
     _write_rows(data, work, v, number)
     if child["known"] == NEW:
         hash_node(data, rules, work.rows[v + 1], work.closed[v + 1], work.node[v + 1])
-        child["hash"] = work.node[v + 1]["hash"]
-    work.node[v + 1]["hash"] = child["hash"]
+        child["hash"], child["count"] = work.node[v + 1]["hash"], work.node[v + 1]["count"]
+    work.node[v + 1]["hash"], work.node[v + 1]["count"] = child["hash"], child["count"]
     below["levels_left"], below["lookahead"] = frame["levels_left"] - 1, max(0, frame["lookahead"] - 1)
     below["lickety"], below["must_split"] = frame["lickety"], 0
     if frame["stage"] == FOLLOWING:

@@ -97,6 +97,5 @@ def new_memo(data: ThresholdColumns, rules: tables.Rules, entries: int | None = 
         split=np.zeros((entries, rules.ways), np.int32),
         slots=row_set_table.new_slots(entries),
         used=np.zeros(1, np.int64),
-        chain=np.zeros(data.rows.shape[1], np.uint64),
         closed=np.zeros(len(data.first) - 1, np.uint8),
     )

@@ -59,7 +59,7 @@ STATE = np.dtype(
         ("lower", np.int64),  # lower bound of the value of the tree's root
     ]
 )
-NODE = np.dtype(_whole("hash", "parent", "low", "high"))  # key of a set of rows, see `memo.py`
+NODE = np.dtype(_whole("hash", "count", "parent", "low", "high"))  # key of a set of rows, see `memo.py`
 FRAME = np.dtype(  # a node of the search
     [
         ("levels_left", np.int64),
@@ -94,7 +94,7 @@ CHILD = np.dtype(  # a child of the current candidate
     [
         *_whole("lower", "upper", "own_lower", "own_upper"),  # bounds of its value, as in FRAME
         ("known", np.int64),  # NEW, LOOKED_UP or SEARCHED
-        ("hash", np.int64),  # set from LOOKED_UP on
+        *_whole("hash", "count"),  # of its rows, set from LOOKED_UP on
         ("entry", np.int64),  # of the memo, -1 for none
     ]
 )
@@ -127,6 +127,7 @@ ENTRY = np.dtype(  # as small as possible, because a look-up waits for memory
         ("low", np.int32),  # columns: the rows of the parent between the two thresholds
         ("high", np.int32),
         ("key", np.int32),
+        ("count", np.int32),  # of its rows
         ("recursive", np.int32),  # as in SUBTREE_OF
     ]
 )
@@ -140,7 +141,6 @@ class Memo(NamedTuple):
     split: np.ndarray  # int32[..., ways], children (1 for a leaf) and columns of the split that attains ``upper``
     slots: np.ndarray  # int64[a power of two]
     used: np.ndarray  # int64[1], number of entries
-    chain: np.ndarray  # uint64[words], scratch: the rows of an entry
     closed: np.ndarray  # uint8[features], scratch: the features that its path closes
 
 
