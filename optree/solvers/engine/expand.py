@@ -186,7 +186,7 @@ def cover_children(data, stack, shares, d, t, lower, target, rules):
 
 @inner_function
 def sort_by(order, length, key):
-    """Sort ``order[:length]`` by ``key[order]``; indices of equal keys keep their order."""
+    """Sort ``order[:length]`` by ``key[order]``; unlike in ``kernels/sorting.py``, equal keys keep their order."""
     for i in range(1, length):
         item, j = order[i], i
         while j > 0 and key[order[j - 1]] > key[item]:

@@ -3,7 +3,8 @@
 The key of an entry is a set of rows, the features that its path closes, and :func:`key_of`. Rows are not stored. An
 entry has the number of its rows, the entry of its parent node, and the two columns between which its own rows lie. A
 look-up compares the numbers, and tests for each entry of this chain whether the wanted rows lie between its columns. So
-keys are exact. (To rebuild the rows and compare them would take 1.09 times the seconds with half the lookahead.)
+keys are exact. With half the lookahead the searches of ``benchmarks/licketysplit_authors.py`` take 1.05 times the
+seconds of keys that are a hash alone (1.09 if the rows are rebuilt and compared); with one level they take the same.
 """
 
 from __future__ import annotations
