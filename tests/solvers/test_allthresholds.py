@@ -110,6 +110,7 @@ def naive_stumps(X, y, weight, inside, least, classes):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="the twins are what it is compared with")
 @pytest.mark.parametrize("kind", ["i2", "i4", "i8"])
 @pytest.mark.parametrize("least", [1, 3])

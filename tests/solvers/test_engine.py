@@ -85,6 +85,7 @@ def test_a_limit_on_splits(monkeypatch, few, few_features):
         check("optree", problem, random_objective(seed, len(problem.y), (1, 1, 3), splits=seed % 7), by_depth=False)
 
 
+@pytest.mark.slow
 def test_a_limit_on_splits_where_many_would_pay(few_features):
     for seed in seeds(500, 5):
         problem = listed_problem(seed, 140, 6)

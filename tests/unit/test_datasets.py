@@ -66,6 +66,7 @@ def test_builtin_datasets_are_what_the_table_says(name, table):
     assert fetch(table[name]).sha256() in table[name].sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PAPER, *GOSDT[2:], *MORE])
 def test_datasets_of_the_paper_come_from_a_mirror(name, table, mirror_dir):
     assert fetch(table[name], mirror_dir).sha256() == table[name].sha256[0]
