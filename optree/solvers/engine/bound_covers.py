@@ -12,7 +12,7 @@ score_j(M)     2 * n_j(M) - n_k(M), where k is the other class of f and s
 B5 (covers), for binary splits without costs.
 **Statement**: let cover(j) be n_j less half the sum of the two greatest score_j of two columns. A tree of exactly two
 splits misclassifies others + min(cover(f), cover(s)) at least, or, if there is a third class, on stump - third. Sides
-with n_k(M) > limit may be left out where errors above ``limit`` need not be told apart. So may columns that B3 prunes.
+with n_k(M) > limit may be left out where errors above ``limit`` need no distinction. So may columns that B3 prunes.
 **Proof**: let the tree name the classes f and s only. The root has a leaf L1, and the second split has the leaves L2
 and L3. These name different classes, or a stump misclassifies no more. So one of them, say L2, names the class j of L1,
 and L3 names k. Let M1 be L1. Let M2 be the side of the second split, taken on all of S, that contains L2. The tree
