@@ -19,12 +19,12 @@ from optree import solvers
 from optree.budget import Budget, Clock
 from optree.encoding import Encoder, EncodingSpec
 from optree.objective import Objective
-from optree.solvers.engine import expand as splits
 from optree.solvers.engine import memory as engine_tables
 from optree.solvers.engine import search as engine_search
 from optree.solvers.kernels import bitset as bits
 from optree.solvers.kernels import memo
 from optree.solvers.kernels.bit_layout import Layout, layout
+from optree.solvers.kernels.sorting import sort_by
 from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
@@ -278,7 +278,7 @@ def test_bounds_found_in_registers_are_those_from_tables():
 @pytest.mark.skipif(not COMPILED, reason="about compilation")
 def test_a_part_of_a_kernel_is_not_called_from_python():
     with pytest.raises(KeyError, match="sort_by can be called by kernels only"):
-        splits.sort_by(np.arange(3), 3, np.arange(3))
+        sort_by(np.arange(3), np.arange(3), 3)
 
 
 def test_counting_bits_is_what_it_says():

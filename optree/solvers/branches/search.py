@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optree.solvers.branches.store import CHILDREN, ITERATIONS, SPLITS, add_branch, find
-from optree.solvers.kernels.bitset import ONE, lowest_bit
+from optree.solvers.kernels.bitset import pop_row
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.row_set_table import LOW
@@ -35,8 +35,7 @@ def count_rows(store, data, branch):
     for w in range(len(support)):
         word = support[w]
         while word:
-            row = 64 * w + lowest_bit(word)
-            word &= word - ONE
+            row, word = pop_row(w, word)
             weight = data.weight[row]
             total[data.label[row]] += weight
             for at in range(data.first_cell[row], data.first_cell[row + 1]):

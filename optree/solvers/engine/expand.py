@@ -13,6 +13,7 @@ from optree.solvers.engine.split_limit import fill_shares, is_limited, raise_sha
 from optree.solvers.engine.stack import STOPPED, count_column, counts_classes, gain_margin, least_pairs, subtract
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
+from optree.solvers.kernels.sorting import sort_by
 
 # int64 variables in place of literals: numba would compile a function once more for each literal argument.
 ZERO, THREE = np.int64(0), np.int64(3)
@@ -185,17 +186,6 @@ def cover_children(data, stack, shares, d, t, lower, target, rules):
 
 
 @inner_function
-def sort_by(order, length, key):
-    """Sort ``order[:length]`` by ``key[order]``; unlike in ``kernels/sorting.py``, equal keys keep their order."""
-    for i in range(1, length):
-        item, j = order[i], i
-        while j > 0 and key[order[j - 1]] > key[item]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = item
-
-
-@inner_function
 def expand(data, memo, stack, shares, d, rules):
     """Bound the splits of a new frame in order of their single bounds; the splits that may win are its candidates."""
     frame, bound, order = stack.frame[d], stack.bound[d], stack.order[d]
@@ -209,7 +199,7 @@ def expand(data, memo, stack, shares, d, rules):
         floor = min(floor, bound[t] if pruned else INFINITE)
         tried += not pruned
     frame["floor"] = floor
-    sort_by(order, tried, bound)
+    sort_by(bound, order, tried)
     kept = ZERO
     for i in range(tried):
         t = order[i]
@@ -241,6 +231,6 @@ def expand(data, memo, stack, shares, d, rules):
         if bound[order[i]] < PRUNED_HERE:  # else a later split pruned it by B6
             order[kept] = order[i]
             kept += 1
-    sort_by(order, kept, stack.total[d])
+    sort_by(stack.total[d], order, kept)
     frame["n_candidates"] = kept
     frame["current"] = -1

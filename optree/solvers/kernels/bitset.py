@@ -86,14 +86,19 @@ def _salts(digits: int, seed: int) -> np.ndarray:
 
 
 @inner_function
+def pop_row(w, word):
+    """Return the lowest row of word ``w`` of a set, and the word without it. The word is not 0."""
+    return 64 * w + lowest_bit(word), word & (word - ONE)
+
+
+@inner_function
 def list_rows(words, rows):
     """Write the row numbers of a set to ``rows`` in increasing order; return their count."""
     count = 0
     for w in range(len(words)):
         word = words[w]
         while word != 0:
-            rows[count] = 64 * w + lowest_bit(word)
-            word &= word - ONE
+            rows[count], word = pop_row(w, word)
             count += 1
     return count
 

@@ -7,17 +7,18 @@ from optree.solvers.kernels.jit import inner_function
 
 @inner_function
 def sort_by(score, order, count):
-    """Sort the first ``count`` indices in ``order`` by score, indices of equal score by their number.
+    """Sort the first ``count`` indices in ``order`` by score; indices of equal score keep their order.
 
-    A Shell sort: its code is short, and short lists, the usual case, take little time.
+    An insertion sort that finds each place by bisection: its code is short, and so are most lists.
     """
-    for gap in (301, 132, 57, 23, 10, 4, 1):
-        for i in range(gap, count):
-            j, moved = i, order[i]
-            while j >= gap:
-                other = order[j - gap]
-                if score[other] < score[moved] or (score[other] == score[moved] and other < moved):
-                    break
-                order[j] = other
-                j -= gap
-            order[j] = moved
+    for i in range(1, count):
+        moved, low, high = order[i], 0, i
+        while low < high:
+            middle = (low + high) >> 1
+            if score[order[middle]] > score[moved]:
+                high = middle
+            else:
+                low = middle + 1
+        for j in range(i, low, -1):
+            order[j] = order[j - 1]
+        order[low] = moved

@@ -50,7 +50,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.bitset import ONE, hash_words, lowest_bit
+from optree.solvers.kernels.bitset import hash_words, pop_row
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.row_set_table import has_room, occupy, probe
@@ -108,8 +108,7 @@ def tally(rows, words):
     for w in range(len(words)):
         word = words[w]
         while word:
-            row = 64 * w + lowest_bit(word)
-            word &= word - ONE
+            row, word = pop_row(w, word)
             n += rows.weight[row, 0]
             p += rows.weight[row, 1]
             size += 1
@@ -124,8 +123,7 @@ def gain_of_area(rows, words, n, p):
     for w in range(len(words)):
         word = words[w]
         while word:
-            row = 64 * w + lowest_bit(word)
-            word &= word - ONE
+            row, word = pop_row(w, word)
             a, b = rows.weight[row, 0], rows.weight[row, 1]
             inside += float(y * a - x * b)
             peak += abs(float(p * a - n * b))

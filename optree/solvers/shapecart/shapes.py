@@ -50,6 +50,7 @@ import numpy as np
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.interval_partitions import cart_bins, impurity, least_impurities
 from optree.solvers.kernels.jit import apart, borrow, inner_function, kernel
+from optree.solvers.kernels.sorting import sort_by
 
 
 class Rows(NamedTuple):
@@ -164,11 +165,8 @@ def _sort(data, work, bins, k):
     order, share = work.order, work.share
     for i in range(bins):
         share[i] = 0.0 if k < 0 else np.float64(work.weight[i, k]) / work.weight[i].sum()
-        at = i
-        while at and share[order[at - 1]] > share[i]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = i
+        order[i] = i
+    sort_by(share, order, bins)
     work.sorted[0] = work.above[0]
     for at in range(bins):
         i = order[at]

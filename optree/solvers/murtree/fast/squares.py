@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.bitset import ONE, lowest_bit
+from optree.solvers.kernels.bitset import pop_row
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.fast.pair_counts import pair_counts
 from optree.solvers.murtree.fast.stack import clause_of
@@ -64,8 +64,8 @@ def square_node(data, stack, d, squares, tiled):
         for w in range(len(support)):
             word = support[w] & rows[w]
             while word:
-                total += squares.square[64 * w + lowest_bit(word)]
-                word &= word - ONE
+                row, word = pop_row(w, word)
+                total += squares.square[row]
         squares.q[d, c] = total
 
 

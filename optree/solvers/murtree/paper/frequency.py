@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.kernels.bitset import count_bits, lowest_bit
+from optree.solvers.kernels.bitset import count_bits, pop_row
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 
@@ -79,8 +79,7 @@ def _add(data, pairs, w, word, sign):
     """Add the rows ``word`` of word ``w`` to the counts, with ``sign`` 1 or -1."""
     k, weight = data.label[w], sign * data.weight[w]
     while word != 0:
-        row = 64 * w + lowest_bit(word)
-        word &= word - np.uint64(1)
+        row, word = pop_row(w, word)
         for a in range(data.first[row], data.first[row + 1]):
             for b in range(a, data.first[row + 1]):
                 pairs[k, data.item[a], data.item[b]] += weight
