@@ -70,8 +70,8 @@ def search_time(model):  # the body of its fit, without its checks
 
 OPTREE = (
     """
-import optree.budget
-optree.budget.time = type("Processor", (), {"perf_counter": time.process_time})  # search_seconds_ in processor time
+import optree.compilation
+optree.compilation.time = type("Processor", (), {"perf_counter": time.process_time})  # of search_seconds_
 from optree import LicketySPLITClassifier, SPLITClassifier
 
 def fit(lam, depth, levels):

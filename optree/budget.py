@@ -11,11 +11,12 @@ import os
 import resource
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
+from optree.compilation import COMPILATION
 from optree.errors import OptreeError
 
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -48,7 +49,7 @@ class Budget:
     Parameters
     ----------
     seconds : float, optional
-        Wall-clock seconds, of the layout of the data and the search together.
+        Wall-clock seconds since :meth:`start`, without those of compilation.
     iterations : int, optional
         Iterations, as the solver's registry entry defines them.
     memory_mib : float, optional
@@ -76,42 +77,59 @@ class Budget:
 
 
 class Clock:
-    """A budget and the time since its start."""
+    """A budget and the time since its start, without the seconds of compilation."""
 
     def __init__(self, budget: Budget):
+        COMPILATION.idle()
         self.budget = budget
-        self._start = time.perf_counter()
+        self._start, self._compiled_before, self._begun = COMPILATION.now(), COMPILATION.seconds(), 0.0
         self.prepare_seconds = 0.0  # of the layout of the data; 0 until :meth:`prepared` is called
         self.search_seconds: float | None = None  # None until :meth:`searched` is called
         self._measured_at, self._rss_mib = -math.inf, 0.0
 
+    def start(self, iterations: int = 0) -> Clock:
+        """Return this running clock for a search that begins now; ``iterations`` of its budget are done."""
+        clock, limit = copy(self), self.budget.iterations
+        if limit is not None:
+            clock.budget = replace(self.budget, iterations=max(0, limit - iterations))
+        clock._begun, clock.prepare_seconds, clock.search_seconds = self.seconds(), 0.0, None
+        return clock
+
     def prepared(self) -> None:
         """Mark the end of the layout of the data and the start of the search."""
         self._measure_memory()
-        self.prepare_seconds = self.seconds()
+        self.prepare_seconds = self.seconds() - self._begun
 
-    def searched(self) -> None:
-        """Mark the end of the search; the tree is read out afterwards."""
-        self.search_seconds = self.seconds() - self.prepare_seconds
+    def searched(self) -> float:
+        """Mark the end of the search, unless it is marked; return its seconds. The tree is read out afterwards."""
+        if self.search_seconds is None:
+            self.search_seconds = self.seconds() - self._begun - self.prepare_seconds
+        return self.search_seconds
 
     def seconds(self) -> float:
-        """Return the seconds since the start."""
-        return time.perf_counter() - self._start
+        """Return the seconds since the start, without those of compilation."""
+        return COMPILATION.now() - self._start
+
+    def compile_seconds(self) -> float:
+        """Return the seconds since the start in which kernels were compiled or loaded."""
+        return COMPILATION.seconds() - self._compiled_before
 
     @contextmanager
     def alarm(self, ring: Callable[[], None]) -> Iterator[None]:
         """Call ``ring`` from another thread at the time limit, for slices that may outlast the limit."""
-        remaining = None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds())
-        too_long = remaining is None or remaining > threading.TIMEOUT_MAX
-        timer = None if too_long else threading.Timer(remaining, ring)
+        limit, ended = self.budget.seconds, threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(min(max(limit - self.seconds(), 1e-3), threading.TIMEOUT_MAX)):
+                if self.seconds() >= limit:
+                    return ring()
+
+        if limit is not None:
+            threading.Thread(target=watch, daemon=True).start()
         try:
-            if timer:
-                timer.daemon = True
-                timer.start()
             yield
         finally:
-            if timer:
-                timer.cancel()
+            ended.set()
 
     def limit(self, iterations: int, more_mib: float = 0.0) -> str | None:
         """Return the status of a limit that is reached, or None.

@@ -13,6 +13,8 @@ from optree.tree import Tree
 # "heuristic": the search ended by itself, without a proof; "interrupted": Ctrl-C.
 STATUSES = ("optimal", "time_limit", "iteration_limit", "memory_limit", "interrupted", "heuristic")
 
+_LEAST_COMPILE_SECONDS = 0.1  # that are logged
+
 
 class Outcome(NamedTuple):
     """The outcome of a solver's ``run``, from which ``Solver.solve`` makes a :class:`Result`."""
@@ -30,6 +32,12 @@ class TracePoint(NamedTuple):
     seconds: float  # since the start of the call
     cost: int  # of the incumbent, in the units of the scale
     lower_bound: int | None  # in the units of the scale; None: no bound
+
+
+def require_iterations(status: str, counters: dict[str, int]) -> None:
+    """Raise KeyboardInterrupt if Ctrl-C came before the first iteration: then no search has an incumbent to keep."""
+    if status == "interrupted" and not counters["iterations"]:
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,15 @@ class Result:
     counters : dict of str to int
         "iterations" first; the solver's registry entry defines an iteration.
     search_seconds : float
-        Seconds from the end of the layout of the data to the proof or the limit. The clocks of peers cover the same
-        span. The tree is read out and its cost recomputed afterwards, unless the solver builds the tree as it searches.
+        Seconds from the end of the layout of the data to the proof or the limit, without compilation. The clocks of
+        peers cover the same span. The tree is read out and its cost recomputed afterwards, unless the solver builds the
+        tree as it searches.
     trace : tuple of TracePoint
         The moments at which the incumbent or the lower bound improved.
     prepare_seconds : float
-        Seconds of the layout of the data; 0 for solvers that do not measure it.
+        Seconds of the layout of the data, without compilation; 0 for solvers that do not measure it.
+    compile_seconds : float
+        Seconds since the start of the clock in which kernels were compiled, or loaded from the disk cache.
     search : str
         The search that did the work: the solver's name, unless :mod:`optree.solvers.routing` chose another search.
     """
@@ -69,7 +80,18 @@ class Result:
     search_seconds: float
     trace: tuple[TracePoint, ...] = field(repr=False)
     prepare_seconds: float = 0.0
+    compile_seconds: float = 0.0
     search: str = ""
+
+    @classmethod
+    def of(cls, outcome: Outcome, cost: int, scale: Scale, trace: Trace) -> Result:
+        """Log the end of a search, and return its result; raise KeyboardInterrupt if no search had begun."""
+        tree, lower, status, counters, search = outcome
+        require_iterations(status, counters)
+        seconds = trace.clock.searched()
+        trace.end(search, status, cost, lower)
+        other = trace.clock.prepare_seconds, trace.clock.compile_seconds()
+        return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search)
 
     @property
     def cost_in_rows(self) -> Fraction:
@@ -89,7 +111,8 @@ class Trace:
     ----------
     clock : Clock
     log : callable, optional
-        Called with a line of text at the start, at most once a second during the search, and at the end.
+        Called with a line of text at the start, after a compilation, at most once a second during the search, and at
+        the end.
     unit : float, default 1
         The unit of costs, in rows.
     total_weight : float, default 1
@@ -97,8 +120,8 @@ class Trace:
     """
 
     def __init__(self, clock, log: Callable[[str], None] | None = None, unit: float = 1.0, total_weight: float = 1.0):
-        self._clock, self._points = clock, []
-        self._log, self._unit, self._total_weight, self._logged = log, unit, total_weight, 0.0
+        self.clock, self._points = clock, []
+        self._log, self._unit, self._total_weight, self._logged, self._compiled = log, unit, total_weight, 0.0, 0.0
 
     def start(self, search: str, reason: str) -> None:
         """Log the search, and the reason for it."""
@@ -108,21 +131,29 @@ class Trace:
     def end(self, search: str, status: str, cost: int, lower_bound: int | None) -> None:
         """Record the final cost and lower bound, and log the end of the search."""
         self._record(cost, lower_bound)
+        self.log_compilation()
         if self._log:
             self._log(f"{search}: {status}; {self._progress()}")
+
+    def log_compilation(self) -> None:
+        """Log the seconds of compilation since the last time."""
+        if self._log and (seconds := self.clock.compile_seconds() - self._compiled) >= _LEAST_COMPILE_SECONDS:
+            self._compiled += seconds
+            self._log(f"compiled for {seconds:.1f} s")
 
     def _progress(self) -> str:
         cost, bound = (None if c is None else c * self._unit for c in self._points[-1][1:])
         gap = "no lower bound"
         if bound is not None:
             gap = f"lower bound {bound:.8g}, gap {(cost - bound) / self._total_weight:.4f}"
-        return f"{self._clock.seconds():.1f} s, cost {cost:.8g}, {gap}"
+        return f"{self.clock.seconds():.1f} s, cost {cost:.8g}, {gap}"
 
     def add(self, cost: int, lower_bound: int | None) -> None:
         """Record the incumbent's cost and the lower bound, if either is better than before, and log the progress."""
         self._record(cost, lower_bound)
-        if self._log and self._clock.seconds() - self._logged >= 1:
-            self._logged = self._clock.seconds()
+        self.log_compilation()
+        if self._log and self.clock.seconds() - self._logged >= 1:
+            self._logged = self.clock.seconds()
             self._log(self._progress())
 
     def _record(self, cost: int, lower_bound: int | None) -> None:
@@ -130,7 +161,7 @@ class Trace:
             cost = min(cost, self._points[-1].cost)
             lower_bound = max(lower_bound, self._points[-1].lower_bound)
         if not self._points or self._points[-1][1:] != (cost, lower_bound):
-            self._points.append(TracePoint(self._clock.seconds(), cost, lower_bound))
+            self._points.append(TracePoint(self.clock.seconds(), cost, lower_bound))
 
     def points(self) -> tuple[TracePoint, ...]:
         """Return the recorded moments in order."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optree.budget import Budget
+from optree.budget import Clock
 from optree.encoding import EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators.base import Table
 from optree.objective import Objective
 from optree.problem import Feature, Problem
-from optree.result import Result, Trace
+from optree.result import Outcome, Result, Trace
 from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.solver import search
 from optree.solvers.routing import route_of_thresholds
@@ -24,14 +24,14 @@ def find(
     spec: EncodingSpec,
     categorical,
     objective: Objective,
-    budget: Budget,
+    clock: Clock,
     log: Callable[[str], None] | None,
 ) -> tuple[Result, SparseEncoder] | None:
     """Return the best tree of limited depth, and the encoder of its thresholds.
 
     None if a column has multiway splits, or if :mod:`optree.solvers.routing` decides for binary columns.
     """
-    clock = budget.start()
+    clock = clock.start()
     encoder = SparseEncoder(spec).fit(table.X, categorical=categorical, classes=table.classes)
     if any(column.form == "ordinal" and len(column.parts) > 2 for column in encoder.columns_):
         return None
@@ -44,12 +44,10 @@ def find(
     trace = Trace(clock, log, 1 / scale.row, int(table.weights.sum()))
     trace.start(*route)
     clock.prepared()
-    best, lower, status, counters = search(rows, objective, scale, clock, trace)
+    best, *rest = search(rows, objective, scale, clock, trace)
     tree, loss = _tree(table, encoder, rows, best)
-    cost = objective.cost(tree, scale, loss)
-    trace.end(route.search, status, cost, lower)
-    seconds = clock.search_seconds, trace.points(), clock.prepare_seconds
-    return Result(tree, cost, lower, scale, status, counters, *seconds, route.search), encoder
+    outcome = Outcome(tree, *rest, route.search)
+    return Result.of(outcome, objective.cost(tree, scale, loss), scale, trace), encoder
 
 
 def _without_features(table: Table) -> Problem:

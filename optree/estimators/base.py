@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from optree import solvers
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.drawing import views
 from optree.encoding import Encoder, EncodingSpec
 from optree.errors import OptreeError
@@ -202,9 +202,9 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             Classes of any type.
         {fit_end}
         """
-        objective, budget = self._objective(), self._budget
+        clock, objective = self._budget.start(), self._objective()
         table = self._read(X, y, sample_weight)
-        result = self._search(table, objective, budget)
+        result = self._search(table, objective, clock)
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
         self._keep(result.tree, result.status, cost, bound, int(table.weights.sum()), table.unit)
         if result.status not in ("optimal", "heuristic"):
@@ -212,7 +212,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
-        self.solver_ = result.search
+        self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
         return self
 
     def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
@@ -260,11 +260,11 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         table, self.solver_ = self._read(X, y, sample_weight), self._solver
         return self._encode(table), table.unit
 
-    def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
+    def _search(self, table: Table, objective: Objective, clock: Clock) -> Result:
         """Encode the rows, and search."""
         problem, seed = self._encode(table), getattr(self, "random_state", None) or 0
         start, solver = self._start(problem, objective), solvers.get(self._solver)
-        return solver.solve(problem, objective, budget, seed, start, log=self._log, **self._parameters())
+        return solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
         """Return the tree of the last fit for a warm start, if it has the same features and meets the constraints."""

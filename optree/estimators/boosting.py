@@ -14,11 +14,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.encoding.sparse_thresholds import expand_missing, expand_missing_like
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, is_whole, number
+from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.search import Path, solve
 from optree.solvers.kernels.presort import presort
 from optree.solvers.kernels.presorted_columns import Sample
@@ -86,10 +87,12 @@ class _Boosting(NumericEstimator):
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
+        clock = Budget().start()
         self._check()
         X, y = self._rows(X, y, reset=True)
         X, y, weight = self._weighted(X, y, sample_weight)
-        self._boost(X, self._outputs(y), weight)
+        self._boost(X, self._outputs(y), weight, clock)
+        self.compile_seconds_ = clock.compile_seconds()
         return self
 
     def _check(self) -> None:
@@ -100,7 +103,7 @@ class _Boosting(NumericEstimator):
         for name in ("learning_rate", "reg_lambda", "alpha"):
             number(self, name)
 
-    def _boost(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def _boost(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, clock: Clock) -> None:
         """Add trees; y : float64[n, outputs], the target, or 1 for the class of a row."""
         rows, weights = expand_missing(X), np.ones(len(X)) if weight is None else weight
         self._columns = rows.column, rows.missing
@@ -110,7 +113,7 @@ class _Boosting(NumericEstimator):
         self.init_ = self._first(y, weights)
         scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
         random = np.random.RandomState(growth.seed)
-        clock, logged = Budget().start(), 0.0
+        trace, logged = Trace(clock, print if self.verbose else None), 0.0
         while len(self.stages_) < self.n_estimators:
             derivatives, stage = self._derivatives(y, scores), []
             for k in range(y.shape[1]):
@@ -118,6 +121,7 @@ class _Boosting(NumericEstimator):
                 seeded = replace(growth, seed=int(random.randint(np.iinfo(np.int32).max)))
                 path = solve(self._targets(sample, slope, curvature, weights), seeded, effective_n_jobs(self.n_jobs))
                 if path.status != "heuristic":
+                    require_iterations(path.status, {"iterations": len(self.stages_)})
                     text = f"boosting was {path.status} after {len(self.stages_)} stages; these stages are kept"
                     warnings.warn(text, ConvergenceWarning, stacklevel=3)
                     return
@@ -127,6 +131,7 @@ class _Boosting(NumericEstimator):
                 scores[:, k] += self.learning_rate * tree.value[leaf]
                 stage.append(tree)
             self.stages_.append(stage)
+            trace.log_compilation()
             if self.verbose and (clock.seconds() - logged >= 1 or len(self.stages_) == self.n_estimators):
                 logged = clock.seconds()
                 print(f"{logged:.1f} s, stage {len(self.stages_)} of {self.n_estimators}")

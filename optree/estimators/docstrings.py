@@ -12,7 +12,8 @@ _TEXTS = {
     """,
     "common": """
         time_limit : float or None, default=30
-            Seconds of search. A search that reaches a limit warns, and keeps its best tree and ``gap_``.
+            Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
+            search that reaches a limit warns, and keeps its best tree and ``gap_``.
         memory_limit : float or None, default=None
             MiB of memory of the whole process.
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
@@ -54,7 +55,10 @@ _TEXTS = {
         counters_ : dict of str to int
             Counters of the search, "iterations" first.
         search_seconds_ : float
-            Seconds of the search, without encoding and layout of the data.
+            Seconds of the search, without compilation, and without encoding and layout of the data.
+        compile_seconds_ : float
+            Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache. The first fit after
+            installation compiles, and so does the first one with weights or parameters of another kind.
     """,
     "columns": """
         n_features_in_ : int
@@ -115,7 +119,8 @@ _TEXTS = {
         max_features : int, float, "sqrt", "log2" or None, default=None
             The number (or share) of features drawn for each node of a CART; None for all.
         time_limit : float or None, default=None
-            Seconds. At the limit, the tree is the best over the root splits that were evaluated.
+            Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). At the
+            limit, the tree is the best over the root splits that were evaluated.
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
         n_jobs : int or None, default=None
@@ -190,6 +195,8 @@ _TEXTS = {
             The trees of each stage; fewer stages than ``n_estimators`` after Ctrl-C.
         init_ : ndarray of shape (n_outputs,)
             The scores before the first stage.
+        compile_seconds_ : float
+            Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
         {columns}
 
         Notes

@@ -18,7 +18,7 @@ from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
-from optree.result import Trace
+from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.search import solve
 from optree.solvers.kernels.presort import presort
 
@@ -48,13 +48,13 @@ class _DPDTree(TreeViews, NumericEstimator):
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
+        clock = Budget(self.time_limit).start()
         X, y = self._rows(X, y, reset=True)
         if isinstance(self, ClassifierMixin):
             self.classes_, y = np.unique(y, return_inverse=True)
             classes = len(self.classes_)
         else:
             y, classes = np.asarray(y, np.float64), 0
-        clock = Budget(self.time_limit).start()
         trace = Trace(clock, print if self.verbose else None)
         trace.start("dpdt", f"candidate splits: {self.generator}")
         alpha = number(self, "alpha")
@@ -64,7 +64,10 @@ class _DPDTree(TreeViews, NumericEstimator):
         growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
         sample = presort(rows.X, y, classes, weight, mergeable, growth.n_layers)
+        clock.prepared()
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
+        require_iterations(path.status, {"iterations": path.fitted})
+        self.search_seconds_ = clock.searched()
         self._path = AlphaPath(path, sample, rows, y, weight, growth.per_split)
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
@@ -72,7 +75,7 @@ class _DPDTree(TreeViews, NumericEstimator):
             text = f"the search was ended by its {path.status}; the trees are the best over the evaluated root splits"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self._select(alpha)
-        self.solver_, self.search_seconds_ = "dpdt", clock.seconds()
+        self.solver_, self.compile_seconds_ = "dpdt", clock.compile_seconds()
         trace.end("dpdt", path.status, self.cost_, None)
         return self
 

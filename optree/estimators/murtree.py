@@ -76,9 +76,11 @@ class MurTreeClassifier(TreeClassifier):
 
     def _explore(self, search: Callable, X, y, sample_weight):
         """Search the trees within ``max_depth`` and ``max_splits``; return the result, the problem and its unit."""
-        (problem, unit), limits = self._problem(X, y, sample_weight), self._objective()
-        found = search(problem, limits.max_depth, limits.max_splits, self._budget, self._log)
+        clock, limits = self._budget.start(), self._objective()
+        problem, unit = self._problem(X, y, sample_weight)
+        found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
+        self.compile_seconds_ = clock.compile_seconds()
         return found, problem, unit
 
     def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:

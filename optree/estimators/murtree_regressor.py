@@ -96,7 +96,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
             The target, finite numbers.
         {fit_end}
         """
-        objective, budget = self._objective(), self._budget
+        clock, objective = self._budget.start(), self._objective()
         X, y = self._rows(X, y)
         y = column_or_1d(y, dtype=np.float64)
         if not np.isfinite(y).all():
@@ -109,7 +109,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
         codes, features = self.encoder_.transform(X), self.encoder_.features_
-        found = regress(codes, features, y, weights, objective, budget, log=self._log)
+        found = regress(codes, features, y, weights, objective, clock, log=self._log)
         self.solver_ = "murtree"
         self.tree_, self.status_, self.resolution_ = found.tree, found.status, found.step
         self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
@@ -119,4 +119,5 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
             text = f"the search was ended by its {found.status} with {gap}; the tree is the best found"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, found.trace
+        self.compile_seconds_ = clock.compile_seconds()
         return self

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.base import clone
 
-from optree.budget import Budget
+from optree.budget import Clock
 from optree.encoding import EncodingSpec
 from optree.estimators.base import Table, TreeClassifier
 from optree.estimators.docstrings import documented
@@ -89,16 +89,16 @@ class OptimalTreeClassifier(TreeClassifier):
 
     _solver = "optree"
 
-    def _search(self, table: Table, objective: Objective, budget: Budget) -> Result:
+    def _search(self, table: Table, objective: Objective, clock: Clock) -> Result:
         """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
         if routing.supports_all_thresholds(objective, self.warm_start, self.costs is not None, self.max_thresholds):
             from optree.estimators import all_thresholds  # its kernels are loaded for such fits only
 
             encoding = self._encoding, self.categorical_features
-            if found := all_thresholds.find(table, *encoding, objective, budget, self._log):
+            if found := all_thresholds.find(table, *encoding, objective, clock, self._log):
                 result, self.encoder_ = found
                 return result
-        return super()._search(table, objective, budget)
+        return super()._search(table, objective, clock)
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -126,6 +126,8 @@ class OptimalTreeClassifier(TreeClassifier):
             The greatest lambda at which a tree is optimal, and an estimator fitted with that tree and lambda, by
             falling lambda. The tree is optimal down to the next tree's lambda.
         """
-        base = clone(self)
+        clock, base = self._budget.start(), clone(self)
         problem, unit = base._problem(X, y, sample_weight)
-        return base._along(lambda_path(problem, self._objective(), self._budget, self._log), problem, unit)
+        path = lambda_path(problem, self._objective(), clock, self._log)
+        base.compile_seconds_ = clock.compile_seconds()
+        return base._along(path, problem, unit)

@@ -204,7 +204,7 @@ class Solver(Declaration):
         self,
         problem: Problem,
         objective: Objective,
-        budget: Budget | None = None,
+        budget: Budget | Clock | None = None,
         seed: int = 0,
         incumbent: Tree | None = None,
         upper_bound: Fraction | None = None,
@@ -217,8 +217,8 @@ class Solver(Declaration):
         ----------
         problem : Problem
         objective : Objective
-        budget : Budget, optional
-            No limit by default.
+        budget : Budget or Clock, optional
+            No limit by default. The limit on seconds of a running clock counts from its own start.
         seed : int
             For searches that draw random numbers.
         incumbent : Tree, optional
@@ -238,6 +238,8 @@ class Solver(Declaration):
         ------
         OptreeError
             For arguments that the solver does not accept, before any work.
+        KeyboardInterrupt
+            After Ctrl-C before the first iteration; later, Ctrl-C ends the search with its incumbent.
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
@@ -249,12 +251,8 @@ class Solver(Declaration):
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
         task = replace(task, route=self.route(task, parameters) if self.route else Route(self.name, self.title))
         trace.start(*task.route)
-        tree, lower, status, counters, search = self.run(task, seed, **parameters)
-        search = search or task.route.search
-        if clock.search_seconds is None:
-            clock.searched()
-        tree = objective.measure.label(tree)
-        cost = task.cost(tree)
-        trace.end(search, status, cost, lower)
-        seconds = clock.search_seconds, trace.points(), clock.prepare_seconds
-        return Result(tree, cost, lower, scale, status, counters, *seconds, search)
+        outcome = self.run(task, seed, **parameters)
+        clock.searched()
+        tree = objective.measure.label(outcome.tree)
+        outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search)
+        return Result.of(outcome, task.cost(tree), scale, trace)

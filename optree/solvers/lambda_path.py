@@ -17,7 +17,7 @@ from fractions import Fraction
 from optree.budget import Budget, Clock
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.result import Trace
+from optree.result import Trace, require_iterations
 from optree.solvers import get
 from optree.solvers.driver import Stopped
 from optree.solvers.engine.solver import Search
@@ -93,7 +93,7 @@ class _Envelope:
 def lambda_path(
     problem: Problem,
     objective: Objective,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
     **switches: bool,
 ) -> LambdaPath:
@@ -118,8 +118,9 @@ def lambda_path(
                     log(f"{clock.seconds():.1f} s, lambda = {float(reached):g}: {tree.n_splits} splits")
     except Stopped as stop:
         status = stop.args[0]
+    require_iterations(status, envelope.search.counters)
     ends = [at for at, _ in corners[1:]] + [reached]
     stretches = tuple(
         Stretch(tree, low, high, *envelope._line(tree)) for (high, tree), low in zip(corners, ends, strict=False)
     )
-    return LambdaPath(stretches, status, envelope.search.counters, clock.seconds())
+    return LambdaPath(stretches, status, envelope.search.counters, clock.searched())

@@ -28,10 +28,10 @@ from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system import environment, schema
 from optree.bench.system.cli import reporting
 from optree.budget import peak_rss_mib, rss_mib
+from optree.compilation import COMPILATION
 from optree.datasets import Dataset, load_table
 from optree.files import write_whole
 from optree.problem import Problem
-from optree.solvers.kernels.jit import install_recorder
 from optree.tree import Tree
 
 SCHEMA = Path(__file__).with_name("fit.schema.json")
@@ -137,9 +137,9 @@ def _timed_fit(make: Callable, X: np.ndarray, y: np.ndarray, repeats: int) -> tu
     while len(spent) < repeats and sum(wall for wall, _ in spent) < REPEAT_SECONDS:
         model = make()
         wall, processor = time.perf_counter(), time.process_time()
-        with install_recorder("numba:compile") as compiled:
-            model.fit(X, y)
-        if compiled.buffer and not warm:
+        compiled_before = COMPILATION.compiled
+        model.fit(X, y)
+        if COMPILATION.compiled > compiled_before and not warm:
             warm = True
             release_memory()
             continue

@@ -33,12 +33,12 @@ from optree.bench.system import environment
 from optree.bench.system.numba_cache import compilation_lock
 from optree.bench.system.process_limits import call_function
 from optree.budget import Budget, peak_rss_mib
+from optree.compilation import COMPILATION
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Result
 from optree.solvers.base import Solver
-from optree.solvers.kernels.jit import install_recorder
 
 _SECOND_WARM_UP_SECONDS = 10.0
 
@@ -49,10 +49,9 @@ def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> 
     After a compilation a longer call follows, for kernels that only the end of a search needs.
     """
     with compilation_lock():
-        start = time.perf_counter()
-        with install_recorder("numba:compile") as compiled:
-            solver.solve(train, objective, Budget(iterations=1), **run.parameters)
-        if compiled.buffer:
+        start, compiled_before = time.perf_counter(), COMPILATION.compiled
+        solver.solve(train, objective, Budget(iterations=1), **run.parameters)
+        if COMPILATION.compiled > compiled_before:
             budget = Budget(**run.limits | {"seconds": _SECOND_WARM_UP_SECONDS})
             solver.solve(train, objective, budget, **run.parameters)
         return time.perf_counter() - start
@@ -81,10 +80,9 @@ def _search(
     budget, results, calls, warm = Budget(**run.limits), [], [], False
     while len(results) < run.repeats and sum(calls) < REPEAT_SECONDS:
         report({"event": "search"})
-        start = time.perf_counter()
-        with install_recorder("numba:compile") as compiled:
-            result = solver.solve(train, objective, budget, random_seed(run.split), **run.parameters)
-        if compiled.buffer and not warm:
+        start, compiled_before = time.perf_counter(), COMPILATION.compiled
+        result = solver.solve(train, objective, budget, random_seed(run.split), **run.parameters)
+        if COMPILATION.compiled > compiled_before and not warm:
             warm = True
             continue
         results.append(result)

@@ -23,6 +23,7 @@ import numpy as np
 from optree.budget import Budget, Clock
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.result import require_iterations
 from optree.solvers.lambda_path import LambdaPath, Stretch
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast.search import Search
@@ -137,7 +138,7 @@ def grid(
     problem: Problem,
     max_depth: int,
     max_splits: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Grid:
     """Find the best trees of at most d levels and n splits, for all d up to ``max_depth`` and n up to ``max_splits``.
@@ -157,6 +158,7 @@ def grid(
         filling.which[same, n] = filling.which[same, n - 1]
     used, which = np.unique(filling.which, return_inverse=True)
     counters = filling.search.counters if filling.search else {"iterations": 0, "supports": 0}
+    require_iterations(status, counters)
     trees, which = tuple(filling.trees[tree] for tree in used), which.reshape(filling.which.shape)
     total = problem.total_weight
-    return Grid(filling.loss, filling.lower, trees, which, total, status, counters, clock.seconds())
+    return Grid(filling.loss, filling.lower, trees, which, total, status, counters, clock.searched())

@@ -175,7 +175,7 @@ def error_front(
     problem: Problem,
     max_depth: int,
     max_splits: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> ErrorFront:
     """Find the trees within the limits that no other tree beats in both kinds of errors.
@@ -199,9 +199,9 @@ def error_front(
         status = stop.args[0]
     except KeyboardInterrupt:
         status = "interrupted"
-    counters, fronts.clock = {"iterations": len(fronts.memo)}, Budget().start()
+    counters, seconds, fronts.clock = {"iterations": len(fronts.memo)}, clock.searched(), Budget().start()
     trees = tuple(fronts.tree(problem, min(done, len(rows) - 1), splits, index) for index in range(len(front.errors)))
-    return ErrorFront(front.errors, trees, status, done, counters, clock.seconds())
+    return ErrorFront(front.errors, trees, status, done, counters, seconds)
 
 
 @dataclass(frozen=True)
@@ -220,26 +220,20 @@ def best_f1(
     problem: Problem,
     max_depth: int,
     max_splits: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> BestF1:
     """Find the tree with the greatest F1 score within the limits; the budget is for all searches together."""
     objective, _ = _limits(problem, max_depth, max_splits)
-    budget = budget or Budget()
-    clock, solver = budget.start(), get("murtree")
+    clock, solver = (budget or Budget()).start(), get("murtree")
     positives = int(problem.weights[problem.y == 1].sum())
     tree = replace(leaf_tree(problem), prediction=np.ones(1, np.int32))
     score, bound = _score(tree, problem, positives), Fraction(positives > 0)
     status, iterations, searches = "optimal", 0, 0
     while status == "optimal" and 0 < score < bound:
         cost = np.array([score.numerator, 2 * score.denominator - score.numerator])  # of an error, by its class
-        remaining = replace(
-            budget,
-            seconds=None if budget.seconds is None else max(0.0, budget.seconds - clock.seconds()),
-            iterations=None if budget.iterations is None else budget.iterations - iterations,
-        )
         weighted = replace(problem, weights=problem.weights * cost[problem.y])
-        result = solver.solve(weighted, objective, remaining, log=log)
+        result = solver.solve(weighted, objective, clock.start(iterations), log=log)
         status, searches = result.status, searches + 1
         iterations += result.counters["iterations"]
         bound = min(bound, max(score, _highest_f1(positives, result.lower_bound, *cost.tolist())))
@@ -249,7 +243,7 @@ def best_f1(
             bound = score if status == "optimal" else bound
             break
         tree, score = found, better
-    return BestF1(tree, score, bound, status, {"iterations": iterations, "searches": searches}, clock.seconds())
+    return BestF1(tree, score, bound, status, {"iterations": iterations, "searches": searches}, clock.searched())
 
 
 def _score(tree: Tree, problem: Problem, positives: int) -> Fraction:

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.objective import Objective
 from optree.problem import Feature, Problem
-from optree.result import Trace, TracePoint
+from optree.result import Trace, TracePoint, require_iterations
 from optree.solvers import get
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import Columns, merge_rows, pack
@@ -105,7 +105,7 @@ def regress(
     y: np.ndarray,
     weights: np.ndarray,
     objective: Objective,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Regression:
     """Find the tree of least squared error, for int32[n, q] codes 0 and 1, and positive int64[n] weights.
@@ -133,6 +133,8 @@ def regress(
         counters, lower = search.counters, search.lower + certain
         if search.incumbent is not None:
             tree, upper = search.tree(problem, search.incumbent), search.upper + certain
+    require_iterations(status, counters)
+    seconds = clock.searched()
     trace.end("murtree", status, upper, min(lower, upper))
     square = target.step**2 / numbers[2]
     return Regression(
@@ -143,7 +145,7 @@ def regress(
         status,
         0.0 if target.exact else target.step,
         counters,
-        clock.seconds() - clock.prepare_seconds,
+        seconds,
         trace.points(),
     )
 

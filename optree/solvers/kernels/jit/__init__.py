@@ -14,11 +14,12 @@ import os
 from collections.abc import Callable
 
 from numba import config, njit
-from numba.core.event import install_recorder
+from numba.core.event import Event, Listener, register
 
+from optree.compilation import COMPILATION
 from optree.solvers.kernels.jit import disk_cache
 
-__all__ = ["apart", "borrow", "direct", "inner_function", "install_recorder", "kernel"]
+__all__ = ["apart", "borrow", "direct", "inner_function", "kernel"]
 
 PLAIN = bool(config.DISABLE_JIT) or os.environ.get("OPTREE_PLAIN_NJIT") == "1"
 
@@ -31,6 +32,25 @@ else:
 
     # Nothing is compiled for calls from Python.
     _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
+
+
+class _Events(Listener):
+    """The listener that tells the clock of compilation of numba's events."""
+
+    def on_start(self, event: Event) -> None:
+        """Begin a compilation or the loading of machine code, or count a compiled function."""
+        COMPILATION.count() if event.kind == _COMPILE else COMPILATION.begin()
+
+    def on_end(self, event: Event) -> None:
+        """End a compilation or the loading of machine code."""
+        if event.kind == _LOCK:
+            COMPILATION.end()
+
+
+# numba compiles, loads and saves machine code under one lock; a thread that waits for the lock cannot search either.
+_COMPILE, _LOCK = "numba:compile", "numba:compiler_lock"
+for _kind in (_COMPILE, _LOCK):
+    register(_kind, _Events())
 
 
 def kernel(function: Callable) -> Callable:
