@@ -83,6 +83,34 @@ def test_they_are_those_of_scikit_learn(classes):
         assert {(f, round(t, 6)) for f, t in root_actions(X, y, None, classes, leaves, 30)} == theirs
 
 
+def test_cart_by_entropy_is_that_of_scikit_learn():
+    """On rows without ties: the first split, and the loss of the best pruned trees of a greedy tree."""
+    for seed in seeds(40):
+        random = np.random.RandomState(seed)
+        classes = 2 + seed % 3
+        X = random.random_sample((2000, 6)).astype(np.float32).astype(float)
+        signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * random.standard_normal(2000)
+        y = np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+        weights = random.randint(1, 4, 2000).astype(float) / (1 + seed % 2) if seed % 3 else None
+        tree = DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0).fit(X, y, weights).tree_
+        path = search(X, y, weights, classes, (), 3, criterion="entropy", per_split=True)
+        leaves = tree.feature < 0
+        missed = (tree.weighted_n_node_samples * (1 - tree.value[:, 0].max(axis=1)))[leaves].sum()
+        assert path.loss[-1] == pytest.approx(missed)
+
+
+@pytest.mark.parametrize("per_split", [False, True])
+def test_a_least_alpha_leaves_the_trees_of_greater_alphas(per_split):
+    for seed in seeds(150):
+        X, y, weights, classes = random_rows(seed)
+        rows = X, y, weights, classes, NODES[seed % len(NODES)], 1 + seed % 4
+        path = search(*rows, per_split=per_split)
+        for least in ALPHAS:
+            other = search(*rows, per_split=per_split, least_alpha=float(least))
+            for alpha in ALPHAS:
+                assert alpha < least or float(cost(other, alpha)) == pytest.approx(float(cost(path, alpha))), seed
+
+
 NODES = [(8, 8, 8), (3,), (2, 4), (1, 3, 2), (5, 5), ()]
 
 

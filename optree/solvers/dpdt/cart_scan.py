@@ -7,6 +7,8 @@ that differ by rounding count as equal. The formula divides. A product with the 
 whether a split can be the best, and almost no split can.
 
 The same pass finds the least error of a stump over all thresholds, whatever its impurity.
+
+`best_of_entropies` rates by the entropy of the children. A table has x log x of every whole x up to its length.
 """
 
 from __future__ import annotations
@@ -187,6 +189,53 @@ def best_of_few(sample, column, counts, left, rules, best, stump):
         rows = min(place, m - place)
         if rating > best + rules.slack and rows >= rules.min_rows and min(n_left, n_right) >= rules.min_weight:
             best, chosen = rating, place
+
+
+@inner_function
+def x_log_x(rules, x):
+    """Return x log x, from a table if there is one."""
+    at = np.int64(x)
+    if at < len(rules.x_log_x):
+        return rules.x_log_x[at]
+    return x * np.log(x) if x > 0.0 else 0.0
+
+
+@inner_function
+def entropy(rules, counts, weight):
+    """Return the entropy of a node, in nats."""
+    total = x_log_x(rules, weight)
+    for k in range(len(counts)):
+        total -= x_log_x(rules, counts[k])
+    return total / weight if weight > 0.0 else 0.0
+
+
+@inner_function
+def best_of_entropies(sample, column, counts, left, rules, best):
+    """Return the rating and the place of the best threshold by entropy. counts, left : float64[K]; left: scratch."""
+    m = len(column)
+    class_mask, step = (np.uint64(1) << sample.row_shift) - np.uint64(1), np.uint64(1) << sample.rank_shift
+    fill(left, 0.0)
+    total, of_left, of_right = weight_of(sample, counts), 0.0, 0.0
+    for k in range(len(counts)):
+        of_right += x_log_x(rules, counts[k])
+    n_left, chosen, slack = 0.0, -1, ROUNDING * total
+    previous = column[0]
+    for place in range(1, m):
+        k = np.int64(previous & class_mask)
+        weight = sample.weight[row_of(sample, previous)] if sample.weighted else 1.0
+        below, above = left[k], counts[k] - left[k]
+        of_left += x_log_x(rules, below + weight) - x_log_x(rules, below)
+        of_right += x_log_x(rules, above - weight) - x_log_x(rules, above)
+        left[k] = below + weight
+        n_left += weight
+        word = column[place]
+        if (word ^ previous) >= step:
+            n_right, rows = total - n_left, min(place, m - place)
+            rating = of_left + of_right - x_log_x(rules, n_left) - x_log_x(rules, n_right)
+            if rating > best + slack and rows >= rules.min_rows and min(n_left, n_right) >= rules.min_weight:
+                best, chosen = rating, place
+        previous = word
+    return best, chosen
 
 
 @inner_function

@@ -10,6 +10,7 @@ from optree.solvers.dpdt.nodes import Rules
 from optree.solvers.kernels.presorted_columns import Sample
 
 GENERATORS = ("cart", "top", "top_features", "exhaustive", "lookahead")  # numbered as in `generators.py`
+_TABLE = 2**20  # logarithms, at most
 _ALL = np.iinfo(np.int64).max
 
 
@@ -32,6 +33,8 @@ class Growth:
     per_split: bool = False  # whether the penalty of a split is 1; else the weight of its rows
     bounds: bool = True  # whether to use the stump bound; the trees are the same
     generator: str = "cart"  # the source of candidate splits, one of GENERATORS
+    criterion: str = "gini"  # impurity by which CART rates splits of classes: gini or entropy
+    least_alpha: float = 0.0  # only trees for penalties of at least this are needed
 
     @property
     def leaves(self) -> list[int]:
@@ -78,6 +81,8 @@ def rules_of(sample: Sample, growth: Growth) -> Rules:
         slack = 0.0 if whole else 1e-12 * weight
     else:
         slack = 1e-12 * float(np.average(sample.target**2, weights=sample.weight if sample.weighted else None)) * weight
+    by_entropy = growth.criterion == "entropy"
+    whole_numbers = np.arange(min(weight + 1, _TABLE) if by_entropy and slack == 0.0 else 0, dtype=np.float64)
     return Rules(
         depth=growth.max_depth,
         generator=GENERATORS.index(growth.generator),
@@ -92,6 +97,9 @@ def rules_of(sample: Sample, growth: Growth) -> Rules:
         weight=weight,
         max_features=growth.max_features,
         per_split=growth.per_split,
-        bounds=growth.bounds and growth.max_features >= p,
+        bounds=growth.bounds and growth.max_features >= p and not by_entropy,
+        least_alpha=float(growth.least_alpha),
+        entropy=by_entropy,
+        x_log_x=whole_numbers * np.log(np.maximum(whole_numbers, 1.0)),
         slack=slack,
     )

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.dpdt.hulls import merge, merge_last, push_last
+from optree.solvers.dpdt.hulls import merge, merge_last, penalty_of, push_last
 from optree.solvers.dpdt.nodes import (
     CANDIDATES,
     DEPTH,
@@ -74,6 +74,12 @@ _ROOM = 32  # vertices and splits beside the ones of a merge
 
 
 @inner_function
+def can_help(rules, node):
+    """Return whether a split of a state can lower its cost: the split corrects at most the loss of the state."""
+    return node["loss"] > rules.slack + rules.least_alpha * penalty_of(rules, node["weight"])
+
+
+@inner_function
 def open_state(sample, rules, machine, root):
     """Open the state of the current frame or, with one level left, one of its children, as node ``root``.
 
@@ -86,7 +92,7 @@ def open_state(sample, rules, machine, root):
     features = machine.frame_features[depth][: frame["n_features"]]
     open_node(sample, machine, root, rules.layer[depth + 1 if last else depth], start, stop, features)
     node["loss_split"] = node["loss"]
-    return node["loss"] > rules.slack
+    return can_help(rules, node)
 
 
 @inner_function
@@ -266,7 +272,7 @@ def search(sample, rules, machine, quota):
                         continue
                     if phase == OPEN or not rules.bounds or merge_last(rules, machine, depth, True):
                         n_actions = grow(sample, rules, machine, root, below)
-                if not last and machine.node[0]["loss"] > rules.slack:
+                if not last and can_help(rules, machine.node[0]):
                     state[FITTED] += 1 + 2 * n_actions
                     state[STATES] += 1
             elif state[CANDIDATES] < 0:

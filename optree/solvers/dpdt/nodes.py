@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.dpdt.cart_scan import best_of_classes, best_of_few, best_of_squares, best_of_two, gini
+from optree.solvers.dpdt.cart_scan import (
+    best_of_classes,
+    best_of_entropies,
+    best_of_few,
+    best_of_squares,
+    best_of_two,
+    entropy,
+    gini,
+)
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.presorted_columns import count, fill, leaf_loss, rank_of, row_of, squares_of, weight_of
 
@@ -67,6 +75,9 @@ class Rules(NamedTuple):
     max_features: int
     per_split: bool  # the penalty of a split is 1; else the weight of its rows
     bounds: bool  # whether to use the stump bound
+    least_alpha: float  # the hulls are complete for penalties of at least this
+    entropy: bool  # whether CART rates splits by entropy
+    x_log_x: np.ndarray  # float64[size], x log x of whole x; [0] for Gini and for fractional weights
     slack: float  # tolerance for equal losses; 0 for whole numbers
 
 
@@ -213,12 +224,14 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     n = features_to_split(sample, rules, machine, number)
     if n == 0:
         return
-    before = impurity(sample, counts, weight)
+    before = entropy(rules, counts, weight) if rules.entropy else impurity(sample, counts, weight)
     best, stump, chosen, left = -np.inf, node["loss"] if want_stump else -1.0, -1, -1
     two = sample.classes == 2 and not sample.weighted
     for feature in machine.node_features[number][:n]:
         column = column_of(sample, machine, node["layer"], feature, start, stop)
-        if two:
+        if rules.entropy:
+            best, at = best_of_entropies(sample, column, counts, machine.left, rules, best)
+        elif two:
             best, at, stump = best_of_two(sample, column, counts[1], machine.ones_left, rules, best, stump)
         elif sample.classes and is_of_few(sample, column):
             best, at, stump = best_of_few(sample, column, counts, machine.left, rules, best, stump)
@@ -231,7 +244,7 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
     if chosen < 0:
         return
     column = column_of(sample, machine, node["layer"], chosen, start, stop)
-    node["gain"] = decrease_of(sample, column[:left], counts, machine.left, weight, before, state_weight)
+    node["gain"] = decrease_of(sample, rules, column[:left], counts, machine.left, weight, before, state_weight)
     if node["gain"] * (state_weight / rules.weight) + EPSILON < rules.min_decrease:
         return
     node["feature"], node["left"], node["pending"] = chosen, left, True
@@ -250,15 +263,15 @@ def find_split(sample, rules, machine, number, state_weight, want_stump):
 
 
 @inner_function
-def decrease_of(sample, column, counts, left, weight, before, state_weight):
+def decrease_of(sample, rules, column, counts, left, weight, before, state_weight):
     """Return the decrease of the state's impurity by a split, by scikit-learn's formula."""
     fill(left, 0.0)
     count(sample, column, left)
     n_left = weight_of(sample, left)
-    after_left = impurity(sample, left, n_left)
+    after_left = entropy(rules, left, n_left) if rules.entropy else impurity(sample, left, n_left)
     complement(counts, left)
     n_right = weight_of(sample, left)
-    after_right = impurity(sample, left, n_right)
+    after_right = entropy(rules, left, n_right) if rules.entropy else impurity(sample, left, n_right)
     return weight / state_weight * (before - n_right / weight * after_right - n_left / weight * after_left)
 
 

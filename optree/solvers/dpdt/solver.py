@@ -26,7 +26,7 @@ from optree.tree import LEAF, Tree
 
 
 def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bool) -> Outcome:
-    """Search over all penalties, and take the tree for lambda. ``seed`` is unused: nothing is drawn."""
+    """Search over all penalties from lambda on, and take the tree for lambda. ``seed`` is unused: nothing is drawn."""
     problem, objective, scale = task.problem, task.objective, task.scale
     if not all(isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1 for nodes in cart_nodes_list):
         raise OptreeError(
@@ -46,6 +46,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
         per_split=True,
         bounds=bounds,
         generator=generator,
+        least_alpha=scale.penalty / scale.error,
     )
     unit = (weights == 1).all()
     codes, merge = np.ascontiguousarray(problem.codes[kept], np.float64), unit or objective.min_samples_leaf == 1
