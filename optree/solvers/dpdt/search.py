@@ -194,7 +194,7 @@ class _Search:
     def _path(self) -> Path:
         """Return the hull of the root, over all machines."""
         first, several = self.machines[0], len(self.machines) > 1
-        candidates = first.action[0][["feature", "threshold"]].tolist()
+        candidates = first.action[0][["feature", "threshold"]].tolist() if several else []
         points, splits, used = [], [], 0
         for machine in self.machines:
             made = machine.split[: machine.state[SPLITS]].copy()

@@ -1,0 +1,207 @@
+"""The clock of limits: it starts at the call of ``fit``, and stands still while kernels are compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from support import ROOT
+from support.modes import compiled_only
+
+import optree
+from optree import compilation
+from optree.budget import Budget, Clock
+from optree.compilation import Compilation
+from optree.estimators.base import TreeEstimator
+from optree.estimators.growth import NumericEstimator
+from optree.result import Trace
+
+
+@pytest.fixture
+def time(monkeypatch):
+    """Replace the system's clock by one that the test sets: ``time.at``."""
+    set_by_test = SimpleNamespace(at=100.0)
+    set_by_test.perf_counter = lambda: set_by_test.at
+    monkeypatch.setattr(compilation, "time", set_by_test)
+    return set_by_test
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """Replace the compilation of this process by one that only the test begins and ends."""
+    made = Compilation()
+    for module in ("optree.compilation", "optree.budget"):
+        monkeypatch.setattr(f"{module}.COMPILATION", made)
+    return made
+
+
+def test_the_clock_stands_still_from_the_first_begin_to_the_last_end(time, process):
+    other = threading.Thread(target=process.begin)
+    for at, event, seconds in (
+        (101, process.begin, 0),
+        (103, process.begin, 2),  # a compilation within another
+        (104, process.end, 3),
+        (105, lambda: (other.start(), other.join()), 4),  # in another thread, at the same time
+        (107, process.end, 6),
+        (110, lambda: None, 9),
+    ):
+        time.at = at
+        event()
+        assert process.seconds() == seconds
+        assert process.now() == 101
+
+
+def test_a_thread_that_starts_a_clock_is_not_compiling(time, process):
+    """Ctrl-C may keep numba from saying that a compilation ended."""
+    process.begin()
+    time.at += 7
+    clock = Budget(seconds=5).start()
+    time.at += 5
+    assert (clock.seconds(), clock.compile_seconds(), clock.limit(0)) == (5, 0, "time_limit")
+
+
+def test_compilation_is_in_neither_preparation_nor_search_nor_limit(time, process):
+    clock = Budget(seconds=10).start()
+
+    def work(compiles: float, other: float) -> None:
+        process.begin()
+        time.at += compiles
+        process.end()
+        time.at += other
+
+    work(100, 2)
+    search = clock.start()
+    work(200, 3)
+    search.prepared()
+    work(300, 4)
+    assert search.limit(0) is None
+    assert search.searched() == 4
+    work(0, 1)
+    assert (search.prepare_seconds, search.searched(), search.compile_seconds()) == (3, 4, 600)
+    assert search.limit(0) == clock.limit(0) == "time_limit"
+
+
+def test_a_running_clock_counts_the_iterations_of_searches_before():
+    clock = Budget(iterations=10).start()
+    assert clock.start(4).limit(5) is None
+    assert clock.start(4).limit(6) == clock.start(11).limit(0) == "iteration_limit"
+    assert clock.limit(9) is None
+
+
+def test_the_alarm_does_not_ring_during_compilation(process):
+    rang = threading.Event()
+    with Clock(Budget(seconds=0.02)).alarm(rang.set):
+        process.begin()
+        assert not rang.wait(0.2)
+        process.end()
+        assert rang.wait(10)
+
+
+def test_compilation_is_logged_apart_from_the_search(time, process):
+    lines = []
+    trace = Trace(Budget().start(), lines.append)
+    trace.add(3, 1)
+    process.begin()
+    time.at += 8.9
+    process.end()
+    trace.add(2, 1)
+    trace.add(1, 1)
+    trace.end("optree", "optimal", 1, 1)
+    assert lines == ["compiled for 8.9 s", "optree: optimal; 0.0 s, cost 1, lower bound 1, gap 0.0000"]
+    assert {point.seconds for point in trace.points()} == {0}
+
+
+RANDOM = np.random.RandomState(0)
+X, LABELS = RANDOM.randint(2, size=(400, 12)), RANDOM.randint(2, size=400)
+SLOW = {
+    "BranchesClassifier": {},
+    "DL85Classifier": {},
+    "DPDTreeClassifier": {},
+    "DPDTreeRegressor": {},
+    "GOSDTClassifier": {},
+    "LicketySPLITClassifier": {},
+    "MurTreeClassifier": {},
+    "MurTreeRegressor": {},
+    "OptimalTreeClassifier": {"max_depth": 3},
+    "SPLITClassifier": {},
+}
+
+
+@pytest.fixture
+def slow_reading(monkeypatch, time):
+    """Let the reading of the training rows take 100 seconds."""
+    for base in (TreeEstimator, NumericEstimator):
+
+        def read(self, *arguments, _rows=base._rows, **options):
+            time.at += 100
+            return _rows(self, *arguments, **options)
+
+        monkeypatch.setattr(base, "_rows", read)
+
+
+@pytest.mark.usefixtures("slow_reading")
+@pytest.mark.parametrize("name", SLOW)
+def test_the_limit_counts_from_the_call_of_fit(name):
+    model = getattr(optree, name)(**SLOW[name], time_limit=100)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, LABELS)
+    assert model.status_ == "time_limit"
+    assert model.search_seconds_ == 0
+    assert model.set_params(time_limit=101).fit(X, LABELS).status_ in ("optimal", "heuristic")
+
+
+@pytest.mark.usefixtures("slow_reading")
+@pytest.mark.parametrize("search", ["lambda_path", "limit_grid", "best_f1", "error_front"])
+def test_the_limit_of_several_searches_counts_from_the_call(search):
+    model = optree.MurTreeClassifier(2, time_limit=100) if search != "lambda_path" else optree.OptimalTreeClassifier()
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        getattr(model.set_params(time_limit=100), search)(X, LABELS)
+
+
+def fresh(code: str, cache) -> subprocess.CompletedProcess:
+    """Run code in a process that finds no compiled kernels."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+
+FIT = """
+from sklearn.datasets import load_iris
+from optree import OptimalTreeClassifier
+X, y = load_iris(return_X_y=True)
+model = OptimalTreeClassifier(max_depth=2, max_thresholds=5, time_limit=1, verbose=True)
+"""
+
+
+@compiled_only
+@pytest.mark.slow
+def test_a_first_fit_that_compiles_for_longer_than_its_limit_is_optimal(tmp_path):
+    first, second = (fresh(FIT + "print(model.fit(X, y).status_, model.compile_seconds_)", tmp_path) for _ in range(2))
+    assert first.stdout.split()[-2] == second.stdout.split()[-2] == "optimal"
+    assert float(first.stdout.split()[-1]) > 1
+    assert "compiled for " in first.stdout
+    assert first.stderr.count("compiles its search") == 1
+    assert second.stderr == ""
+
+
+@compiled_only
+@pytest.mark.slow
+def test_ctrl_c_during_the_first_compilation_is_raised(tmp_path):
+    interrupted = """
+from optree.compilation import COMPILATION
+def interrupt(self):
+    COMPILATION.count = lambda: None
+    raise KeyboardInterrupt
+COMPILATION.count = interrupt.__get__(COMPILATION)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print(hasattr(model, "tree_"), model.fit(X, y).status_, COMPILATION.now() > 0)
+"""
+    done = fresh(FIT + interrupted, tmp_path)
+    assert done.stdout.split()[-3:] == ["False", "optimal", "True"], done
