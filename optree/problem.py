@@ -36,6 +36,11 @@ class Feature:
     labels: tuple[str, ...]
 
 
+def codes_type(categories: int) -> np.dtype:
+    """Return the narrowest signed integer type for the codes -1 to ``categories - 1``."""
+    return np.min_scalar_type(-max(1, categories))
+
+
 class Groups(NamedTuple):
     """The groups of equal rows of a problem, without rows of zero weight."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,6 +118,16 @@ class Tree:
             return int(self.feature[node]), list(self.children(node)), self.child_of_each_category(node)
 
         return Tree.grow(problem, choose, 0)
+
+    @property
+    def used_features(self) -> list[int]:
+        """Return the numbers of the features that the tree splits, in rising order."""
+        return sorted(set(self.feature.tolist()) - {LEAF})
+
+    def renumber(self, numbers: Mapping[int, int], features: Sequence[Feature]) -> Tree:
+        """Return the tree over other features, which ``numbers`` gives for each feature that the tree splits."""
+        feature = [LEAF if number == LEAF else numbers[number] for number in self.feature.tolist()]
+        return replace(self, feature=np.array(feature, np.int32), features=tuple(features))
 
     @property
     def n_nodes(self) -> int:
@@ -274,14 +284,14 @@ class Tree:
 
     def to_dict(self) -> dict:
         """Return the tree as a dict for JSON, with the names of the features that it splits only."""
-        used = sorted(set(self.feature.tolist()) - {LEAF})
         return {
             "feature": self.feature.tolist(),
             "first_child": self.first_child.tolist(),
             "counts": self.counts.tolist(),
             "prediction": self.prediction.tolist(),
             "features": {
-                str(j): {"name": self.features[j].name, "labels": list(self.features[j].labels)} for j in used
+                str(j): {"name": self.features[j].name, "labels": list(self.features[j].labels)}
+                for j in self.used_features
             },
             "n_features": len(self.features),
             "classes": list(self.classes),

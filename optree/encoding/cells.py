@@ -43,20 +43,39 @@ def ordered(texts: Iterable[str]) -> list[str]:
     return sorted(texts, key=float) if all(map(math.isfinite, numbers)) else texts
 
 
+def as_table(X):
+    """Return a DataFrame unchanged, anything else as an array of rows and columns."""
+    X = X if hasattr(X, "iloc") else np.asarray(X)
+    if X.ndim != 2:
+        raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
+    return X
+
+
+def column_names(table, names: Sequence[str] | None = None) -> list[str]:
+    """Return the names of the columns of a DataFrame, or of an array, ``x0``, ``x1``, ... by default."""
+    count = table.shape[1]
+    if hasattr(table, "iloc"):
+        names = table.columns
+    names = [f"x{j}" for j in range(count)] if names is None else [str(name) for name in names]
+    if len(names) != count or len(set(names)) < len(names):
+        raise OptreeError(f"encoding: {count} columns and {len(set(names))} names; each needs a name of its own")
+    return names
+
+
+def read_column(table, number: int) -> np.ndarray:
+    """Return a column of a DataFrame or array: numbers as float64[n], others as object[n]."""
+    if hasattr(table, "iloc"):
+        return _of_series(table.iloc[:, number])
+    return _of_array(table[:, number])
+
+
 def read_columns(X, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the columns of a DataFrame or array[n, q] by name: numbers as float64[n], others as object[n]."""
-    if hasattr(X, "iloc"):
-        names = [str(name) for name in X.columns]
-        arrays = [_of_series(X.iloc[:, j]) for j in range(len(names))]
-    else:
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise OptreeError(f"encoding: X has {X.ndim} dimensions; a table of rows and columns is needed")
-        names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
-        arrays = list(np.ascontiguousarray(X.T, np.float64)) if X.dtype.kind in "iuf" else [_of_array(c) for c in X.T]
-    if len(names) != len(arrays) or len(set(names)) < len(names):
-        raise OptreeError(f"encoding: {len(arrays)} columns and {len(set(names))} names; each needs a name of its own")
-    return dict(zip(names, arrays, strict=True))
+    """Return the columns of a DataFrame or array[n, q] by name, as :func:`read_column` reads them."""
+    table = as_table(X)
+    names = column_names(table, names)
+    if isinstance(table, np.ndarray) and table.dtype.kind in "iuf":  # one conversion is faster than one per column
+        return dict(zip(names, np.ascontiguousarray(table.T, np.float64), strict=True))
+    return {name: read_column(table, number) for number, name in enumerate(names)}
 
 
 def _of_series(column) -> np.ndarray:
@@ -66,6 +85,8 @@ def _of_series(column) -> np.ndarray:
 
 
 def _of_array(column: np.ndarray) -> np.ndarray:
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64)
     mixed = column.dtype.kind == "O"  # an object array may have columns of texts and columns of numbers
     if mixed and not all(isinstance(value, Real) and not isinstance(value, bool) for value in column):
         return column
@@ -92,9 +113,11 @@ def read_texts(name: str, values) -> list[str]:
     """Return the categories of a column as text."""
     raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
     raw = raw.tolist()
-    if missing := sum(map(is_missing, raw)):
+    distinct = set(raw)
+    if any(map(is_missing, distinct)):
+        missing = sum(map(is_missing, raw))
         raise OptreeError(f"encoding: column {name!r}: {missing} rows have no value; fill them in, or drop them")
-    texts = {value: cell_text(value) for value in set(raw)}
+    texts = {value: cell_text(value) for value in distinct}
     return [texts[value] for value in raw]
 
 

@@ -8,21 +8,26 @@ at most the threshold.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
 from optree.encoding.cells import (
-    cell_text,
-    number_text,
+    as_table,
+    column_names,
     ordered,
+    read_column,
     read_columns,
     read_numbers,
     read_texts,
     which_categorical,
 )
+from optree.encoding.coded_rows import CodedRows, ValueTests
+from optree.encoding.columns import NUMERIC, Column
 from optree.encoding.mdlp import mdlp_thresholds
 from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
 from optree.errors import OptreeError, choice
@@ -31,11 +36,10 @@ from optree.problem import Feature, Problem
 _ACCEPTED = {
     "categorical": ("ordinal", "onehot"),
     "drop": ("first", "last", "none"),
-    "numeric": ("thresholds", "bins", "intervals", "values"),
+    "numeric": NUMERIC,
     "cuts": ("quantiles", "distinct", "mdlp"),
     "unseen": ("error", "ignore"),
 }
-_KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
 
 
 @dataclass(frozen=True)
@@ -97,62 +101,6 @@ class EncodingSpec:
     def multiway(self) -> bool:
         """Return whether features may have more than two categories."""
         return self.categorical == "ordinal" or self.numeric in ("bins", "values")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A fitted column."""
-
-    name: str
-    form: str  # "ordinal", "onehot", "thresholds", "bins", "intervals" or "values"
-    parts: tuple  # its categories (str), distinct values (float) or thresholds (float), in order
-
-    @property
-    def is_numeric(self) -> bool:
-        """Return whether the column has numbers."""
-        return self.form in _ACCEPTED["numeric"]
-
-    @property
-    def has_thresholds(self) -> bool:
-        """Return whether the column is split at thresholds."""
-        return self.form in ("thresholds", "bins", "intervals")
-
-    def features(self, drop: str) -> list[Feature]:
-        """Return the features of this column."""
-        if self.form == "thresholds":
-            pairs = [(f"{self.name} > {text}", f"{self.name} <= {text}") for text in map(number_text, self.parts)]
-            return [Feature(pair[1], pair) for pair in pairs]
-        texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
-        relation = "<=" if self.has_thresholds else "="
-        conditions = [f"{self.name} {relation} {text}" for text in texts]
-        if self.form in ("bins", "intervals"):
-            inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
-            intervals = (conditions[0], *inner, f"{self.name} > {texts[-1]}")
-            if self.form == "bins":
-                return [Feature(self.name, intervals)]
-            return [Feature(interval, (f"not {interval}", interval)) for interval in intervals]
-        if self.form in ("ordinal", "values"):
-            return [Feature(self.name, tuple(conditions))]
-        pairs = [Feature(yes, (f"{self.name} != {t}", yes)) for yes, t in zip(conditions, texts, strict=True)]
-        return pairs[_KEPT[drop]]
-
-    def codes(self, values: np.ndarray | list[str], spec: EncodingSpec) -> np.ndarray:
-        """Return the codes of rows with these values, int32[n, number of features]."""
-        if self.form == "thresholds":
-            return (np.asarray(values)[:, None] <= np.array(self.parts)).astype(np.int32)
-        if self.has_thresholds:
-            position = np.searchsorted(self.parts, values)
-        else:
-            rank = {part: i for i, part in enumerate(self.parts)}
-            position = np.array([rank.get(value, -1) for value in values], int)
-        if spec.unseen == "error" and (position < 0).any():
-            shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
-            raise choice(f"encoding: column {self.name!r}", cell_text(values[int((position < 0).argmax())]), shown)
-        if self.form in ("onehot", "intervals"):
-            positions = np.arange(len(self.parts) + (self.form == "intervals"))
-            kept = _KEPT[spec.drop] if self.form == "onehot" else slice(None)
-            return (position[:, None] == positions[kept]).astype(np.int32)
-        return position[:, None].astype(np.int32)
 
 
 def _is_numeric(X) -> bool:
@@ -273,46 +221,62 @@ class Encoder:
         return [name for name in self.names_ if name not in used]
 
     def transform(self, X) -> np.ndarray:
-        """Return the codes of new rows, int32[n, q].
+        """Return the codes of new rows, int[n, q], of the narrowest type that holds the codes of all features.
 
         Raises
         ------
         OptreeError
-            If the encoder is not fitted, ``X`` has other columns, or a value is missing or unseen.
+            If the encoder is not fitted, ``X`` has other columns, or a value is missing or unseen in a column with
+            features.
+        """
+        return self.read(X).array(max((column.n_categories for column in self.columns_), default=1))
+
+    def read(self, X) -> CodedRows:
+        """Return new rows, whose codes are computed on access; only columns with features are read.
+
+        Raises
+        ------
+        OptreeError
+            As :meth:`transform`.
         """
         if not self.columns_:
             raise OptreeError("encoding: not fitted; call fit first")
-        if self._only_compares(X):
-            return self._compared(X)
-        table = read_columns(X, self.names_)
-        if list(table) != self.names_:
-            raise OptreeError(f"encoding: columns are {', '.join(table)}; expected: {', '.join(self.names_)}")
-        blocks = []
-        for column in self.columns_:
-            read = read_numbers if column.is_numeric else read_texts
-            blocks.append(column.codes(read(column.name, table[column.name]), self.spec))
-        return np.hstack(blocks)
+        table = as_table(X)
+        names = column_names(table, self.names_)
+        if names != self.names_:
+            raise OptreeError(f"encoding: columns are {', '.join(names)}; expected: {', '.join(self.names_)}")
+        place = {name: number for number, name in enumerate(names)}
+        columns = [(place[column.name], column) for column in self.columns_ if column.parts]
+        if not self._compares_numbers(table, columns):
+            values = np.empty((len(table), len(columns)), order="F")
+            for number, (at, column) in enumerate(columns):
+                values[:, number] = column.read(read_column(table, at), self.spec.unseen)
+            columns, table = [(number, column) for number, (_, column) in enumerate(columns)], values
+        tests = [(at, *test) for at, column in columns for test in column.tests(self.spec.drop)]
+        return CodedRows(table, ValueTests.of(tests))
 
-    def _only_compares(self, X) -> bool:
-        """Return whether all codes of an array of numbers are comparisons with thresholds."""
-        if not _is_numeric(X) or X.shape[1] != len(self.names_):
+    @staticmethod
+    def _compares_numbers(table, columns: Sequence[tuple[int, Column]]) -> bool:
+        """Return whether all features compare finite numbers of an array with thresholds, as the array has them."""
+        if not _is_numeric(table) or any(column.form != "thresholds" for _, column in columns):
             return False
-        return all(column.form == "thresholds" for column in self.columns_) and (
-            X.dtype.kind != "f" or bool(np.isfinite(X).all())
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            return table.dtype.kind != "f" or bool(np.isfinite(table.sum()))
 
-    def _compared(self, X: np.ndarray) -> np.ndarray:
-        """Return the codes of an array for which :meth:`_only_compares` is true."""
-        limits = np.array([threshold for column in self.columns_ for threshold in column.parts])
-        if len(limits) != len(self.names_) or any(len(column.parts) > 1 for column in self.columns_):
-            position = {name: number for number, name in enumerate(self.names_)}
-            X = X[:, [position[column.name] for column in self.columns_ for _ in column.parts]]
-        if X.dtype.kind != "f":  # integers are compared without a conversion to float64
-            lowest, highest = max(np.iinfo(X.dtype).min, -(2**53)), min(np.iinfo(X.dtype).max, 2**53)
-            floors = np.floor(limits)
-            if (floors >= lowest).all() and (floors < highest).all():
-                limits = floors.astype(X.dtype)
-        return (limits >= X).astype(np.int32)
+    def keep(self, features: Sequence[int]) -> Self:
+        """Return the encoder of some of the features, int[m] in rising order.
+
+        Columns without such a feature are known by name, but their values are not read: a missing value or an unseen
+        category in them is no error.
+        """
+        kept, first, columns = copy(self), 0, []
+        for column in self.columns_:
+            end = first + column.n_features(self.spec.drop)
+            own = features[bisect_left(features, first) : bisect_left(features, end)]
+            columns.append(column.keep([feature - first for feature in own], self.spec.drop))
+            first = end
+        kept.columns_ = columns
+        return kept
 
     def problem(self, X, y, weights=None) -> Problem:
         """Return the problem of these rows; ``weights`` as in :class:`optree.problem.Problem`.
@@ -350,7 +314,7 @@ class Encoder:
         try:
             encoder = cls(EncodingSpec(**{**data["spec"], "onehot": tuple(data["spec"]["onehot"])}))
             encoder.names_ = list(data["names"])
-            encoder.columns_ = [Column(c["name"], c["form"], tuple(c["parts"])) for c in data["columns"]]
+            encoder.columns_ = [Column.from_dict(column) for column in data["columns"]]
             encoder.classes_ = tuple(data["classes"])
             return encoder
         except (KeyError, TypeError) as error:

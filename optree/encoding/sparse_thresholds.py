@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.encoding.cells import read_columns, read_numbers, read_texts
-from optree.encoding.encoder import Column, Encoder
+from optree.encoding.cells import read_columns, read_numbers
+from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, CodedRows, ValueTests
+from optree.encoding.columns import Column
+from optree.encoding.encoder import Encoder
 from optree.encoding.thresholds import threshold_between
 from optree.problem import Feature
 
@@ -50,25 +52,6 @@ def expand_missing_like(X: np.ndarray, column: np.ndarray, missing: np.ndarray) 
     return np.where(np.isnan(X) & (missing == LEFT), -np.inf, X)
 
 
-class ThresholdCodes:
-    """Codes of rows at thresholds, computed on access: 1 where ``X[:, column] <= threshold`` or missing values go left.
-
-    It stands for an array int32[n, q] that is only read as ``codes[rows, features]``. The array itself would be larger
-    than X for a tree of many splits.
-    """
-
-    def __init__(self, X: np.ndarray, column: np.ndarray, threshold: np.ndarray, missing: np.ndarray):
-        self._X, self._column, self._threshold, self._missing = X, column, threshold, missing
-
-    def __len__(self) -> int:
-        return len(self._X)
-
-    def __getitem__(self, at: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        rows, features = at
-        values, left = self._X[rows, self._column[features]], self._missing[features] == LEFT
-        return ((values <= self._threshold[features]) | (left & np.isnan(values))).astype(np.int32)
-
-
 class ThresholdEncoder:
     """An encoder of numbers at given thresholds.
 
@@ -92,9 +75,10 @@ class ThresholdEncoder:
         splits = zip(self.column.tolist(), self.threshold.tolist(), self.missing.tolist(), strict=True)
         return tuple(_feature(self.names_[column], threshold, missing) for column, threshold, missing in splits)
 
-    def transform(self, X: np.ndarray) -> ThresholdCodes:
-        """Return the codes of rows float64[n, p]."""
-        return ThresholdCodes(X, self.column, self.threshold, self.missing)
+    def read(self, X: np.ndarray) -> CodedRows:
+        """Return rows float64[n, p], whose codes are computed on access."""
+        kind = np.where(self.missing == LEFT, BELOW_OR_MISSING, BELOW).astype(np.int8)
+        return CodedRows(X, ValueTests(self.column, kind, self.threshold))
 
     def to_dict(self) -> dict:
         """Return the encoder as a dict for JSON."""
@@ -123,11 +107,9 @@ class SparseEncoder(Encoder):
         """Return columns to be split at any threshold, float64[n, p']: numbers, and a 0/1 column per category."""
         table, blocks = read_columns(X, self.names_), []
         for column in self.columns_:
-            values = table[column.name]
-            if column.is_numeric:
-                blocks.append(read_numbers(column.name, values)[:, None])
-            else:
-                blocks.append(column.codes(read_texts(column.name, values), self.spec))
+            values = column.read(table[column.name], self.spec.unseen)[:, None]
+            tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
+            blocks.append(values if column.is_numeric else CodedRows(values, tests).array(column.n_categories))
         self._width = [block.shape[1] for block in blocks]
         return np.hstack(blocks).astype(np.float64, copy=False)
 
@@ -144,7 +126,7 @@ class SparseEncoder(Encoder):
         numeric = [column.is_numeric for column in self.columns_]
         for i in np.flatnonzero(numeric):
             self.columns_[i] = replace(self.columns_[i], parts=tuple(sorted(used[i])))
-        size = [len(column.features(self.spec.drop)) for column in self.columns_]
+        size = [column.n_features(self.spec.drop) for column in self.columns_]
         first, start = np.cumsum([0, *size]), np.cumsum([0, *self._width])
         found = []
         for column, low, high in splits:

@@ -21,6 +21,7 @@ from optree import solvers
 from optree.budget import Budget, Clock
 from optree.drawing import views
 from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.coded_rows import CodedRows
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.weights import whole_costs, whole_weights
@@ -74,9 +75,9 @@ class TreeViews:
         check_is_fitted(self)
         return views.plot(self.tree_, ax)
 
-    def _codes(self, X) -> np.ndarray:
+    def _codes(self, X) -> CodedRows:
         check_is_fitted(self)
-        return self.encoder_.transform(self._table(X, reset=False))
+        return self.encoder_.read(self._table(X, reset=False))
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
@@ -150,6 +151,13 @@ class TreeEstimator(TreeViews, BaseEstimator):
             return X, y, sample_weight
         return X[kept], y[kept], np.asarray(sample_weight)[kept]
 
+    def _keep_tree(self, tree: Tree) -> None:
+        """Set ``tree_``, and reduce ``encoder_`` to the features that the tree splits."""
+        used = tree.used_features
+        numbers = {feature: number for number, feature in enumerate(used)}
+        self.tree_ = tree.renumber(numbers, [tree.features[feature] for feature in used])
+        self.encoder_ = self.encoder_.keep(used)
+
     def _table(self, X, *, reset: bool):
         """Return X for the encoder: a DataFrame unchanged, anything else as a checked array."""
         if hasattr(X, "iloc"):
@@ -217,7 +225,8 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
 
     def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
         """Set the fitted attributes of a tree; cost, bound and total weight are in ``unit``."""
-        self.tree_, self.status_ = tree, status
+        self._keep_tree(tree)
+        self.status_ = status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / total)
         self.objective_ = 1 - float(cost / total)
@@ -267,8 +276,13 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         return solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
-        """Return the tree of the last fit for a warm start, if it has the same features and meets the constraints."""
+        """Return the tree of the last fit for a warm start, if it has features of the problem and meets constraints."""
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
-        if tree is None or tree.features != problem.features or tree.classes != problem.classes:
+        if tree is None or tree.classes != problem.classes:
             return None
+        place = {feature: number for number, feature in enumerate(problem.features)}
+        numbers = {number: place.get(feature) for number, feature in enumerate(tree.features)}
+        if None in numbers.values():
+            return None
+        tree = tree.renumber(numbers, problem.features)
         return None if objective.broken(tree.refit(problem), problem) else tree

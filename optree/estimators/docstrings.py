@@ -70,7 +70,8 @@ _TEXTS = {
         tree_ : optree.tree.Tree
             The best tree found.
         encoder_ : optree.encoding.Encoder
-            The encoder of columns as the features of ``tree_``.
+            The encoder of columns as the features of ``tree_``, which are the features that it splits. Predictions
+            read the columns of these features only, so that an unseen category in another column is no error.
         cost_ : Fraction
             Cost of ``tree_`` on the training rows, loss plus penalty, in rows.
         lower_bound_ : Fraction or None

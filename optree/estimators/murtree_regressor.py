@@ -45,7 +45,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
     tree_ : optree.tree.Tree
         The best tree found.
     encoder_ : optree.encoding.Encoder
-        The encoder of columns as the features of ``tree_``.
+        The encoder of columns as the features of ``tree_``, which are the features that it splits.
     cost_ : float
         The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
     lower_bound_ : float
@@ -111,7 +111,8 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         codes, features = self.encoder_.transform(X), self.encoder_.features_
         found = regress(codes, features, y, weights, objective, clock, log=self._log)
         self.solver_ = "murtree"
-        self.tree_, self.status_, self.resolution_ = found.tree, found.status, found.step
+        self._keep_tree(found.tree)
+        self.status_, self.resolution_ = found.status, found.step
         self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
         self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0
         if found.status != "optimal":

@@ -53,7 +53,8 @@ class OptimalTreeClassifier(TreeClassifier):
     one_vs_rest : bool or sequence of str, default=False
         The categorical columns that are split one category against the rest, by name, or all of them.
     warm_start : bool, default=False
-        Start from the tree of the last ``fit``, if it has the same features. The result is optimal in either case.
+        Start from the tree of the last ``fit``, if its splits are candidates again. The result is optimal in either
+        case.
     {common}
 
     Attributes

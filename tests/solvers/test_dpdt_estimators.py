@@ -54,7 +54,7 @@ def test_what_a_fit_leaves_behind():
     assert len(set(model.apply(X))) == 3
     again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
     encoder = ThresholdEncoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict())))
-    assert np.array_equal(again.predict(encoder.transform(X.to_numpy())), model.predict(X))
+    assert np.array_equal(again.predict(encoder.read(X.to_numpy())), model.predict(X))
 
 
 def test_the_examples_in_the_docstrings():
@@ -75,7 +75,7 @@ def test_a_regression():
     assert f"{model.tree_.values[ends[0]]:.5g} (" in model.export_text()
     assert model.plot() is not None
     again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
-    assert np.array_equal(again.predict(model.encoder_.transform(X)), model.predict(X))
+    assert np.array_equal(again.predict(model.encoder_.read(X)), model.predict(X))
 
 
 @BOTH
@@ -247,7 +247,7 @@ def test_missing_values_go_where_scikit_learn_sends_them(model):
         assert mine.score(X, y, weights) == pytest.approx(cart.fit(X, y, weights).score(X, y, weights), abs=0.015), seed
         assert model(3, min_samples_leaf=9).fit(X, y, weights).cost_ <= mine.cost_
         again = ThresholdEncoder.from_dict(json.loads(json.dumps(mine.encoder_.to_dict())))
-        assert np.array_equal(mine.tree_.apply(again.transform(X)), mine.apply(X))
+        assert np.array_equal(mine.tree_.apply(again.read(X)), mine.apply(X))
     assert same >= 18 or model is DPDTreeClassifier  # where classes are counted it draws among equal splits
 
 

@@ -103,7 +103,8 @@ def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
     assert "colour = green" in model.export_text()
     assert OptimalTreeClassifier("0.01", penalty="leaf").fit(X, labels).cost_ == Fraction(18 * 6, 100)
     assert OptimalTreeClassifier("0.01", max_depth=1).fit(X, labels).tree_.depth == 1
-    assert len(OptimalTreeClassifier(max_thresholds=2).fit(X, labels).encoder_.features_) == 3
+    coarse = OptimalTreeClassifier(0, max_thresholds=2).fit(X, labels)
+    assert [feature.name for feature in coarse.tree_.features] == ["size <= 2.5", "size <= 4.5", "colour"]
 
 
 def test_the_examples_in_the_docstrings():
@@ -261,9 +262,10 @@ def test_constraints_and_a_warm_start():
 def test_one_category_against_the_rest():
     X, y = noisy(5)
     every = OptimalTreeClassifier("0.02", one_vs_rest=True).fit(X, y)
-    assert max(len(feature.labels) for feature in every.encoder_.features_) == 2
-    some = OptimalTreeClassifier("0.02", one_vs_rest=["b"]).fit(X, y)
-    assert sorted(len(feature.labels) for feature in some.encoder_.features_) == [2, 2, 2, 3, 3, 3]
+    assert max(len(feature.labels) for feature in every.tree_.features) == 2
+    some = OptimalTreeClassifier(0, one_vs_rest=["b"], max_depth=4).fit(X, y)
+    assert {(feature.name[0], len(feature.labels)) for feature in some.tree_.features} >= {("a", 3), ("b", 2)}
+    assert all(len(feature.labels) == 3 - feature.name.startswith("b") for feature in some.tree_.features)
     with refused("one-hot column", "'z'", "accepted: a, b, c, d"):
         OptimalTreeClassifier(one_vs_rest=["z"]).fit(X, y)
 
