@@ -210,6 +210,16 @@ class Encoder:
         return tuple(feature for column in self.columns_ for feature in column.features(self.spec.drop))
 
     @property
+    def n_features_(self) -> int:
+        """Return the number of features of all columns."""
+        return sum(column.n_features(self.spec.drop) for column in self.columns_)
+
+    @property
+    def n_categories_(self) -> int:
+        """Return the greatest number of categories of a feature."""
+        return max((column.n_categories for column in self.columns_), default=1)
+
+    @property
     def sources_(self) -> list[int]:
         """Return the position in ``columns_`` of the column of each feature."""
         return [i for i, column in enumerate(self.columns_) for _ in column.features(self.spec.drop)]
@@ -229,7 +239,7 @@ class Encoder:
             If the encoder is not fitted, ``X`` has other columns, or a value is missing or unseen in a column with
             features.
         """
-        return self.read(X).array(max((column.n_categories for column in self.columns_), default=1))
+        return self.read(X).array(self.n_categories_)
 
     def read(self, X) -> CodedRows:
         """Return new rows, whose codes are computed on access; only columns with features are read.

@@ -24,9 +24,10 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
+from optree.estimators.memory import check_fits
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
-from optree.problem import Problem
+from optree.problem import Problem, codes_type
 from optree.result import Result
 from optree.tree import Tree
 
@@ -151,6 +152,14 @@ class TreeEstimator(TreeViews, BaseEstimator):
             return X, y, sample_weight
         return X[kept], y[kept], np.asarray(sample_weight)[kept]
 
+    def _fit_encoder(self, X, classes: tuple[str, ...] = ()) -> None:
+        """Set ``encoder_`` to the encoder of the rows; raise OptreeError if their codes do not fit into memory."""
+        encoder = Encoder(self._encoding).fit(X, categorical=self.categorical_features, classes=classes)
+        code_bytes, given = codes_type(encoder.n_categories_).itemsize, getattr(self, "max_thresholds", 0)
+        fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
+        check_fits(len(X), encoder.n_features_, code_bytes, self.memory_limit, f"{fewer}fewer rows or fewer columns")
+        self.encoder_ = encoder
+
     def _keep_tree(self, tree: Tree) -> None:
         """Set ``tree_``, and reduce ``encoder_`` to the features that the tree splits."""
         used = tree.used_features
@@ -260,8 +269,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
 
     def _encode(self, table: Table) -> Problem:
         """Encode the rows, and set ``encoder_``."""
-        encoder = Encoder(self._encoding)
-        self.encoder_ = encoder.fit(table.X, table.labels, categorical=self.categorical_features, classes=table.classes)
+        self._fit_encoder(table.X, table.classes)
         return table.problem(self.encoder_)
 
     def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:

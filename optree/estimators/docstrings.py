@@ -15,7 +15,8 @@ _TEXTS = {
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
             search that reaches a limit warns, and keeps its best tree and ``gap_``.
         memory_limit : float or None, default=None
-            MiB of memory of the whole process.
+            MiB of memory of the whole process. A table whose candidate splits cannot fit into it, or into the memory
+            that the operating system has free, is refused before it is encoded.
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
             The columns with categories, as a mask or by name; by default all columns that have no numbers.
         unseen : {"error", "ignore"}, default="error"

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
-from optree.encoding import Encoder
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
@@ -107,7 +106,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
         if not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        self.encoder_ = Encoder(self._encoding).fit(X, categorical=self.categorical_features)
+        self._fit_encoder(X)
         codes, features = self.encoder_.transform(X), self.encoder_.features_
         found = regress(codes, features, y, weights, objective, clock, log=self._log)
         self.solver_ = "murtree"

@@ -1,0 +1,68 @@
+"""A fit that cannot fit into memory is refused before it allocates."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.refusal import refused
+
+from optree import BranchesClassifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier
+from optree.budget import rss_mib
+from optree.estimators import memory
+from optree.estimators.memory import available_mib, check_fits
+
+X = np.random.RandomState(0).random_sample((3000, 4))
+Y = (X[:, 0] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("model", [OptimalTreeClassifier(0.3), MurTreeClassifier(1), MurTreeRegressor(1)])
+def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
+    model.set_params(max_thresholds=None, memory_limit=rss_mib() + 60)
+    tracemalloc.start()
+    with refused(
+        "3000 rows with 11996 candidate splits need 1", "MiB of memory", "are available; give max_thresholds, "
+    ):
+        model.fit(X, Y)
+    assert tracemalloc.get_traced_memory()[1] < 10 * 2**20  # the codes have 34 MiB
+    tracemalloc.stop()
+    with refused("give max_thresholds below 2000, fewer rows or fewer columns"):
+        model.set_params(max_thresholds=2000).fit(X, Y)
+    assert model.set_params(max_thresholds=5).fit(X, Y).status_ == "optimal"
+
+
+def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
+    (tmp_path / "meminfo").write_text("MemTotal: 9999999999 kB\nMemAvailable:   20480 kB\n")
+    monkeypatch.setattr(memory, "_MEMINFO", str(tmp_path / "meminfo"))
+    assert available_mib(None) == 20
+    assert available_mib(rss_mib() + 10) == pytest.approx(10, abs=2)
+    assert available_mib(1) == 0
+    with refused("and 20 MiB are available"):
+        OptimalTreeClassifier(0.3).fit(X, Y)
+    texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
+    with refused(
+        "3000 rows with 1 candidate splits need 1 MiB", "0 MiB are available; give fewer rows or fewer columns"
+    ):
+        BranchesClassifier(memory_limit=1).fit(texts, Y)
+
+
+def test_the_limit_of_a_container_and_of_the_machine(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "_MEMINFO", str(tmp_path / "none"))
+    whole = available_mib(None)
+    assert 100 < whole < 2**30
+    (tmp_path / "memory.max").write_text(f"{int((rss_mib() + 50) * 2**20)}\n")
+    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", (str(tmp_path / "memory.max"), str(tmp_path / "none")))
+    assert available_mib(None) == pytest.approx(50, abs=2)
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_mib(None) == pytest.approx(whole, abs=2)
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="another operating system")
+def test_this_machine_has_memory_available():
+    total = int(re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[1]) / 1024
+    assert 0 < available_mib(None) < total
+    check_fits(10, 10, 1, None, "nothing")
