@@ -76,6 +76,10 @@ class Budget:
         return Clock(self)
 
 
+class Stopped(Exception):
+    """The signal that a limit was reached; its argument is the status."""
+
+
 class Clock:
     """A budget and the time since its start, without the seconds of compilation."""
 
@@ -147,6 +151,11 @@ class Clock:
             if self._rss_mib + more_mib >= budget.memory_mib:
                 return "memory_limit"
         return None
+
+    def check(self) -> None:
+        """Raise :class:`Stopped` at the time limit: for the steps before a search, when there is no incumbent yet."""
+        if self.budget.seconds is not None and self.seconds() >= self.budget.seconds:
+            raise Stopped("time_limit")
 
     def _measure_memory(self) -> None:
         """Measure the resident memory, if the budget limits memory."""

@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from optree.arrays import transposed
 from optree.errors import OptreeError
 from optree.files import write_whole
 
@@ -151,7 +152,7 @@ class Problem:
     def groups(self) -> Groups:
         """Return the groups of equal rows, in lexicographic order of their codes; rows of zero weight are dropped."""
         weighted = slice(None) if self.weights.all() else self.weights > 0
-        codes, y, weights = np.ascontiguousarray(self.codes[weighted].T), self.y[weighted], self.weights[weighted]
+        codes, y, weights = transposed(self.codes[weighted]), self.y[weighted], self.weights[weighted]
         _, first, group, rows = np.unique(self._keys(codes), return_index=True, return_inverse=True, return_counts=True)
         by_class = np.zeros((len(self.classes), len(first)), np.int64)
         for k in range(len(by_class)):

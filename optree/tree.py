@@ -54,6 +54,11 @@ class Tree:
     places: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
+    def leaf(cls, problem: Problem) -> Tree:
+        """Return the tree of one leaf."""
+        return cls.grow(problem, lambda rows, state: (LEAF, []))
+
+    @classmethod
     def grow(cls, problem: Problem, choose: Callable[[np.ndarray, object], tuple[int, list]], root=None) -> Tree:
         """Build the tree that ``choose`` describes, top down, breadth first.
 

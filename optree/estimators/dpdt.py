@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from optree.budget import Budget
+from optree.budget import Budget, Stopped
 from optree.encoding.sparse_thresholds import expand_missing
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import ClassPredictions, TreeViews
@@ -63,7 +63,11 @@ class _DPDTree(TreeViews, NumericEstimator):
         rows = expand_missing(X)
         growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
-        sample = presort(rows.X, y, classes, weight, mergeable, growth.n_layers)
+        arguments = y, classes, weight, mergeable, growth.n_layers
+        try:
+            sample = presort(rows.X, *arguments, clock.check)
+        except Stopped:  # without thresholds the search ends at once, with a leaf
+            sample, growth = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
         clock.prepared()
         path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
         require_iterations(path.status, {"iterations": path.fitted})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from optree.budget import Budget, Clock
+from optree.budget import Budget, Clock, Stopped
 from optree.errors import OptreeError, choice
 from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
@@ -249,9 +249,16 @@ class Solver(Declaration):
         trace = Trace(clock, log, 1 / scale.row, problem.total_weight)
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
-        task = replace(task, route=self.route(task, parameters) if self.route else Route(self.name, self.title))
-        trace.start(*task.route)
-        outcome = self.run(task, seed, **parameters)
+        task = replace(task, route=Route(self.name, self.title))
+        try:
+            clock.check()
+            if self.route:
+                task = replace(task, route=self.route(task, parameters))
+            trace.start(*task.route)
+            outcome = self.run(task, seed, **parameters)
+        except Stopped as stop:  # before the search
+            tree, lower = task.incumbent or Tree.leaf(task.problem), 0 if self.exact else None
+            outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0})
         clock.searched()
         tree = objective.measure.label(outcome.tree)
         outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search)

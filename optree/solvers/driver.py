@@ -22,12 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Clock, Pace
+from optree.budget import Clock, Pace, Stopped
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
-
-
-class Stopped(Exception):
-    """The signal that a limit was reached; its argument is the status. See :func:`finish`."""
 
 
 def finish(work: Callable[[], object]) -> str:

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from optree.budget import Budget, Clock
+from optree.budget import Budget, Clock, Stopped
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Trace, require_iterations
 from optree.solvers import get
-from optree.solvers.driver import Stopped
 from optree.solvers.engine.solver import Search
 from optree.tree import Tree
 

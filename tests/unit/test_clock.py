@@ -13,13 +13,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from support import ROOT
 from support.modes import compiled_only
+from support.problems import random_problem
 
 import optree
-from optree import compilation
+from optree import compilation, solvers
+from optree.arrays import transposed
 from optree.budget import Budget, Clock
 from optree.compilation import Compilation
 from optree.estimators.base import TreeEstimator
 from optree.estimators.growth import NumericEstimator
+from optree.objective import Objective
 from optree.result import Trace
 
 
@@ -205,3 +208,43 @@ except KeyboardInterrupt:
 """
     done = fresh(FIT + interrupted, tmp_path)
     assert done.stdout.split()[-3:] == ["False", "optimal", "True"], done
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_limit_that_ends_the_sorting_of_columns_leaves_a_leaf(time, monkeypatch, regression):
+    """The clock is looked at before each column."""
+    sorted_columns, check = [], Clock.check
+
+    def slow_check(clock):
+        sorted_columns.append(1)
+        time.at += 40
+        check(clock)
+
+    monkeypatch.setattr(Clock, "check", slow_check)
+    model = (optree.DPDTreeRegressor if regression else optree.DPDTreeClassifier)(time_limit=100, max_features=5)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, LABELS)
+    assert len(sorted_columns) == 3 < X.shape[1]
+    assert (model.status_, model.tree_.n_nodes, len(model.alpha_path_)) == ("time_limit", 1, 1)
+    assert np.unique(model.predict(X)).tolist() == [LABELS.mean() if regression else np.bincount(LABELS).argmax()]
+
+
+def test_a_limit_before_the_search_leaves_a_leaf_or_the_tree_to_start_from(time):
+    problem, objective = random_problem(3), Objective.of("0.01")
+    best = solvers.get("exhaustive").solve(problem, objective)
+    clock = Budget(seconds=5).start()
+    time.at += 5
+    for name in ("optree", "licketysplit"):
+        solver, wanted = solvers.get(name), objective if name == "optree" else Objective.of("0.01", "leaf", max_depth=3)
+        result = solver.solve(problem, wanted, clock)
+        assert (result.status, result.tree.n_nodes, result.counters["iterations"]) == ("time_limit", 1, 0)
+        assert result.lower_bound == (0 if solver.exact else None)
+    assert solvers.get("optree").solve(problem, objective, clock, incumbent=best.tree).cost == best.cost
+
+
+def test_a_blocked_transposition_is_the_transposition():
+    for shape in ((0, 3), (1, 4), (511, 2), (512, 3), (1500, 7)):
+        table = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape)
+        found = transposed(table)
+        assert found.flags.c_contiguous
+        assert np.array_equal(found, table.T)

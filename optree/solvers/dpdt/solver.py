@@ -35,7 +35,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
     if generator not in GENERATORS:
         raise choice("solver dpdt: generator", generator, GENERATORS)
     if objective.max_depth == 0:
-        return Outcome(Tree.grow(problem, lambda rows, link: (LEAF, [])), None, "heuristic", {"iterations": 0})
+        return Outcome(Tree.leaf(problem), None, "heuristic", {"iterations": 0})
     kept = np.flatnonzero(problem.weights)
     weights = problem.weights[kept].astype(np.float64)
     growth = Growth(
@@ -51,7 +51,7 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
     unit = (weights == 1).all()
     codes, merge = np.ascontiguousarray(problem.codes[kept], np.float64), unit or objective.min_samples_leaf == 1
     weight = None if unit else weights
-    sample = presort(codes, problem.y[kept], len(problem.classes), weight, merge, growth.n_layers)
+    sample = presort(codes, problem.y[kept], len(problem.classes), weight, merge, growth.n_layers, task.clock.check)
     path = solve(sample, growth, clock=task.clock)
     trees = zip(path.loss, path.penalty, strict=True)
     costs = [int(loss) * scale.error + int(splits) * scale.penalty for loss, splits in trees]

@@ -158,7 +158,7 @@ class Search:
             lower = self.interval()[1]
         found = self._found(scale)
         if not found and (incumbent is None or leaf < incumbent - self.offset):
-            return status, lower + self.offset, Tree.grow(self.problem, lambda rows, state: (LEAF, []))
+            return status, lower + self.offset, Tree.leaf(self.problem)
         return status, lower + self.offset, self._best() if found else None
 
     def _found(self, scale: Scale) -> bool:

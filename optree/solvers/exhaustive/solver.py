@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.budget import Stopped
 from optree.measure import ADDITIVE, LABELLED, RANKED
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
-from optree.solvers.driver import Stopped, finish
+from optree.solvers.driver import finish
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.tree import LEAF, Tree
 

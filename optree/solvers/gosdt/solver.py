@@ -158,7 +158,7 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
     data = layout(problem, best=best) if leaf > scale.penalty else None
     task.clock.prepared()
     if data is None:
-        tree = Tree.grow(whole, lambda rows, state: (LEAF, []))
+        tree = Tree.leaf(whole)
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
     search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
     status = drive(

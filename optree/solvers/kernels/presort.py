@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from optree.arrays import transposed
 from optree.errors import OptreeError
 from optree.solvers.kernels.presorted_columns import Sample, group_rows, hash_rows, number_rows, pack
 
-_BLOCK = 512  # rows per block of the transposition: a block stays in the cache
 _WORTH = 0.7  # equal rows are merged if at most this share of the rows remains
 
 
 def presort(
-    X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray | None = None, merge: bool = True, layers: int = 1
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: int,
+    weight: np.ndarray | None = None,
+    merge: bool = True,
+    layers: int = 1,
+    check: Callable[[], None] = lambda: None,
 ) -> Sample:
     """Sort each column once, and fill the first of ``layers`` copies of the columns.
 
@@ -21,7 +29,7 @@ def presort(
     row of their weight, where that saves much.
 
     X : float64[n, p], finite and C-contiguous; y : the class indices, or the target with ``classes`` 0; weight :
-    positive.
+    positive; check : called before each column is sorted, :meth:`optree.budget.Clock.check` for example.
     """
     counts_rows = False
     if merge and classes:
@@ -35,8 +43,9 @@ def presort(
     shifts = np.uint64(class_bits), np.uint64(class_bits + row_bits)
     labels = y.astype(np.uint16) if classes else np.empty(0, np.uint16)
     packed, level, first_level = np.empty((layers * p, n), np.uint64), [], np.zeros(p + 1, np.int64)
-    columns = _transpose(X)
+    columns = transposed(X)
     for j in range(p):
+        check()
         distinct = np.empty(n)
         size = pack(columns[j], _order(columns[j]), *shifts, labels, packed[j], distinct)
         if size < 0:
@@ -58,14 +67,6 @@ def presort(
         (np.uint64(1) << shifts[1]) - (np.uint64(1) << shifts[0]),
         shifts[1],
     )
-
-
-def _transpose(X: np.ndarray) -> np.ndarray:
-    """Return the transposed array, block by block."""
-    out = np.empty(X.shape[::-1])
-    for start in range(0, len(X), _BLOCK):
-        out[:, start : start + _BLOCK] = X[start : start + _BLOCK].T
-    return out
 
 
 def _order(values: np.ndarray) -> np.ndarray:

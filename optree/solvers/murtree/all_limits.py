@@ -28,7 +28,7 @@ from optree.solvers.lambda_path import LambdaPath, Stretch
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import checked_limits, full_splits, leaf_tree, normal_splits
+from optree.solvers.murtree.limits import checked_limits, full_splits, normal_splits
 from optree.tree import Tree
 
 
@@ -79,7 +79,7 @@ class _Filling:
         self.problem, self.clock, self.depth, self.splits = problem, clock, depth, splits
         data, self.certain = columns(problem)
         clock.prepared()
-        self.trees = [leaf_tree(problem)]
+        self.trees = [Tree.leaf(problem)]
         leaf = self.trees[0].loss(problem)
         self.loss = np.full((depth + 1, splits + 1), leaf)
         self.lower = np.full((depth + 1, splits + 1), leaf if data is None else self.certain + data.floor)

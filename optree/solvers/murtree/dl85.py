@@ -14,10 +14,11 @@ from __future__ import annotations
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
 from optree.solvers.driver import drive
-from optree.solvers.murtree.limits import leaf_tree, limits
+from optree.solvers.murtree.limits import limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import IN_ORDER
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
+from optree.tree import Tree
 
 
 def run(task: Task, seed: int) -> Outcome:
@@ -25,7 +26,7 @@ def run(task: Task, seed: int) -> Outcome:
     levels, splits = limits(task)
     data, error = items(task.problem, levels), task.scale.error
     task.clock.prepared()
-    leaf = leaf_tree(task.problem)
+    leaf = Tree.leaf(task.problem)
     if data is None or levels == 0:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "calls": 0})
     task.trace.add(task.cost(leaf), 0)

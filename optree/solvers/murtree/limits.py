@@ -8,7 +8,6 @@ from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
-from optree.tree import LEAF, Tree
 
 
 def full_splits(levels):
@@ -23,11 +22,6 @@ def normal_splits(levels, splits):
 
 # The same functions for kernels.
 full_splits_inner, normal_splits_inner = inner_function(full_splits), inner_function(normal_splits)
-
-
-def leaf_tree(problem: Problem) -> Tree:
-    """Return the tree of one leaf."""
-    return Tree.grow(problem, lambda rows, state: (LEAF, []))
 
 
 def checked_limits(problem: Problem, max_depth: int, max_splits: int | None) -> tuple[Objective, int]:

@@ -29,7 +29,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers import get
-from optree.solvers.murtree.limits import checked_limits, full_splits, leaf_tree
+from optree.solvers.murtree.limits import checked_limits, full_splits
 from optree.tree import LEAF, Tree
 
 
@@ -227,7 +227,7 @@ def best_f1(
     objective, _ = _limits(problem, max_depth, max_splits)
     clock, solver = (budget or Budget()).start(), get("murtree")
     positives = int(problem.weights[problem.y == 1].sum())
-    tree = replace(leaf_tree(problem), prediction=np.ones(1, np.int32))
+    tree = replace(Tree.leaf(problem), prediction=np.ones(1, np.int32))
     score, bound = _score(tree, problem, positives), Fraction(positives > 0)
     status, iterations, searches = "optimal", 0, 0
     while status == "optimal" and 0 < score < bound:

@@ -29,7 +29,7 @@ from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import leaf_tree, normal_splits
+from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
 _BITS = 20  # highest number of bits of a whole target
@@ -125,7 +125,7 @@ def regress(
     levels, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
     trace, counters = Trace(clock, log, 1 / max(leaf, 1)), {"iterations": 0, "supports": 0}
     trace.start("murtree", "squared error")
-    tree, upper, lower, status = leaf_tree(problem), leaf, leaf, "optimal"
+    tree, upper, lower, status = Tree.leaf(problem), leaf, leaf, "optimal"
     if leaf and levels and splits != 0:
         splits = NO_LIMIT if splits is None else normal_splits(levels, splits)
         search = Search(data, Rules(1, penalty, levels, splits), numbers)

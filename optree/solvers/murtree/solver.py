@@ -30,10 +30,11 @@ from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
-from optree.solvers.murtree.limits import full_splits, leaf_tree, limits
+from optree.solvers.murtree.limits import full_splits, limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import GINI, IN_ORDER, RANDOM
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
+from optree.tree import Tree
 
 SEARCHES = ("fast", "paper")
 CACHES = {"dataset": caches.DATASET, "branch": caches.BRANCH, "none": caches.NONE}
@@ -60,7 +61,7 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Out
     data, certain = columns(task.problem)
     task.clock.prepared()
     if data is None or levels == 0:
-        leaf = leaf_tree(task.problem)
+        leaf = Tree.leaf(task.problem)
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "supports": 0})
     offset = scale.error * certain + per_leaf
     limited = task.objective.max_splits is not None and max_splits < min(full_splits(levels), len(task.problem.y) - 1)
@@ -73,7 +74,7 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True) -> Out
         task.trace.add(upper // unit + offset, lower // unit + offset)
 
     status = search.solve(task.clock, note, deepening)
-    tree = leaf_tree(task.problem) if search.incumbent is None else search.tree(task.problem, search.incumbent)
+    tree = Tree.leaf(task.problem) if search.incumbent is None else search.tree(task.problem, search.incumbent)
     return Outcome(tree, search.lower // unit + offset, status, search.counters)
 
 
@@ -84,7 +85,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     """
     error, penalty = task.scale.error, task.scale.penalty
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
-    (levels, max_splits), leaf = limits(task), leaf_tree(task.problem)
+    (levels, max_splits), leaf = limits(task), Tree.leaf(task.problem)
     data = items(task.problem, levels)
     task.clock.prepared()
     if data is None or levels == 0:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from optree.budget import Stopped
 from optree.errors import OptreeError
 from optree.problem import Problem
 from optree.solvers.base import Task
-from optree.solvers.driver import Room, Stopped, Sweep, drive, enlarge
+from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
@@ -52,7 +53,7 @@ class Search:
                 f"solver roc: rows of weight {task.problem.total_weight} do not fit; give smaller weights"
             )
         self.total = task.problem.total_weight * task.scale.row  # the cost of all rows
-        self.tree = Tree.grow(task.problem, lambda rows, state: (LEAF, []))
+        self.tree = Tree.leaf(task.problem)
         self.cost = task.cost(self.measure.label(self.tree))
         self.base = task.scale.penalty if task.objective.penalty == "leaf" else 0  # cost of a leaf without errors
         self.lower, self.supports = self.base, None
