@@ -19,10 +19,10 @@ FEATURE, THRESHOLD, PLACE, ORDER, KEY = range(5)  # rows of Machine.lane; KEY so
 
 
 @inner_function
-def fill_lanes(rules, machine, level, known, queue):
-    """Fill the lanes with thresholds; return the number of their intervals."""
+def fill_lanes(rules, machine, level, known, queue, most):
+    """Fill the lanes with thresholds, at most ``most`` of an interval; return the number of the intervals."""
     waiting = min(max(1, known["tail"] - known["head"]), LANES)
-    share, used, n = LANES // waiting, 0, 0
+    share, used, n = min(most, LANES // waiting), 0, 0
     while n < waiting:
         at = dequeue(known, queue)
         if at < 0:
@@ -136,7 +136,7 @@ def child_cost(rules, machine, level, lane, side, limited, general):
 @inner_function
 def evaluate(sample, rules, machine, level, known, queue, tree, general):
     """Evaluate a threshold per lane; return False if no interval is left."""
-    n = fill_lanes(rules, machine, level, known, queue)
+    n = fill_lanes(rules, machine, level, known, queue, LANES)
     if n == 0:
         return False
     used, limited = machine.chosen[n], rules.min_rows > 1

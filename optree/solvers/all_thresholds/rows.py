@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,9 @@ def best_stump(packed, label, weight, member, min_rows, counts, out):
             seen += 1
             before = rank
     return best
+
+
+LEAF, STUMP = -1, -2  # nodes in place of a feature: STUMP is the best tree of at most one split
 
 
 class Split(NamedTuple):
@@ -108,6 +112,39 @@ class Rows:
         kept = int(best_stump(self.packed, self.label, self.weight, member, min_rows, counts, found))
         cost = scale.error * (int(self.weight[rows].sum()) - kept) + scale.penalty
         return (leaf, None) if kept < 0 or cost >= leaf else (cost, Split(*found.tolist(), None, None))
+
+    def sure_errors(self) -> np.ndarray:
+        """Return the weight of each row that has equal rows of a heavier class, int64[n]; 0 for other rows.
+
+        The search lays out ``sample.rank``, which must be done before. (If rows of equal hashes differ, groups of equal
+        rows may be parted, which leaves a lower bound of the sure errors.)
+        """
+        rank, n = self.sample.rank, len(self.label)
+        odd = np.random.RandomState(0).randint(1, 2**62, len(rank)).astype(np.uint64) | np.uint64(1)
+        hashes = np.zeros(n, np.uint64)
+        for values, factor in zip(rank, odd, strict=True):
+            hashes = (hashes ^ values.astype(np.uint64)) * factor
+            hashes ^= hashes >> np.uint64(31)
+        order = np.argsort(hashes, kind="stable")
+        is_new = np.concatenate([[True], hashes[order[1:]] != hashes[order[:-1]]])
+        if is_new.all():
+            return np.zeros(n, np.int64)
+        for values in rank:
+            is_new[1:] |= values[order[1:]] != values[order[:-1]]
+        group = np.empty(n, np.int64)
+        group[order] = is_new.cumsum() - 1
+        by_class = np.zeros((group.max() + 1, self.classes), np.int64)
+        np.add.at(by_class, (group, self.label), self.weight)
+        return np.where(self.label == by_class.argmax(axis=1)[group], 0, self.weight)
+
+    def read_preorder(self, rows: np.ndarray, nodes: Iterator[list[int]], scale: Scale) -> Split | None:
+        """Build a tree from the nodes of ``any_depth.py``; search its stumps again."""
+        feature, low, high = next(nodes)
+        if feature < 0:
+            return None if feature == LEAF else self.stump(rows, scale, 1)[1]
+        left = self.sample.rank[feature, rows] <= low
+        children = [self.read_preorder(child, nodes, scale) for child in (rows[left], rows[~left])]
+        return Split(feature, low, high, *children)
 
     def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, min_rows: int) -> Split | None:
         """Build a tree from its splits in preorder; search the stumps of the last level again."""

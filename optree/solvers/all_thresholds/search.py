@@ -26,11 +26,10 @@ DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
-def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) -> Machine:
-    """Return the scratch memory for trees of a depth; untouched levels take no memory."""
-    (p, n), levels, kind, classes = rows.packed.shape, depth + 1, rows.kind, rows.classes
-    splits, waiting = 2 ** max(0, depth - 1), _ROOM + 2 * p
-    return Machine(
+def node_arrays(rows: Rows, levels: int, general: bool | None, min_rows: int) -> dict[str, np.ndarray]:
+    """Return the arrays of `nodes.Machine` that every search has; untouched levels take no memory."""
+    (p, n), kind, classes = rows.packed.shape, rows.kind, rows.classes
+    return dict(
         words=np.empty((levels, p * n), np.uint32),
         place=np.empty((levels, p * n), np.int32),
         before=np.empty((levels, p * (n + 4)), np.int64),
@@ -40,14 +39,8 @@ def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) ->
         label=np.zeros((levels, n if general else 0), np.int32),
         number=np.zeros(n, np.int32),
         total=np.zeros((levels, classes), np.int64),
-        frame=np.zeros(levels, FRAME),
-        current=np.zeros(levels, INTERVAL),
-        low=np.zeros((levels, 2), np.int64),
-        cost=np.zeros((levels, 2), np.int64),
         known=np.zeros(levels, POOL),
-        queue=np.empty((levels, waiting), INTERVAL),
-        tree=np.empty((levels, splits, 3), np.int64),
-        subtree=np.empty((levels, 2, splits, 3), np.int64),
+        queue=np.empty((levels, _ROOM + 2 * p), INTERVAL),
         interval=np.zeros(LANES, INTERVAL),
         chosen=np.zeros(LANES + 1, np.int64),
         lane=np.zeros((5, LANES), np.int64),
@@ -57,6 +50,20 @@ def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) ->
         best=np.zeros(8 * LANES, kind),
         counts=np.zeros(4 * LANES * classes if general else 0, kind),
         sums=np.empty((4 if min_rows > 1 else 2) * LANES * n if general else 0, kind),
+    )
+
+
+def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) -> Machine:
+    """Return the scratch memory for trees of a depth."""
+    levels, splits = depth + 1, 2 ** max(0, depth - 1)
+    return Machine(
+        **node_arrays(rows, levels, general, min_rows),
+        frame=np.zeros(levels, FRAME),
+        current=np.zeros(levels, INTERVAL),
+        low=np.zeros((levels, 2), np.int64),
+        cost=np.zeros((levels, 2), np.int64),
+        tree=np.empty((levels, splits, 3), np.int64),
+        subtree=np.empty((levels, 2, splits, 3), np.int64),
         state=np.zeros(2, np.int64),
     )
 

@@ -23,6 +23,7 @@ from optree.objective import Objective, Scale
 from optree.result import Outcome, Trace
 from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.search import DEEPEST, Search
+from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.base import Parameter, Solver, Task
 from optree.tree import LEAF, Tree
 
@@ -58,9 +59,10 @@ class Chains:
 def run(task: Task, seed: int, threads: int) -> Outcome:
     """Search depth after depth. ``seed`` is unused: the search draws no random numbers."""
     problem, objective = task.problem, task.objective
-    if objective.max_depth > DEEPEST:
+    if not is_sparse(objective) and (objective.max_depth is None or objective.max_depth > DEEPEST):
         raise OptreeError(
-            f"solver allthresholds: max_depth = {objective.max_depth} is not accepted; give 0 to {DEEPEST}"
+            f"solver allthresholds: max_depth = {objective.max_depth} is not accepted with regularization = "
+            f"{objective.regularization} and min_samples_leaf = {objective.min_samples_leaf}; give 0 to {DEEPEST}"
         )
     if threads < 1:
         raise OptreeError(f"solver allthresholds: threads = {threads} is not accepted; give a whole number >= 1")
@@ -78,6 +80,12 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
     return Outcome(Tree.grow(problem, choose, best), *rest)
 
 
+def is_sparse(objective: Objective) -> bool:
+    """Return whether the search without limit on depth supports an objective, and is made for it."""
+    deep = objective.max_depth is None or objective.max_depth > DEEPEST
+    return deep and objective.regularization > 0 and objective.min_samples_leaf == 1
+
+
 def search(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, threads: int = 1
 ) -> tuple[Split | None, int, str, dict[str, int]]:
@@ -87,8 +95,12 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + leaf, lower + leaf)
 
-    found = Search(rows, scale, objective.max_depth, objective.min_samples_leaf, clock, note)
-    status = found.run(threads)
+    if is_sparse(objective):
+        found = SparseSearch(rows, scale, objective.max_depth, clock, note)
+        status = found.run()
+    else:
+        found = Search(rows, scale, objective.max_depth, objective.min_samples_leaf, clock, note)
+        status = found.run(threads)
     clock.searched()
     return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}
 
@@ -98,7 +110,6 @@ SOLVER = Solver(
     title="trees of limited depth over all thresholds of numeric columns, by bounds on intervals of thresholds",
     paper="after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022",
     constraints=("max_depth", "min_samples_leaf"),
-    needs=("max_depth",),
     exact=True,
     iteration="one look at up to 32 splits of a node of depth two, with all stumps below them",
     run=run,

@@ -1,0 +1,169 @@
+"""The search for sparse trees over all thresholds as Python sees it: memory, rounds, limits and the tree.
+
+The kernel is ``any_depth.py``. Each round searches all rows for a tree below a budget. A round without such a tree
+raises the lower bound to its budget. The budget of the next round is a penalty higher, until little is left to the
+incumbent. Before the first round comes the best tree of two levels; where the proof takes long, the best of three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from optree.budget import Clock
+from optree.objective import Scale
+from optree.solvers.all_thresholds import any_depth as kernel
+from optree.solvers.all_thresholds.intervals import INTERVAL, POOL
+from optree.solvers.all_thresholds.many_thresholds import LANES
+from optree.solvers.all_thresholds.nodes import ITERATIONS
+from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.search import node_arrays
+from optree.solvers.all_thresholds.similar_sets import Sets
+from optree.solvers.driver import Sweep, drive
+from optree.solvers.kernels.codes import COMPLETE, INFINITE
+
+_UNLIMITED = 2**30  # levels
+_LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
+_SETS, _SET_BYTES = 2**14, 2**27  # of the memo, at most
+_LAST_ROUND = 0.8  # of the incumbent's cost: a budget above it becomes the cost itself
+
+
+class SparseSearch:
+    """A search for the tree of lowest cost, of at most ``max_depth`` levels if that is given.
+
+    ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
+    """
+
+    def __init__(
+        self, rows: Rows, scale: Scale, max_depth: int | None, clock: Clock, note: Callable[[int, int], None]
+    ):
+        self.rows, self.scale, self.clock, self._note = rows, scale, clock, note
+        self.levels = _UNLIMITED if max_depth is None else max_depth
+        self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
+        self.lower, self.status, self._machine = min(self.cost, scale.penalty), None, None
+        self.general = True if rows.classes > 2 else None
+
+    @property
+    def iterations(self) -> int:
+        """Return the number of waves."""
+        return int(self._machine.state[ITERATIONS]) if self._machine else 0
+
+    def offer(self, tree: Split | None, cost: int) -> None:
+        """Make a tree of another search the incumbent, if its cost is lower."""
+        if cost < self.cost:
+            self.cost, self._tree = cost, tree
+
+    def run(self) -> str:
+        """Search; return the status."""
+        try:
+            if self.levels < 2 or self.cost <= self.scale.penalty:
+                if self.levels and self.cost > self.scale.penalty:
+                    self.offer(*reversed(self.rows.stump(np.arange(len(self.rows.label)), self.scale, 1)))
+            elif not self._start():
+                self._rounds()
+        except KeyboardInterrupt:  # outside of a search
+            self.status = "interrupted"
+        if self.status is None:
+            self.lower, self.status = self.cost, "optimal"
+        return self.status
+
+    def _start(self) -> str | None:
+        """Make the machine, if there is memory for it; return the limit that is reached, or None."""
+        (p, n), penalty = self.rows.packed.shape, self.scale.penalty
+        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n)), _LEVELS[1])
+        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty))
+        words = -(-n // 64)
+        sets = max(64, min(_SETS, _SET_BYTES // (8 * words)))
+        self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
+        if self.status:
+            return self.status
+        rows, levels, nodes = self.rows, deepest + 1, 2 * deepest + 3
+        top = levels - 1
+        self._machine = kernel.Machine(
+            **node_arrays(rows, levels, self.general, 1),
+            frame=np.zeros(levels, kernel.FRAME),
+            around=np.zeros((levels, LANES), INTERVAL),
+            threshold=np.zeros((levels, LANES), np.int64),
+            low=np.zeros((levels, LANES, 2), np.int64),
+            exact=np.zeros((levels, LANES, 2), np.bool_),
+            pending=np.zeros((levels, LANES), np.int64),
+            tree=np.zeros((levels, nodes, 3), np.int64),
+            size=np.zeros(levels, np.int64),
+            subtree=np.zeros((levels, 2, nodes, 3), np.int64),
+            subtree_size=np.zeros((levels, 2), np.int64),
+            incumbent=np.zeros((nodes, 3), np.int64),
+            child_rows=np.zeros((levels, 2, words), np.uint64),
+            sure=np.zeros(n, np.int64),
+            sure_inside=np.zeros(LANES, np.int64),
+            class_weight=np.zeros(rows.classes, np.int64),
+            state=np.array([0, 0, self.cost, 0]),
+        )
+        weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
+        weights[:n] = rows.weight[: len(weights)]
+        self._sets = Sets(
+            np.zeros((sets, words), np.uint64),
+            *(np.zeros(sets, np.int64) for _ in range(4)),
+            weights,
+            np.zeros(2, np.int64),
+        )
+        machine = self._machine
+        machine.row[top] = np.arange(n)
+        machine.mark[top] = rows.weight if self.general else np.where(rows.label, rows.weight, -rows.weight)
+        if self.general:
+            machine.label[top] = rows.label
+        kernel.lay_out(rows.sample, machine, rows.packed, top)
+        machine.sure[:] = rows.sure_errors()
+        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()))
+        return None
+
+    def _rounds(self) -> None:
+        """Search round after round until the lower bound meets the incumbent's cost, or a limit is reached."""
+        penalty = self.scale.penalty
+        self._search(self.cost, 0, 2)
+        if self.levels == 2:
+            return
+        top = self._rules.top  # a child has fewer rows, fewer levels, and a budget that is a penalty lower
+        deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * penalty
+        budget = 3 * penalty
+        while self.lower < self.cost and self.status is None:
+            if budget > _LAST_ROUND * self.cost:
+                budget = self.cost
+            if budget > deepest:
+                self.status = "memory_limit"
+                break
+            bound = self._search(budget, self.lower, self.levels)
+            self.lower = max(self.lower, min(bound, self.cost))
+            budget = (self.lower // penalty + 1) * penalty
+
+    def _search(self, budget: int, lower: int, levels: int, end: int = INFINITE) -> int:
+        """Search for a tree below a budget; return a lower bound on all trees of at most these levels."""
+        machine, whole = self._machine, levels == self.levels
+        machine.state[kernel.BEST] = self.cost
+        kernel.begin(self.rows.sample, self._rules, machine, min(budget, self.cost), lower, levels, self.general)
+
+        def step(iterations: int) -> int:
+            code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
+            cost = min(self.cost, int(machine.state[kernel.BEST]))
+            self._note(cost, max(self.lower, min(cost, self._bound())) if whole else min(cost, self.lower))
+            return code
+
+        self.status = drive(Sweep(lambda: self.iterations, step), self.clock, end=end)
+        if machine.state[kernel.BEST] < self.cost:
+            self.cost = int(machine.state[kernel.BEST])
+            nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
+            self._tree = self.rows.read_preorder(np.arange(len(self.rows.label)), nodes, self.scale)
+        return self._bound() if whole else self.lower
+
+    def _bound(self) -> int:
+        """Return the lower bound of the round: of evaluated thresholds, and of intervals in the queue or under search."""
+        top, machine = self._rules.top, self._machine
+        known, frame, queue = machine.known[top], machine.frame[top], machine.queue[top]
+        places = np.arange(known["head"], known["tail"]) % len(queue)
+        waiting = machine.pending[top, frame["number"] : frame["candidates"]]
+        bounds = [known["lower"], known["limit"], *queue["bound"][places], *machine.around[top, waiting]["bound"]]
+        return int(min(bounds))
+
+    def tree(self) -> Split | None:
+        """Return the incumbent; None for a leaf."""
+        return self._tree
