@@ -373,6 +373,12 @@ def next_candidate(sample, rules, sets, machine, level):
 
 
 @inner_function
+def most_splits(levels):
+    """Return the greatest number of splits of a tree of some levels, or a number above every budget in penalties."""
+    return (1 << levels) - 1 if levels < 31 else 1 << 31
+
+
+@inner_function
 def raise_bound(sample, rules, machine, level, general):
     """Start the search of the candidate's child of the lower bound; return False if the candidate is settled."""
     frame, known, penalty = machine.frame[level], machine.known[level], rules.penalty
@@ -389,6 +395,8 @@ def raise_bound(sample, rules, machine, level, general):
     if exact[1 - side] and budget < need:
         budget = min(most, low[side] + 2 * frame["step"])
     budget = min(most, max(budget // penalty, low[side] // penalty + 1) * penalty)
+    if budget > most_splits(frame["levels"] - 1) * penalty:
+        budget = need + gap // 2
     frame["step"] *= 2
     left = positions_of(machine, level, around["feature"])[threshold]
     if not frame["is_split"]:

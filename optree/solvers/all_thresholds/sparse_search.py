@@ -26,7 +26,7 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE
 _UNLIMITED = 2**30  # levels
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _SETS, _SET_BYTES = 2**14, 2**27  # of the memo, at most
-_LAST_ROUND = 0.8  # of the incumbent's cost: a budget above it becomes the cost itself
+_LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
 
 class SparseSearch:
@@ -78,7 +78,8 @@ class SparseSearch:
         self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
         if self.status:
             return self.status
-        rows, levels, nodes = self.rows, deepest + 1, 2 * deepest + 3
+        splits = min(-(-self.cost // penalty), 2 ** min(self.levels, 31), n)
+        rows, levels, nodes = self.rows, deepest + 1, 2 * splits + 1
         top = levels - 1
         self._machine = kernel.Machine(
             **node_arrays(rows, levels, self.general, 1),
@@ -127,7 +128,7 @@ class SparseSearch:
         deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * penalty
         budget = 3 * penalty
         while self.lower < self.cost and self.status is None:
-            if budget > _LAST_ROUND * self.cost:
+            if budget > _LAST_ROUND * self.cost or budget > 2**min(self.levels, 60) * penalty:
                 budget = self.cost
             if budget > deepest:
                 self.status = "memory_limit"
