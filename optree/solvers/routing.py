@@ -4,7 +4,7 @@ A call names a solver. For some problems another exact search is faster:
 
 - for ``optree`` with a small depth limit and binary features, the depth-limited search of ``murtree``;
 - for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
-- for ``OptimalTreeClassifier`` with a small depth limit and numeric columns of many values, ``allthresholds``.
+- for ``OptimalTreeClassifier`` and numeric columns of many values, ``allthresholds``.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """
@@ -24,7 +24,7 @@ ROW_GENERATION = "optree, row generation"
 _MAX_DEPTH = 5  # of the depth-limited search
 _TABLE_BYTES = 2**28  # of its tables of feature pairs, at most
 _MIN_GROUPS = 4096  # groups of equal rows: with fewer, counting them does not dominate the time
-_MAX_DEPTH_OF_THRESHOLDS = 4
+SHALLOW = 4  # the greatest limit on depth for which the depth-limited search over all thresholds is the faster one
 # The search over all thresholds is faster for tables with many thresholds, as measured at depth 3. The limits are the
 # mean number of thresholds per column, and the work of counting pairs of columns (thresholds squared times classes).
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
@@ -70,12 +70,14 @@ def supports_all_thresholds(objective: Objective, warm_start: bool, has_costs: b
     """Return whether the search over all thresholds supports the parameters of an estimator."""
     if warm_start or has_costs or max_thresholds is not None or objective.max_splits is not None:
         return False
-    return objective.max_depth is not None and objective.max_depth <= _MAX_DEPTH_OF_THRESHOLDS
+    if objective.max_depth is not None and objective.max_depth <= SHALLOW:
+        return True
+    return objective.regularization > 0 and objective.min_samples_leaf == 1
 
 
 def route_of_thresholds(columns: int, thresholds: int, classes: int) -> Route | None:
     """Return the route to the search over all thresholds; None if a search over binary columns is faster."""
     if thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS:
         return None
-    reason = f"max_depth <= {_MAX_DEPTH_OF_THRESHOLDS} and {thresholds} thresholds of {columns} numeric columns"
+    reason = f"{thresholds} thresholds of {columns} numeric columns"
     return Route(ALL_THRESHOLDS, reason)

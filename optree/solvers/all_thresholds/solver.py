@@ -25,6 +25,7 @@ from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.search import DEEPEST, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.base import Parameter, Solver, Task
+from optree.solvers.routing import SHALLOW
 from optree.tree import LEAF, Tree
 
 
@@ -82,8 +83,8 @@ def run(task: Task, seed: int, threads: int) -> Outcome:
 
 def is_sparse(objective: Objective) -> bool:
     """Return whether the search without limit on depth supports an objective, and is made for it."""
-    deep = objective.max_depth is None or objective.max_depth > DEEPEST
-    return deep and objective.regularization > 0 and objective.min_samples_leaf == 1
+    deep = objective.max_depth is None or objective.max_depth > SHALLOW
+    return deep and objective.regularization > 0 and objective.min_samples_leaf == 1 and objective.max_splits is None
 
 
 def search(
@@ -96,7 +97,7 @@ def search(
         trace.add(cost + leaf, lower + leaf)
 
     if is_sparse(objective):
-        found = SparseSearch(rows, scale, objective.max_depth, clock, note)
+        found = SparseSearch(rows, scale, objective, clock, note)
         status = found.run()
     else:
         found = Search(rows, scale, objective.max_depth, objective.min_samples_leaf, clock, note)

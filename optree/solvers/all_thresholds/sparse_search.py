@@ -2,7 +2,8 @@
 
 The kernel is ``any_depth.py``. Each round searches all rows for a tree below a budget. A round without such a tree
 raises the lower bound to its budget. The budget of the next round is a penalty higher, until little is left to the
-incumbent. Before the first round comes the best tree of two levels; where the proof takes long, the best of three.
+incumbent. The first incumbent is the best tree of two levels. Where the proof takes longer than the heuristics of
+``starts.py``, their trees and the best tree of three levels come before the other rounds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optree.budget import Clock
-from optree.objective import Scale
+from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL
 from optree.solvers.all_thresholds.many_thresholds import LANES
@@ -21,25 +22,27 @@ from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.all_thresholds.search import node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
-from optree.solvers.kernels.codes import COMPLETE, INFINITE
+from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.starts import heuristics
 
 _UNLIMITED = 2**30  # levels
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _SETS, _SET_BYTES = 2**14, 2**27  # of the memo, at most
+_QUICK_CELLS = 10_000_000  # rows times columns times waves, before heuristics: .05 seconds
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
 
 class SparseSearch:
-    """A search for the tree of lowest cost, of at most ``max_depth`` levels if that is given.
+    """A search for the tree of lowest cost, of at most ``objective.max_depth`` levels if that is given.
 
     ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
     """
 
     def __init__(
-        self, rows: Rows, scale: Scale, max_depth: int | None, clock: Clock, note: Callable[[int, int], None]
+        self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]
     ):
-        self.rows, self.scale, self.clock, self._note = rows, scale, clock, note
-        self.levels = _UNLIMITED if max_depth is None else max_depth
+        self.rows, self.scale, self.objective, self.clock, self._note = rows, scale, objective, clock, note
+        self.levels = _UNLIMITED if objective.max_depth is None else objective.max_depth
         self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
         self.lower, self.status, self._machine = min(self.cost, scale.penalty), None, None
         self.general = True if rows.classes > 2 else None
@@ -61,7 +64,7 @@ class SparseSearch:
                 if self.levels and self.cost > self.scale.penalty:
                     self.offer(*reversed(self.rows.stump(np.arange(len(self.rows.label)), self.scale, 1)))
             elif not self._start():
-                self._rounds()
+                self._solve()
         except KeyboardInterrupt:  # outside of a search
             self.status = "interrupted"
         if self.status is None:
@@ -118,24 +121,34 @@ class SparseSearch:
         self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()))
         return None
 
-    def _rounds(self) -> None:
-        """Search round after round until the lower bound meets the incumbent's cost, or a limit is reached."""
-        penalty = self.scale.penalty
+    def _solve(self) -> None:
+        """Search until the lower bound meets the incumbent's cost, or a limit is reached."""
         self._search(self.cost, 0, 2)
-        if self.levels == 2:
+        if self.levels == 2 and self.status is None:
             return
-        top = self._rules.top  # a child has fewer rows, fewer levels, and a budget that is a penalty lower
+        self._rounds(self.iterations + 1 + _QUICK_CELLS // self.rows.packed.size)
+        if self.lower < self.cost and self.status is None:
+            for _, *found in heuristics(self.rows, self.objective, self.scale, self.clock):
+                self.offer(*found)
+                self._note(self.cost, self.lower)
+            if self.levels > 3:
+                self._search(self.cost, 0, 3)
+            self._rounds(INFINITE)
+
+    def _rounds(self, end: int) -> None:
+        """Search round after round until the proof, a limit, or a number of iterations."""
+        penalty, top = self.scale.penalty, self._rules.top
+        # a child has fewer rows, fewer levels, and a budget that is a penalty lower
         deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * penalty
-        budget = 3 * penalty
-        while self.lower < self.cost and self.status is None:
-            if budget > _LAST_ROUND * self.cost or budget > 2**min(self.levels, 60) * penalty:
+        while self.lower < self.cost and self.status is None and self.iterations < end:
+            budget = max(3, self.lower // penalty + 1) * penalty
+            if budget > _LAST_ROUND * self.cost or budget > 2 ** min(self.levels, 60) * penalty:
                 budget = self.cost
             if budget > deepest:
                 self.status = "memory_limit"
                 break
-            bound = self._search(budget, self.lower, self.levels)
+            bound = self._search(budget, self.lower, self.levels, end)
             self.lower = max(self.lower, min(bound, self.cost))
-            budget = (self.lower // penalty + 1) * penalty
 
     def _search(self, budget: int, lower: int, levels: int, end: int = INFINITE) -> int:
         """Search for a tree below a budget; return a lower bound on all trees of at most these levels."""
