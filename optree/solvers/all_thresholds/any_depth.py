@@ -51,9 +51,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, enqueue
+from optree.solvers.all_thresholds.intervals import enqueue
 from optree.solvers.all_thresholds.lanes import (
-    FEATURE,
     PLACE,
     THRESHOLD,
     assign_rows,
@@ -87,11 +86,13 @@ FRAME = np.dtype(
         ("sure", np.int64),
         ("levels", np.int64),  # of its trees, at most
         ("phase", np.int64),
-        ("candidates", np.int64),  # thresholds of the wave that are open
+        ("column", np.int64),  # the next multiway column to be bounded
+        ("candidates", np.int64),  # splits of the wave that are open
         ("number", np.int64),  # the candidate under search
         ("child", np.int64),  # its child under search
         ("step", np.int64),  # the next increase of a child's budget
-        ("is_split", np.int64),  # whether the candidate's children are laid out on the level below
+        ("subtrees", np.int64),  # the nodes of all its children's trees
+        ("laid_out", np.int64),  # 1 + its child on the level below, 1 if that level has both children, else 0
     ]
 )
 WAVE, NEXT, RAISE, TAKE = range(4)  # phases: bound a wave, choose a candidate, raise its bounds, take a child's result
@@ -106,6 +107,7 @@ class Rules(NamedTuple):
     min_rows: int  # 1
     top: int  # level of the root
     has_sure: bool  # whether any row is a sure error
+    multiway: bool  # whether any column is split into all its categories
 
 
 class Machine(NamedTuple):
@@ -132,20 +134,26 @@ class Machine(NamedTuple):
     counts: np.ndarray
     sums: np.ndarray
     frame: np.ndarray  # FRAME[levels]
-    around: np.ndarray  # INTERVAL[levels, LANES], the interval of each candidate
+    around: (
+        np.ndarray
+    )  # INTERVAL[levels, LANES], the interval of each candidate; its ends are equal for a multiway split
     threshold: np.ndarray  # int64[levels, LANES], its threshold
-    low: np.ndarray  # int64[levels, LANES, 2], lower bounds on the cost of its children
-    exact: np.ndarray  # bool[levels, LANES, 2], whether they are exact
+    low: np.ndarray  # int64[levels, children], lower bounds on the cost of its children, from 2 * candidate on
+    exact: np.ndarray  # bool[levels, children], whether they are exact
     pending: np.ndarray  # int64[levels, LANES], the candidates in the order of their search
     tree: np.ndarray  # int64[levels, nodes, 3], the incumbents in preorder
     size: np.ndarray  # int64[levels], their numbers of nodes
-    subtree: np.ndarray  # int64[levels, 2, nodes, 3], the trees of the candidate's children
-    subtree_size: np.ndarray  # int64[levels, 2]
+    subtree: np.ndarray  # int64[levels, 2 * nodes, 3], the trees of the candidate's children
+    subtree_first: np.ndarray  # int64[levels, children], their first nodes
+    subtree_size: np.ndarray  # int64[levels, children], their numbers of nodes; 0: the best tree of at most one split
     incumbent: np.ndarray  # int64[nodes, 3], of all rows
-    child_rows: np.ndarray  # uint64[levels, 2, words], the rows of the candidate's children
+    child_rows: np.ndarray  # uint64[levels, children of one candidate, words], the rows of the candidate's children
     sure: np.ndarray  # int64[n], the weight of each row of the root that is a sure error
     sure_inside: np.ndarray  # int64[LANES], the same for the rows inside each lane
     class_weight: np.ndarray  # int64[K], scratch
+    way_counts: np.ndarray  # int64[K, LANES], scratch
+    way_kept: np.ndarray  # int64[2, LANES], scratch
+    multiway: np.ndarray  # int64[columns], the columns that are split into all their categories
     state: np.ndarray  # int64[4]
 
 
@@ -153,6 +161,8 @@ class Machine(NamedTuple):
 def cost_of_leaves(rules, class_weight, weight, sure, leaves):
     """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten."""
     best, rest, classes = INFINITE, weight, len(class_weight)
+    if rules.multiway:
+        return (leaves - 1) * rules.penalty + rules.error * sure
     for n in range(1, classes + 1):
         heaviest = 0
         for k in range(classes):
@@ -177,6 +187,8 @@ def trim_ends(rules, machine, level, feature, general):
     column, places = column_of(machine, level, feature), positions_of(machine, level, feature)
     start, light, classes = machine.frame[level]["start"], rules.penalty // rules.error, machine.class_weight
     first, last = -1, len(places)
+    if rules.multiway:
+        return first, last
     for way in range(2):
         classes[:] = 0
         heaviest, done = np.int64(0), 0
@@ -203,6 +215,7 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
     """Start the search for the best tree below a budget; ``lower`` is a lower bound on the cost of its trees."""
     frame, total, known, queue = machine.frame[level], machine.total[level], machine.known[level], machine.queue[level]
     frame["start"], frame["size"], frame["side"], frame["levels"], frame["phase"] = start, size, side, levels, WAVE
+    frame["column"] = frame["candidates"] = frame["number"] = 0
     total[:] = 0
     weight = most = sure = np.int64(0)
     for at in range(start, start + size):
@@ -222,9 +235,10 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
     lower = max(lower, min(leaf, cost_of_leaves(rules, machine.class_weight, weight, sure, 2)))
     if lower >= known["limit"]:
         known["lower"] = min(leaf, lower)
+        frame["column"] = len(machine.multiway)
         return
     for feature in range(sample.features):
-        if machine.n_thresholds[level, side, feature]:
+        if machine.n_thresholds[level, side, feature] and not sample.is_multiway[feature]:
             first, last = trim_ends(rules, machine, level, feature, general)
             if last - first < 2:
                 continue
@@ -259,19 +273,23 @@ def cost_of_two_splits(rules, machine, level, lane, side):
 
 
 @inner_function
-def write_node(sample, rules, machine, level, feature, place, cost):
-    """Update the incumbent of a node by a split at a threshold with the trees of its children."""
-    known, nodes = machine.known[level], 1
+def write_node(sample, rules, machine, level, feature, place, ways, cost):
+    """Update the incumbent of a node by a split with the trees of its children; ``place`` is -1 for multiway splits."""
+    known = machine.known[level]
     for which in range(2):
         best = known["limit"] if which == 0 else machine.state[BEST]
         if cost >= best or (which == 1 and level < rules.top):
             continue
         tree, nodes = (machine.tree[level] if which == 0 else machine.incumbent), 1
-        write_split(sample, machine, level, feature, place, tree[0])
-        for side in range(2):
-            for n in range(machine.subtree_size[level, side]):
-                tree[nodes] = machine.subtree[level, side, n]
-                nodes += 1
+        tree[0, 0] = feature
+        if place >= 0:
+            write_split(sample, machine, level, feature, place, tree[0])
+        for child in range(ways):
+            first, size = machine.subtree_first[level, child], machine.subtree_size[level, child]
+            tree[nodes, 0] = STUMP
+            for n in range(size):
+                tree[nodes + n] = machine.subtree[level, first + n]
+            nodes += max(1, size)
         if which == 0:
             known["limit"] = known["cost"] = cost
             machine.size[level] = nodes
@@ -280,37 +298,144 @@ def write_node(sample, rules, machine, level, feature, place, cost):
 
 
 @inner_function
-def forget_subtrees(machine, level):
-    """Set the trees of both children to the best trees of at most one split."""
-    for side in range(2):
-        machine.subtree[level, side, 0, 0], machine.subtree_size[level, side] = STUMP, 1
+def forget_subtrees(machine, level, ways):
+    """Set the trees of all children to the best trees of at most one split."""
+    machine.frame[level]["subtrees"] = 0
+    for child in range(ways):
+        machine.subtree_size[level, child] = 0
+
+
+@inner_function
+def add_candidate(machine, level, interval, threshold):
+    """Add a split to the candidates of a wave; return its number."""
+    at = machine.frame[level]["candidates"]
+    machine.frame[level]["candidates"] += 1
+    machine.around[level, at], machine.threshold[level, at], machine.pending[level, at] = interval, threshold, at
+    return at
+
+
+@inner_function
+def find_multiway_stumps(machine, level, general):
+    """Update ``machine.best`` by the multiway splits of all lanes."""
+    frame, counts, kept, total = machine.frame[level], machine.way_counts, machine.way_kept, machine.class_weight
+    for feature in machine.multiway:
+        if machine.n_thresholds[level, frame["side"], feature] == 0:
+            continue
+        column, kept[:], counts[:], total[:] = column_of(machine, level, feature), 0, 0, 0
+        for at in range(len(column)):
+            row = column[at] >> 1
+            k, weight = class_of(machine, level, frame["start"] + row, general), np.int64(0)
+            weight = abs(np.int64(machine.mark[level, frame["start"] + row]))
+            bits, own = np.int64(machine.bits[row]), counts[k]
+            total[k] += weight
+            for lane in range(LANES):
+                own[lane] += weight & -((bits >> lane) & 1)
+            if column[at] & 1 or at + 1 == len(column):
+                for lane in range(LANES):
+                    inside = outside = np.int64(0)
+                    for c in range(len(total)):
+                        inside = max(inside, counts[c, lane])
+                        outside = max(outside, total[c] - counts[c, lane])
+                    kept[0, lane] += inside
+                    kept[1, lane] += outside
+                counts[:], total[:] = 0, 0
+        for side in range(2):
+            for lane in range(LANES):
+                at = side * LANES + lane
+                if general is not None:
+                    machine.best[at] = max(machine.best[at], kept[side, lane])
+                else:  # the weight of class 1, less the errors, in place of the greatest prefix sum
+                    zero, at = machine.inside[0, lane], at + (side + 1) * LANES
+                    zero = machine.total[level, 0] - zero if side else zero
+                    machine.best[at] = max(machine.best[at], kept[side, lane] - zero)
+
+
+@inner_function
+def bound_lanes(sample, rules, machine, level, general):
+    """Compute the best stumps and the sure errors of all lanes."""
+    find_stumps(sample, rules, machine, level, general)
+    if rules.multiway:
+        find_multiway_stumps(machine, level, general)
+    if rules.has_sure:
+        find_sure(machine, level)
+
+
+@inner_function
+def bound_multiway(sample, rules, machine, level, feature, general):
+    """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
+    frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
+    column, ways, cost, stumps, all_exact = (
+        column_of(machine, level, feature),
+        len(places) + 1,
+        rules.penalty,
+        rules.penalty,
+        True,
+    )
+    forget_subtrees(machine, level, ways)
+    for first in range(0, ways, LANES):
+        machine.bits[: len(column)] = 0
+        machine.inside[:] = 0
+        last = min(ways, first + LANES)
+        for child in range(first, last):
+            begin, end = (places[child - 1] if child else 0), (places[child] if child < len(places) else len(column))
+            for at in range(begin, end):
+                row = column[at] >> 1
+                machine.bits[row] = np.uint32(1) << np.uint32(child - first)
+                k = class_of(machine, level, frame["start"] + row, general)
+                machine.inside[k, child - first] += abs(np.int64(machine.mark[level, frame["start"] + row]))
+        bound_lanes(sample, rules, machine, level, general)
+        machine.state[ITERATIONS] += first > 0
+        for child in range(first, last):
+            low = child_cost(rules, machine, level, child - first, 0, False, general)
+            two = cost_of_two_splits(rules, machine, level, child - first, 0) if frame["levels"] > 2 else INFINITE
+            stumps += low
+            machine.low[level, child], machine.exact[level, child] = min(low, two), low <= two
+            cost += min(low, two)
+            all_exact &= low <= two
+    write_node(sample, rules, machine, level, feature, -1, ways, stumps)
+    if cost < known["limit"] and not all_exact:
+        machine.interval[0]["feature"], machine.interval[0]["bound"] = feature, cost
+        machine.interval[0]["first"] = machine.interval[0]["last"] = 0
+        add_candidate(machine, level, machine.interval[0], 0)
+    else:
+        known["lower"] = min(known["lower"], cost)
 
 
 @inner_function
 def bound_wave(sample, rules, machine, level, general):
-    """Bound up to 32 thresholds by their stumps; those that stay open are candidates. Return False if none is left."""
+    """Bound up to 32 thresholds, or a multiway split, by their stumps; open splits are candidates.
+
+    Return False if no split is left.
+    """
     frame, known, queue = machine.frame[level], machine.known[level], machine.queue[level]
-    deep = frame["levels"] > 2 and known["limit"] > 3 * rules.penalty
     frame["candidates"] = frame["number"] = 0
+    while frame["column"] < len(machine.multiway):
+        feature = machine.multiway[frame["column"]]
+        frame["column"] += 1
+        if machine.n_thresholds[level, frame["side"], feature]:
+            bound_multiway(sample, rules, machine, level, feature, general)
+            return True
+    deep = frame["levels"] > 2 and known["limit"] > 3 * rules.penalty
     n = fill_lanes(rules, machine, level, known, queue, 1 if deep else LANES)
     if n == 0:
         return False
     assign_rows(rules, machine, level, machine.chosen[n], general)
-    find_stumps(sample, rules, machine, level, general)
-    if rules.has_sure:
-        find_sure(machine, level)
-    forget_subtrees(machine, level)
+    bound_lanes(sample, rules, machine, level, general)
+    forget_subtrees(machine, level, 2)
     for number in range(n):
         interval, is_open = machine.interval[number], False
         feature, first, last = interval["feature"], interval["first"], interval["last"]
-        before, after = (interval["first_left"], interval["first_right"]), (interval["last_left"], interval["last_right"])
+        before, after = (
+            (interval["first_left"], interval["first_right"]),
+            (interval["last_left"], interval["last_right"]),
+        )
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold = machine.lane[THRESHOLD, lane]
             left = child_cost(rules, machine, level, lane, 0, False, general)
             right = child_cost(rules, machine, level, lane, 1, False, general)
             cost = left + right + rules.penalty
-            write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], cost)
+            write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], 2, cost)
             left_exact = right_exact = True
             if frame["levels"] > 2:
                 two = cost_of_two_splits(rules, machine, level, lane, 0)
@@ -323,12 +448,9 @@ def bound_wave(sample, rules, machine, level, general):
                     right, right_exact = max(two, after[1], before[1] - between), False
             cost = left + right + rules.penalty
             if cost < known["limit"] and not (left_exact and right_exact):
-                at = frame["candidates"]
-                frame["candidates"] += 1
-                machine.around[level, at], machine.threshold[level, at] = interval, threshold
-                machine.low[level, at, 0], machine.low[level, at, 1] = left, right
-                machine.exact[level, at, 0], machine.exact[level, at, 1] = left_exact, right_exact
-                machine.pending[level, at] = at
+                at = 2 * add_candidate(machine, level, interval, threshold)
+                machine.low[level, at], machine.low[level, at + 1] = left, right
+                machine.exact[level, at], machine.exact[level, at + 1] = left_exact, right_exact
                 is_open = True
             else:
                 known["lower"] = min(known["lower"], cost)
@@ -340,71 +462,120 @@ def bound_wave(sample, rules, machine, level, general):
 
 
 @inner_function
-def next_candidate(sample, rules, sets, machine, level):
+def ways_of(machine, level, at):
+    """Return the number of children of a candidate."""
+    around = machine.around[level, at]
+    return 2 if around["first"] < around["last"] else len(positions_of(machine, level, around["feature"])) + 1
+
+
+@inner_function
+def bound_of(rules, machine, level, at):
+    """Return the lower bound of a candidate, and whether the bounds of all its children are exact."""
+    cost, exact = rules.penalty, True
+    for child in range(2 * at, 2 * at + ways_of(machine, level, at)):
+        cost += machine.low[level, child]
+        exact &= machine.exact[level, child]
+    return cost, exact
+
+
+@inner_function
+def child_of(machine, level, at, child):
+    """Return the first place of a candidate's child in its column, the place after its last, and its weight."""
+    around = machine.around[level, at]
+    feature = around["feature"]
+    places, weights, size = (
+        positions_of(machine, level, feature),
+        weights_below(machine, level, feature),
+        machine.frame[level]["size"],
+    )
+    if around["first"] == around["last"]:
+        begin, end = (places[child - 1] if child else 0), (places[child] if child < len(places) else size)
+        return begin, end, weights[child + 1] - weights[child]
+    left, weight = places[machine.threshold[level, at]], weights[machine.threshold[level, at] + 1]
+    return (left, size, weights[len(weights) - 1] - weight) if child else (np.int64(0), np.int64(left), weight)
+
+
+@inner_function
+def next_candidate(rules, sets, machine, level):
     """Choose the candidate of the lowest bound, and ask the memo for bounds of its children; return False without."""
-    frame, known, pending, low = machine.frame[level], machine.known[level], machine.pending[level], machine.low[level]
+    frame, known, pending = machine.frame[level], machine.known[level], machine.pending[level]
     number = frame["number"]
     if number == frame["candidates"]:
         return False
-    best = number
+    best, cost = number, bound_of(rules, machine, level, pending[number])[0]
     for other in range(number + 1, frame["candidates"]):
-        one, two = pending[other], pending[best]
-        if low[one, 0] + low[one, 1] < low[two, 0] + low[two, 1]:
-            best = other
+        bound = bound_of(rules, machine, level, pending[other])[0]
+        if bound < cost:
+            best, cost = other, bound
     pending[number], pending[best] = pending[best], pending[number]
     at = pending[number]
-    frame["step"], frame["is_split"], frame["phase"] = rules.penalty, 0, RAISE
-    forget_subtrees(machine, level)
-    if low[at, 0] + low[at, 1] + rules.penalty < known["limit"]:
-        feature, threshold = machine.around[level, at]["feature"], machine.threshold[level, at]
-        column, left = column_of(machine, level, feature), positions_of(machine, level, feature)[threshold]
-        rows, weight = machine.child_rows[level], weights_below(machine, level, feature)[threshold + 1]
+    ways, low, exact = ways_of(machine, level, at), machine.low[level][2 * at :], machine.exact[level][2 * at :]
+    frame["step"], frame["laid_out"], frame["phase"] = rules.penalty, 0, RAISE
+    forget_subtrees(machine, level, ways)
+    if cost >= known["limit"]:
+        return True
+    column = column_of(machine, level, machine.around[level, at]["feature"])
+    for child in range(ways):
+        begin, end, weight = child_of(machine, level, at, child)
+        rows = machine.child_rows[level, child]
         rows[:] = 0
-        for place in range(len(column)):
+        for place in range(begin, end):
             row = machine.row[level, frame["start"] + (column[place] >> 1)]
-            rows[0 if place < left else 1, row >> 6] |= ONE << np.uint64(row & 63)
-        for side in range(2):
-            need = known["limit"] - rules.penalty - low[at, 1 - side]
-            if not machine.exact[level, at, side] and low[at, side] < need:
-                own = frame["weight"] - weight if side else weight
-                found = similar_bound(sets, rules.error, rows[side], own, frame["levels"] - 1, need)
-                low[at, side] = max(low[at, side], found)
+            rows[row >> 6] |= ONE << np.uint64(row & 63)
+        need = known["limit"] - cost + low[child]
+        if not exact[child] and low[child] < need:
+            found = similar_bound(sets, rules.error, rows, weight, frame["levels"] - 1, need)
+            cost += max(np.int64(0), found - low[child])
+            low[child] = max(low[child], found)
     return True
 
 
 @inner_function
 def most_splits(levels):
-    """Return the greatest number of splits of a tree of some levels, or a number above every budget in penalties."""
+    """Return the greatest number of binary splits of a tree of some levels, or more than any budget has penalties."""
     return (1 << levels) - 1 if levels < 31 else 1 << 31
 
 
 @inner_function
 def raise_bound(sample, rules, machine, level, general):
-    """Start the search of the candidate's child of the lower bound; return False if the candidate is settled."""
+    """Start the search of the candidate's child of the lowest bound; return False if the candidate is settled."""
     frame, known, penalty = machine.frame[level], machine.known[level], rules.penalty
     at = machine.pending[level, frame["number"]]
-    low, exact, around, threshold = machine.low[level, at], machine.exact[level, at], machine.around[level, at], machine.threshold[level, at]
-    if low[0] + low[1] + penalty >= known["limit"] or (exact[0] and exact[1]):
+    cost, all_exact = bound_of(rules, machine, level, at)
+    if cost >= known["limit"] or all_exact:
         return False
-    side = 1 if exact[0] or (not exact[1] and low[1] < low[0]) else 0
-    weights = weights_below(machine, level, around["feature"])
-    gap = rules.error * (weights[around["last"] + 1] - weights[around["first"] + 1])
-    need = known["limit"] - penalty - low[1 - side]
+    around, ways = machine.around[level, at], ways_of(machine, level, at)
+    low, exact = machine.low[level][2 * at :], machine.exact[level][2 * at :]
+    child, open_children = -1, 0
+    for other in range(ways):
+        if not exact[other]:
+            open_children += 1
+            if child < 0 or low[other] < low[child]:
+                child = other
+    weights, multiway = weights_below(machine, level, around["feature"]), around["first"] == around["last"]
+    gap = np.int64(0) if multiway else rules.error * (weights[around["last"] + 1] - weights[around["first"] + 1])
+    need = known["limit"] - cost + low[child]
     most = max(need, min(need + 2 * gap, (need + penalty - 1) // penalty * penalty))
-    budget = min(most, low[side] + frame["step"])
-    if exact[1 - side] and budget < need:
-        budget = min(most, low[side] + 2 * frame["step"])
-    budget = min(most, max(budget // penalty, low[side] // penalty + 1) * penalty)
-    if budget > most_splits(frame["levels"] - 1) * penalty:
+    budget = min(most, low[child] + frame["step"])
+    if open_children == 1 and budget < need:
+        budget = min(most, low[child] + 2 * frame["step"])
+    budget = min(most, max(budget // penalty, low[child] // penalty + 1) * penalty)
+    if not rules.multiway and budget > most_splits(frame["levels"] - 1) * penalty:
         budget = need + gap // 2
-    frame["step"] *= 2
-    left = positions_of(machine, level, around["feature"])[threshold]
-    if not frame["is_split"]:
-        split_node(sample, machine, level, around["feature"], left)
-        frame["is_split"] = 1
-    start, size = (left, frame["size"] - left) if side else (0, left)
-    open_node(sample, rules, machine, level - 1, start, size, side, budget, low[side], frame["levels"] - 1, general)
-    frame["child"], frame["phase"] = side, TAKE
+    frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
+    begin, end, _ = child_of(machine, level, at, child)
+    laid_out = child + 1 if multiway else 1
+    if frame["laid_out"] != laid_out:
+        if multiway:
+            split_node(sample, machine, level, around["feature"], begin, end)
+        else:
+            split_node(sample, machine, level, around["feature"], 0, child_of(machine, level, at, 0)[1])
+        frame["laid_out"] = laid_out
+    start, side = (0, 0) if multiway else (begin, child)
+    open_node(
+        sample, rules, machine, level - 1, start, end - begin, side, budget, low[child], frame["levels"] - 1, general
+    )
+    frame["child"], frame["phase"] = child, TAKE
     machine.state[LEVEL] = level - 1
     return True
 
@@ -412,20 +583,21 @@ def raise_bound(sample, rules, machine, level, general):
 @inner_function
 def take_child(rules, sets, machine, level):
     """Take the result of the child that the level below has searched."""
-    frame, found, side = machine.frame[level], machine.known[level - 1], machine.frame[level]["child"]
+    frame, found, child = machine.frame[level], machine.known[level - 1], machine.frame[level]["child"]
     at = machine.pending[level, frame["number"]]
-    low, around = machine.low[level, at], machine.around[level, at]
+    low = machine.low[level][2 * at :]
     if found["cost"] < INFINITE:
-        low[side], machine.exact[level, at, side] = found["cost"], True
-        for n in range(machine.size[level - 1]):
-            machine.subtree[level, side, n] = machine.tree[level - 1, n]
-        machine.subtree_size[level, side] = machine.size[level - 1]
+        low[child], machine.exact[level, 2 * at + child] = found["cost"], True
+        first, size = frame["subtrees"], machine.size[level - 1]
+        for n in range(size):
+            machine.subtree[level, first + n] = machine.tree[level - 1, n]
+        machine.subtree_first[level, child], machine.subtree_size[level, child] = first, size
+        frame["subtrees"] += size
     else:
-        low[side] = max(low[side], found["lower"])
-    if low[side] > 2 * rules.penalty:
-        weight = weights_below(machine, level, around["feature"])[machine.threshold[level, at] + 1]
-        own = frame["weight"] - weight if side else weight
-        remember(sets, rules.error, machine.child_rows[level, side], own, frame["levels"] - 1, low[side])
+        low[child] = max(low[child], found["lower"])
+    if low[child] > 2 * rules.penalty:
+        weight = child_of(machine, level, at, child)[2]
+        remember(sets, rules.error, machine.child_rows[level, child], weight, frame["levels"] - 1, low[child])
     frame["phase"] = RAISE
 
 
@@ -434,15 +606,25 @@ def settle(sample, rules, machine, level):
     """Update the incumbent from a settled candidate, and queue the intervals beside it."""
     frame, known, queue = machine.frame[level], machine.known[level], machine.queue[level]
     at = machine.pending[level, frame["number"]]
-    low, exact, around, threshold = machine.low[level, at], machine.exact[level, at], machine.around[level, at], machine.threshold[level, at]
-    feature, cost = around["feature"], low[0] + low[1] + rules.penalty
-    if exact[0] and exact[1]:
-        write_node(sample, rules, machine, level, feature, positions_of(machine, level, feature)[threshold], cost)
+    around, threshold, feature = (
+        machine.around[level, at],
+        machine.threshold[level, at],
+        machine.around[level, at]["feature"],
+    )
+    cost, exact = bound_of(rules, machine, level, at)
+    multiway = around["first"] == around["last"]
+    if exact:
+        place = -1 if multiway else positions_of(machine, level, feature)[threshold]
+        write_node(sample, rules, machine, level, feature, place, ways_of(machine, level, at), cost)
     known["lower"] = min(known["lower"], cost)
-    weights, here = weights_below(machine, level, feature), (low[0], low[1])
-    before, after = (around["first_left"], around["first_right"]), (around["last_left"], around["last_right"])
-    enqueue(rules, known, queue, weights, feature, around["first"], threshold, before, here)
-    enqueue(rules, known, queue, weights, feature, threshold, around["last"], here, after)
+    if not multiway:
+        weights, here = (
+            weights_below(machine, level, feature),
+            (machine.low[level, 2 * at], machine.low[level, 2 * at + 1]),
+        )
+        before, after = (around["first_left"], around["first_right"]), (around["last_left"], around["last_right"])
+        enqueue(rules, known, queue, weights, feature, around["first"], threshold, before, here)
+        enqueue(rules, known, queue, weights, feature, threshold, around["last"], here, after)
     frame["number"] += 1
     frame["phase"] = NEXT
 
@@ -482,7 +664,7 @@ def search(sample, rules, sets, machine, steps, general):
             else:
                 machine.state[LEVEL] = level + 1
         elif phase == NEXT:
-            if not next_candidate(sample, rules, sets, machine, level):
+            if not next_candidate(rules, sets, machine, level):
                 machine.frame[level]["phase"] = WAVE
         elif phase == RAISE:
             if not raise_bound(sample, rules, machine, level, general):

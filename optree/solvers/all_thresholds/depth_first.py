@@ -97,7 +97,8 @@ def next_threshold(sample, rules, machine, level, known, queue, general):
     machine.low[level, 1] = max(current["last_right"], current["first_right"] - between)
     between = rules.error * (weights[current["last"] + 1] - weights[threshold + 1])
     machine.low[level, 0] = max(current["first_left"], current["last_left"] - between)
-    split_node(sample, machine, level, current["feature"], positions_of(machine, level, current["feature"])[threshold])
+    left = positions_of(machine, level, current["feature"])[threshold]
+    split_node(sample, machine, level, current["feature"], 0, left)
     frame["phase"] = LEFT
     budget = known["limit"] - rules.penalty - machine.low[level, 1] + frame["half"]
     open_child(sample, rules, machine, level, 0, budget, general)

@@ -100,7 +100,7 @@ def find_stumps(sample, rules, machine, level, general):
     for n in range(len(machine.best)):
         machine.best[n] = 0
     for feature in range(sample.features):
-        if machine.n_thresholds[level, frame["side"], feature]:
+        if machine.n_thresholds[level, frame["side"], feature] and not sample.is_multiway[feature]:
             column = column_of(machine, level, feature)
             if general is None:
                 stumps_of_two(column, machine.bits, mark, machine.rows, rules.min_rows, machine.best)

@@ -39,6 +39,7 @@ class Sample(NamedTuple):
 
     features: int
     rank: np.ndarray  # int32[p, n], rank of each row's value in its column
+    is_multiway: np.ndarray  # bool[p], columns of categories, which are split into all of them
 
 
 class Machine(NamedTuple):
@@ -98,13 +99,15 @@ def weights_below(machine, level, feature):
 
 
 @inner_function
-def split_node(sample, machine, level, feature, left):
-    """Split the node on a level into the first ``left`` rows of a column and the rest."""
-    frame, below, n = machine.frame[level], level - 1, machine.row.shape[1]
+def split_node(sample, machine, level, feature, begin, end):
+    """Split the node on a level into the rows from place ``begin`` to ``end`` of a column, and the rest."""
+    frame, below, n, left = machine.frame[level], level - 1, machine.row.shape[1], end - begin
     column, start = column_of(machine, level, feature), frame["start"]
-    for at in range(len(column)):
-        row, right = column[at] >> 1, at >= left
-        machine.number[row] = ((at - left if right else at) << 1) | right
+    for place in range(len(column)):
+        row, right = column[place] >> 1, place < begin or place >= end
+        number = place - begin if not right else place if place < begin else place - left
+        at = number + left if right else number
+        machine.number[row] = (number << 1) | right
         machine.row[below, at] = machine.row[level, start + row]
         machine.mark[below, at] = machine.mark[level, start + row]
         if machine.label.shape[1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,11 @@ from optree.solvers.kernels.presort import presort
 
 
 @kernel
-def best_stump(packed, label, weight, member, min_rows, counts, out):
+def best_stump(packed, is_multiway, label, weight, member, min_rows, counts, out):
     """Return the greatest weight that a stump classifies correctly, and write its split to ``out``; -1 without a split.
 
     One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; counts :
-    int64[2, K], scratch; out : int64[3], the fields of a `Split`.
+    int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway split has the first.
     """
     left, total, rows = counts[0], counts[1], 0
     for k in range(len(total)):
@@ -30,7 +31,7 @@ def best_stump(packed, label, weight, member, min_rows, counts, out):
             rows += 1
     best = np.int64(-1)
     for feature in range(len(packed)):
-        seen, before, most_left = 0, np.int64(-1), np.int64(0)
+        seen, before, most_left, ways, kept = 0, np.int64(-1), np.int64(0), 0, np.int64(0)
         for k in range(len(left)):
             left[k] = 0
         for word in packed[feature]:
@@ -38,7 +39,14 @@ def best_stump(packed, label, weight, member, min_rows, counts, out):
             if not member[row]:
                 continue
             rank = np.int64(word >> np.uint64(32))
-            if rank != before and seen >= min_rows and rows - seen >= min_rows:
+            if is_multiway[feature]:
+                if rank != before:
+                    kept += most_left
+                    most_left = np.int64(0)
+                    ways += 1
+                    for k in range(len(left)):
+                        left[k] = 0
+            elif rank != before and seen >= min_rows and rows - seen >= min_rows:
                 most_right = np.int64(0)
                 for k in range(len(left)):
                     most_right = max(most_right, total[k] - left[k])
@@ -49,6 +57,9 @@ def best_stump(packed, label, weight, member, min_rows, counts, out):
             most_left = max(most_left, left[label[row]])
             seen += 1
             before = rank
+        if is_multiway[feature] and ways > 1 and kept + most_left > best:
+            best = kept + most_left
+            out[0] = feature
     return best
 
 
@@ -61,17 +72,41 @@ class Split(NamedTuple):
     feature: int
     low: int  # the greatest rank to the left
     high: int  # the least rank to the right
-    left: Split | None  # None for a leaf
-    right: Split | None
+    left: Split | MultiwaySplit | None  # None for a leaf
+    right: Split | MultiwaySplit | None
+
+    @property
+    def children(self) -> tuple:
+        """Return both children."""
+        return self.left, self.right
+
+
+class MultiwaySplit(NamedTuple):
+    """An inner node with a child for each category of a column."""
+
+    feature: int
+    ranks: tuple[int, ...]  # of the categories among the node's rows
+    children: tuple[Split | MultiwaySplit | None, ...]
+
+
+def renumber(tree: Split | None, columns: np.ndarray) -> Split | None:
+    """Return a tree over some of the columns as a tree over all; ``columns[feature]`` is the column."""
+    if tree is None:
+        return None
+    children = (renumber(child, columns) for child in tree.children)
+    return Split(int(columns[tree.feature]), tree.low, tree.high, *children)
 
 
 class Rows:
     """The rows of a search, sorted by every column.
 
-    Equal rows are merged if ``min_rows``, the minimum number of rows in a leaf, is 1. weight : int64[n], positive.
+    Equal rows are merged if ``min_rows``, the minimum number of rows in a leaf, is 1. weight : int64[n], positive;
+    is_multiway : bool[p], columns of categories that are split into all of them, none by default.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, min_rows: int = 1):
+    def __init__(
+        self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, min_rows: int = 1, is_multiway=None
+    ):
         given = None if (weight == 1).all() else weight.astype(float)
         data = presort(np.ascontiguousarray(X, np.float64), y, classes, given, merge=min_rows == 1)
         packed, rows = data.packed, data.packed.shape[1]
@@ -82,7 +117,16 @@ class Rows:
         self.label[row[0].astype(np.int64)] = packed[0] & np.uint64((1 << int(data.row_shift)) - 1)
         self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)
         self.classes, self.total = max(2, classes), int(self.weight.sum())
-        self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32))
+        is_multiway = np.zeros(len(packed), bool) if is_multiway is None else np.asarray(is_multiway)
+        self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32), is_multiway)
+
+    def take(self, columns: np.ndarray) -> Rows:
+        """Return the same rows with some of the columns."""
+        taken, sizes = copy(self), np.diff(self.first_level)
+        taken.packed, taken.first_level = self.packed[columns], np.concatenate([[0], sizes[columns].cumsum()])
+        taken.level = self.level[np.repeat(np.isin(np.arange(len(sizes)), columns), sizes)]
+        taken.sample = Sample(len(columns), np.empty(taken.packed.shape, np.int32), self.sample.is_multiway[columns])
+        return taken
 
     @property
     def n_thresholds(self) -> int:
@@ -109,9 +153,27 @@ class Rows:
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
-        kept = int(best_stump(self.packed, self.label, self.weight, member, min_rows, counts, found))
+        kept = int(
+            best_stump(self.packed, self.sample.is_multiway, self.label, self.weight, member, min_rows, counts, found)
+        )
         cost = scale.error * (int(self.weight[rows].sum()) - kept) + scale.penalty
-        return (leaf, None) if kept < 0 or cost >= leaf else (cost, Split(*found.tolist(), None, None))
+        if kept < 0 or cost >= leaf:
+            return leaf, None
+        if self.sample.is_multiway[found[0]]:
+            return cost, self.multiway_split(rows, int(found[0]), lambda _: None)
+        return cost, Split(*found.tolist(), None, None)
+
+    def multiway_split(self, rows: np.ndarray, feature: int, child) -> MultiwaySplit:
+        """Return the split of a node into all categories; ``child(rows)`` makes the tree of each child."""
+        ranks = self.ranks(feature, rows)
+        present = np.unique(ranks)
+        return MultiwaySplit(feature, tuple(present.tolist()), tuple(child(rows[ranks == rank]) for rank in present))
+
+    def ranks(self, feature: int, rows: np.ndarray) -> np.ndarray:
+        """Return the ranks of some rows in a column."""
+        words, rank = self.packed[feature], np.empty(len(self.label), np.int64)
+        rank[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)] = words >> np.uint64(32)
+        return rank[rows]
 
     def sure_errors(self) -> np.ndarray:
         """Return the weight of each row that has equal rows of a heavier class, int64[n]; 0 for other rows.
@@ -142,6 +204,8 @@ class Rows:
         feature, low, high = next(nodes)
         if feature < 0:
             return None if feature == LEAF else self.stump(rows, scale, 1)[1]
+        if self.sample.is_multiway[feature]:
+            return self.multiway_split(rows, feature, lambda child: self.read_preorder(child, nodes, scale))
         left = self.sample.rank[feature, rows] <= low
         children = [self.read_preorder(child, nodes, scale) for child in (rows[left], rows[~left])]
         return Split(feature, low, high, *children)

@@ -15,10 +15,10 @@ import numpy as np
 from optree.budget import Clock
 from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import any_depth as kernel
-from optree.solvers.all_thresholds.intervals import INTERVAL, POOL
+from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS
-from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.rows import Rows, Split, renumber
 from optree.solvers.all_thresholds.search import node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
@@ -38,9 +38,7 @@ class SparseSearch:
     ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
     """
 
-    def __init__(
-        self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]
-    ):
+    def __init__(self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]):
         self.rows, self.scale, self.objective, self.clock, self._note = rows, scale, objective, clock, note
         self.levels = _UNLIMITED if objective.max_depth is None else objective.max_depth
         self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
@@ -73,34 +71,41 @@ class SparseSearch:
 
     def _start(self) -> str | None:
         """Make the machine, if there is memory for it; return the limit that is reached, or None."""
-        (p, n), penalty = self.rows.packed.shape, self.scale.penalty
-        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n)), _LEVELS[1])
-        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty))
+        rows, penalty = self.rows, self.scale.penalty
+        p, n = rows.packed.shape
         words = -(-n // 64)
         sets = max(64, min(_SETS, _SET_BYTES // (8 * words)))
         self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
         if self.status:
             return self.status
-        splits = min(-(-self.cost // penalty), 2 ** min(self.levels, 31), n)
-        rows, levels, nodes = self.rows, deepest + 1, 2 * splits + 1
-        top = levels - 1
+        multiway = np.flatnonzero(rows.sample.is_multiway)
+        children = int(max([2, *np.diff(rows.first_level)[multiway]]))
+        splits = min(-(-self.cost // penalty), 2 ** min(self.levels, 31) if not len(multiway) else n, n)
+        nodes = children * splits + 1
+        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 72 * nodes)), _LEVELS[1])
+        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty))
+        levels, top = deepest + 1, deepest
         self._machine = kernel.Machine(
             **node_arrays(rows, levels, self.general, 1),
             frame=np.zeros(levels, kernel.FRAME),
             around=np.zeros((levels, LANES), INTERVAL),
             threshold=np.zeros((levels, LANES), np.int64),
-            low=np.zeros((levels, LANES, 2), np.int64),
-            exact=np.zeros((levels, LANES, 2), np.bool_),
+            low=np.zeros((levels, max(2 * LANES, children)), np.int64),
+            exact=np.zeros((levels, max(2 * LANES, children)), np.bool_),
             pending=np.zeros((levels, LANES), np.int64),
             tree=np.zeros((levels, nodes, 3), np.int64),
             size=np.zeros(levels, np.int64),
-            subtree=np.zeros((levels, 2, nodes, 3), np.int64),
-            subtree_size=np.zeros((levels, 2), np.int64),
+            subtree=np.zeros((levels, 2 * nodes, 3), np.int64),
+            subtree_first=np.zeros((levels, children), np.int64),
+            subtree_size=np.zeros((levels, children), np.int64),
             incumbent=np.zeros((nodes, 3), np.int64),
-            child_rows=np.zeros((levels, 2, words), np.uint64),
+            child_rows=np.zeros((levels, children, words), np.uint64),
             sure=np.zeros(n, np.int64),
             sure_inside=np.zeros(LANES, np.int64),
             class_weight=np.zeros(rows.classes, np.int64),
+            way_counts=np.zeros((rows.classes, LANES), np.int64),
+            way_kept=np.zeros((2, LANES), np.int64),
+            multiway=multiway,
             state=np.array([0, 0, self.cost, 0]),
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
@@ -118,7 +123,7 @@ class SparseSearch:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, machine, rows.packed, top)
         machine.sure[:] = rows.sure_errors()
-        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()))
+        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()), len(multiway) > 0)
         return None
 
     def _solve(self) -> None:
@@ -128,12 +133,18 @@ class SparseSearch:
             return
         self._rounds(self.iterations + 1 + _QUICK_CELLS // self.rows.packed.size)
         if self.lower < self.cost and self.status is None:
-            for _, *found in heuristics(self.rows, self.objective, self.scale, self.clock):
-                self.offer(*found)
-                self._note(self.cost, self.lower)
+            self._offer_heuristics()
             if self.levels > 3:
                 self._search(self.cost, 0, 3)
             self._rounds(INFINITE)
+
+    def _offer_heuristics(self) -> None:
+        """Offer the trees of heuristics over the columns without multiway splits."""
+        binary = np.flatnonzero(~self.rows.sample.is_multiway)
+        if len(binary):
+            for _, tree, cost in heuristics(self.rows.take(binary), self.objective, self.scale, self.clock):
+                self.offer(renumber(tree, binary), cost)
+                self._note(self.cost, self.lower)
 
     def _rounds(self, end: int) -> None:
         """Search round after round until the proof, a limit, or a number of iterations."""
@@ -142,7 +153,9 @@ class SparseSearch:
         deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * penalty
         while self.lower < self.cost and self.status is None and self.iterations < end:
             budget = max(3, self.lower // penalty + 1) * penalty
-            if budget > _LAST_ROUND * self.cost or budget > 2 ** min(self.levels, 60) * penalty:
+            if budget > _LAST_ROUND * self.cost or (
+                budget > 2 ** min(self.levels, 60) * penalty and not self._rules.multiway
+            ):
                 budget = self.cost
             if budget > deepest:
                 self.status = "memory_limit"
@@ -170,12 +183,19 @@ class SparseSearch:
         return self._bound() if whole else self.lower
 
     def _bound(self) -> int:
-        """Return the lower bound of the round: of evaluated thresholds, and of intervals in the queue or under search."""
+        """Return the lower bound of the round, over evaluated splits and all that wait or are under search."""
         top, machine = self._rules.top, self._machine
         known, frame, queue = machine.known[top], machine.frame[top], machine.queue[top]
         places = np.arange(known["head"], known["tail"]) % len(queue)
         waiting = machine.pending[top, frame["number"] : frame["candidates"]]
-        bounds = [known["lower"], known["limit"], *queue["bound"][places], *machine.around[top, waiting]["bound"]]
+        unseen = [] if frame["column"] == len(machine.multiway) else [max(self.lower, self.scale.penalty)]
+        bounds = [
+            known["lower"],
+            known["limit"],
+            *unseen,
+            *queue["bound"][places],
+            *machine.around[top, waiting]["bound"],
+        ]
         return int(min(bounds))
 
     def tree(self) -> Split | None:
