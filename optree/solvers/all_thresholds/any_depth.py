@@ -107,6 +107,8 @@ class Rules(NamedTuple):
     min_rows: int  # 1
     top: int  # level of the root
     has_sure: bool  # whether any row is a sure error
+    per_leaf: bool  # whether a multiway split pays the penalty for each child after the first
+    few_leaves: bool  # whether a tree has at most a leaf more than it pays penalties
     multiway: bool  # whether any column is split into all its categories
 
 
@@ -152,7 +154,9 @@ class Machine(NamedTuple):
     sure_inside: np.ndarray  # int64[LANES], the same for the rows inside each lane
     class_weight: np.ndarray  # int64[K], scratch
     way_counts: np.ndarray  # int64[K, LANES], scratch
-    way_kept: np.ndarray  # int64[2, LANES], scratch
+    way_cost: np.ndarray  # int64[2, LANES], lowest cost of a multiway stump inside and outside of each lane
+    way_kept: np.ndarray  # int64[2, LANES], scratch: the weight classified correctly
+    ways: np.ndarray  # int64[2, LANES], scratch: the number of children
     multiway: np.ndarray  # int64[columns], the columns that are split into all their categories
     state: np.ndarray  # int64[4]
 
@@ -161,7 +165,7 @@ class Machine(NamedTuple):
 def cost_of_leaves(rules, class_weight, weight, sure, leaves):
     """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten."""
     best, rest, classes = INFINITE, weight, len(class_weight)
-    if rules.multiway:
+    if not rules.few_leaves:
         return (leaves - 1) * rules.penalty + rules.error * sure
     for n in range(1, classes + 1):
         heaviest = 0
@@ -187,7 +191,7 @@ def trim_ends(rules, machine, level, feature, general):
     column, places = column_of(machine, level, feature), positions_of(machine, level, feature)
     start, light, classes = machine.frame[level]["start"], rules.penalty // rules.error, machine.class_weight
     first, last = -1, len(places)
-    if rules.multiway:
+    if not rules.few_leaves:
         return first, last
     for way in range(2):
         classes[:] = 0
@@ -315,16 +319,29 @@ def add_candidate(machine, level, interval, threshold):
 
 
 @inner_function
-def find_multiway_stumps(machine, level, general):
-    """Update ``machine.best`` by the multiway splits of all lanes."""
-    frame, counts, kept, total = machine.frame[level], machine.way_counts, machine.way_kept, machine.class_weight
+def penalty_of(rules, ways):
+    """Return the penalty of a split with some children."""
+    return rules.penalty * (ways - 1) if rules.per_leaf else rules.penalty
+
+
+@inner_function
+def find_multiway_stumps(rules, machine, level, general):
+    """Compute the lowest cost of a multiway stump of all lanes, into ``machine.way_cost``."""
+    frame, counts, kept, total, ways = (
+        machine.frame[level],
+        machine.way_counts,
+        machine.way_kept,
+        machine.class_weight,
+        machine.ways,
+    )
+    machine.way_cost[:] = INFINITE
     for feature in machine.multiway:
         if machine.n_thresholds[level, frame["side"], feature] == 0:
             continue
-        column, kept[:], counts[:], total[:] = column_of(machine, level, feature), 0, 0, 0
+        column, kept[:], counts[:], total[:], ways[:] = column_of(machine, level, feature), 0, 0, 0, 0
         for at in range(len(column)):
             row = column[at] >> 1
-            k, weight = class_of(machine, level, frame["start"] + row, general), np.int64(0)
+            k = class_of(machine, level, frame["start"] + row, general)
             weight = abs(np.int64(machine.mark[level, frame["start"] + row]))
             bits, own = np.int64(machine.bits[row]), counts[k]
             total[k] += weight
@@ -338,16 +355,20 @@ def find_multiway_stumps(machine, level, general):
                         outside = max(outside, total[c] - counts[c, lane])
                     kept[0, lane] += inside
                     kept[1, lane] += outside
+                    ways[0, lane] += inside > 0
+                    ways[1, lane] += outside > 0
                 counts[:], total[:] = 0, 0
-        for side in range(2):
-            for lane in range(LANES):
-                at = side * LANES + lane
-                if general is not None:
-                    machine.best[at] = max(machine.best[at], kept[side, lane])
-                else:  # the weight of class 1, less the errors, in place of the greatest prefix sum
-                    zero, at = machine.inside[0, lane], at + (side + 1) * LANES
-                    zero = machine.total[level, 0] - zero if side else zero
-                    machine.best[at] = max(machine.best[at], kept[side, lane] - zero)
+        for lane in range(LANES):
+            inside = outside = np.int64(0)
+            for k in range(len(total)):
+                inside += machine.inside[k, lane]
+                outside += machine.total[level, k] - machine.inside[k, lane]
+            if ways[0, lane] > 1:
+                cost = rules.error * (inside - kept[0, lane]) + penalty_of(rules, ways[0, lane])
+                machine.way_cost[0, lane] = min(machine.way_cost[0, lane], cost)
+            if ways[1, lane] > 1:
+                cost = rules.error * (outside - kept[1, lane]) + penalty_of(rules, ways[1, lane])
+                machine.way_cost[1, lane] = min(machine.way_cost[1, lane], cost)
 
 
 @inner_function
@@ -355,22 +376,25 @@ def bound_lanes(sample, rules, machine, level, general):
     """Compute the best stumps and the sure errors of all lanes."""
     find_stumps(sample, rules, machine, level, general)
     if rules.multiway:
-        find_multiway_stumps(machine, level, general)
+        find_multiway_stumps(rules, machine, level, general)
     if rules.has_sure:
         find_sure(machine, level)
+
+
+@inner_function
+def cost_of_one_split(rules, machine, level, lane, side, general):
+    """Return the cost of the best tree of at most one split for one child of a lane."""
+    cost = child_cost(rules, machine, level, lane, side, False, general)
+    return min(cost, machine.way_cost[side, lane]) if rules.multiway else cost
 
 
 @inner_function
 def bound_multiway(sample, rules, machine, level, feature, general):
     """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
     frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
-    column, ways, cost, stumps, all_exact = (
-        column_of(machine, level, feature),
-        len(places) + 1,
-        rules.penalty,
-        rules.penalty,
-        True,
-    )
+    column, ways = column_of(machine, level, feature), len(places) + 1
+    cost = stumps = penalty_of(rules, ways)
+    all_exact = True
     forget_subtrees(machine, level, ways)
     for first in range(0, ways, LANES):
         machine.bits[: len(column)] = 0
@@ -386,7 +410,7 @@ def bound_multiway(sample, rules, machine, level, feature, general):
         bound_lanes(sample, rules, machine, level, general)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            low = child_cost(rules, machine, level, child - first, 0, False, general)
+            low = cost_of_one_split(rules, machine, level, child - first, 0, general)
             two = cost_of_two_splits(rules, machine, level, child - first, 0) if frame["levels"] > 2 else INFINITE
             stumps += low
             machine.low[level, child], machine.exact[level, child] = min(low, two), low <= two
@@ -432,8 +456,8 @@ def bound_wave(sample, rules, machine, level, general):
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold = machine.lane[THRESHOLD, lane]
-            left = child_cost(rules, machine, level, lane, 0, False, general)
-            right = child_cost(rules, machine, level, lane, 1, False, general)
+            left = cost_of_one_split(rules, machine, level, lane, 0, general)
+            right = cost_of_one_split(rules, machine, level, lane, 1, general)
             cost = left + right + rules.penalty
             write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], 2, cost)
             left_exact = right_exact = True
@@ -471,8 +495,9 @@ def ways_of(machine, level, at):
 @inner_function
 def bound_of(rules, machine, level, at):
     """Return the lower bound of a candidate, and whether the bounds of all its children are exact."""
-    cost, exact = rules.penalty, True
-    for child in range(2 * at, 2 * at + ways_of(machine, level, at)):
+    ways, exact = ways_of(machine, level, at), True
+    cost = penalty_of(rules, ways)
+    for child in range(2 * at, 2 * at + ways):
         cost += machine.low[level, child]
         exact &= machine.exact[level, child]
     return cost, exact

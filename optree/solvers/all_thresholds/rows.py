@@ -16,8 +16,11 @@ from optree.solvers.kernels.presort import presort
 
 
 @kernel
-def best_stump(packed, is_multiway, label, weight, member, min_rows, counts, out):
-    """Return the greatest weight that a stump classifies correctly, and write its split to ``out``; -1 without a split.
+def best_stump(packed, is_multiway, label, weight, member, min_rows, error, another, counts, out):
+    """Return the greatest value of a stump, and write its split to ``out``; return -1 without a split.
+
+    The value is ``error`` for each unit of weight that is classified correctly, less ``another`` for each child after
+    the second.
 
     One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; counts :
     int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway split has the first.
@@ -50,15 +53,16 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, counts, out
                 most_right = np.int64(0)
                 for k in range(len(left)):
                     most_right = max(most_right, total[k] - left[k])
-                if seen and most_left + most_right > best:
-                    best = most_left + most_right
+                if seen and error * (most_left + most_right) > best:
+                    best = error * (most_left + most_right)
                     out[0], out[1], out[2] = feature, before, rank
             left[label[row]] += weight[row]
             most_left = max(most_left, left[label[row]])
             seen += 1
             before = rank
-        if is_multiway[feature] and ways > 1 and kept + most_left > best:
-            best = kept + most_left
+        value = error * (kept + most_left) - another * (ways - 2)
+        if is_multiway[feature] and ways > 1 and value > best:
+            best = value
             out[0] = feature
     return best
 
@@ -72,8 +76,8 @@ class Split(NamedTuple):
     feature: int
     low: int  # the greatest rank to the left
     high: int  # the least rank to the right
-    left: Split | MultiwaySplit | None  # None for a leaf
-    right: Split | MultiwaySplit | None
+    left: Tree  # None for a leaf
+    right: Tree
 
     @property
     def children(self) -> tuple:
@@ -86,10 +90,13 @@ class MultiwaySplit(NamedTuple):
 
     feature: int
     ranks: tuple[int, ...]  # of the categories among the node's rows
-    children: tuple[Split | MultiwaySplit | None, ...]
+    children: tuple[Tree, ...]
 
 
-def renumber(tree: Split | None, columns: np.ndarray) -> Split | None:
+Tree = Split | MultiwaySplit | None
+
+
+def renumber(tree: Tree, columns: np.ndarray) -> Tree:
     """Return a tree over some of the columns as a tree over all; ``columns[feature]`` is the column."""
     if tree is None:
         return None
@@ -148,16 +155,19 @@ class Rows:
         by_class = np.bincount(self.label[rows], self.weight[rows], self.classes)
         return int(by_class.sum() - by_class.max())
 
-    def stump(self, rows: np.ndarray, scale: Scale, min_rows: int) -> tuple[int, Split | None]:
-        """Return the cost and the split of the best tree of at most one split; ties go to the leaf."""
+    def stump(self, rows: np.ndarray, scale: Scale, min_rows: int, per_leaf: bool = False) -> tuple[int, Tree]:
+        """Return the cost and the split of the best tree of at most one split; ties go to the leaf.
+
+        ``per_leaf``: the penalty is paid for each child after the first.
+        """
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
-        kept = int(
-            best_stump(self.packed, self.sample.is_multiway, self.label, self.weight, member, min_rows, counts, found)
-        )
-        cost = scale.error * (int(self.weight[rows].sum()) - kept) + scale.penalty
-        if kept < 0 or cost >= leaf:
+        data = self.packed, self.sample.is_multiway, self.label, self.weight, member
+        costs = scale.error, scale.penalty if per_leaf else 0
+        value = int(best_stump(*data, min_rows, *costs, counts, found))
+        cost = scale.error * int(self.weight[rows].sum()) - value + scale.penalty
+        if value < 0 or cost >= leaf:
             return leaf, None
         if self.sample.is_multiway[found[0]]:
             return cost, self.multiway_split(rows, int(found[0]), lambda _: None)
@@ -199,15 +209,15 @@ class Rows:
         np.add.at(by_class, (group, self.label), self.weight)
         return np.where(self.label == by_class.argmax(axis=1)[group], 0, self.weight)
 
-    def read_preorder(self, rows: np.ndarray, nodes: Iterator[list[int]], scale: Scale) -> Split | None:
+    def read_preorder(self, rows: np.ndarray, nodes: Iterator[list[int]], scale: Scale, per_leaf: bool) -> Tree:
         """Build a tree from the nodes of ``any_depth.py``; search its stumps again."""
         feature, low, high = next(nodes)
         if feature < 0:
-            return None if feature == LEAF else self.stump(rows, scale, 1)[1]
+            return None if feature == LEAF else self.stump(rows, scale, 1, per_leaf)[1]
         if self.sample.is_multiway[feature]:
-            return self.multiway_split(rows, feature, lambda child: self.read_preorder(child, nodes, scale))
+            return self.multiway_split(rows, feature, lambda child: self.read_preorder(child, nodes, scale, per_leaf))
         left = self.sample.rank[feature, rows] <= low
-        children = [self.read_preorder(child, nodes, scale) for child in (rows[left], rows[~left])]
+        children = [self.read_preorder(child, nodes, scale, per_leaf) for child in (rows[left], rows[~left])]
         return Split(feature, low, high, *children)
 
     def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, min_rows: int) -> Split | None:

@@ -18,7 +18,7 @@ from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS
-from optree.solvers.all_thresholds.rows import Rows, Split, renumber
+from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.all_thresholds.search import node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
@@ -44,13 +44,14 @@ class SparseSearch:
         self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
         self.lower, self.status, self._machine = min(self.cost, scale.penalty), None, None
         self.general = True if rows.classes > 2 else None
+        self.per_leaf = objective.penalty == "leaf"
 
     @property
     def iterations(self) -> int:
         """Return the number of waves."""
         return int(self._machine.state[ITERATIONS]) if self._machine else 0
 
-    def offer(self, tree: Split | None, cost: int) -> None:
+    def offer(self, tree: Tree, cost: int) -> None:
         """Make a tree of another search the incumbent, if its cost is lower."""
         if cost < self.cost:
             self.cost, self._tree = cost, tree
@@ -60,7 +61,9 @@ class SparseSearch:
         try:
             if self.levels < 2 or self.cost <= self.scale.penalty:
                 if self.levels and self.cost > self.scale.penalty:
-                    self.offer(*reversed(self.rows.stump(np.arange(len(self.rows.label)), self.scale, 1)))
+                    self.offer(
+                        *reversed(self.rows.stump(np.arange(len(self.rows.label)), self.scale, 1, self.per_leaf))
+                    )
             elif not self._start():
                 self._solve()
         except KeyboardInterrupt:  # outside of a search
@@ -104,7 +107,7 @@ class SparseSearch:
             sure_inside=np.zeros(LANES, np.int64),
             class_weight=np.zeros(rows.classes, np.int64),
             way_counts=np.zeros((rows.classes, LANES), np.int64),
-            way_kept=np.zeros((2, LANES), np.int64),
+            **{name: np.zeros((2, LANES), np.int64) for name in ("way_cost", "way_kept", "ways")},
             multiway=multiway,
             state=np.array([0, 0, self.cost, 0]),
         )
@@ -123,7 +126,8 @@ class SparseSearch:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, machine, rows.packed, top)
         machine.sure[:] = rows.sure_errors()
-        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()), len(multiway) > 0)
+        kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
+        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()), *kinds)
         return None
 
     def _solve(self) -> None:
@@ -179,7 +183,7 @@ class SparseSearch:
         if machine.state[kernel.BEST] < self.cost:
             self.cost = int(machine.state[kernel.BEST])
             nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
-            self._tree = self.rows.read_preorder(np.arange(len(self.rows.label)), nodes, self.scale)
+            self._tree = self.rows.read_preorder(np.arange(len(self.rows.label)), nodes, self.scale, self.per_leaf)
         return self._bound() if whole else self.lower
 
     def _bound(self) -> int:
@@ -198,6 +202,6 @@ class SparseSearch:
         ]
         return int(min(bounds))
 
-    def tree(self) -> Split | None:
+    def tree(self) -> Tree:
         """Return the incumbent; None for a leaf."""
         return self._tree
