@@ -111,6 +111,10 @@ class SparseEncoder(Encoder):
             tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
             blocks.append(values if column.is_numeric else CodedRows(values, tests).array(column.n_categories))
         self._width = [block.shape[1] for block in blocks]
+        multiway = [column.form == "ordinal" and len(column.parts) > 2 for column in self.columns_]
+        self.is_multiway = np.repeat(
+            multiway, self._width
+        )  # bool[p'], columns that are split into all their categories
         return np.hstack(blocks).astype(np.float64, copy=False)
 
     def set_thresholds(self, splits: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:

@@ -13,7 +13,7 @@ from optree.estimators.base import Table
 from optree.objective import Objective
 from optree.problem import Feature, Problem
 from optree.result import Outcome, Result, Trace
-from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.all_thresholds.solver import search
 from optree.solvers.routing import route_of_thresholds
 from optree.tree import LEAF, Tree
@@ -27,24 +27,20 @@ def find(
     clock: Clock,
     log: Callable[[str], None] | None,
 ) -> tuple[Result, SparseEncoder] | None:
-    """Return the best tree of limited depth, and the encoder of its thresholds.
-
-    None if a column has multiway splits, or if :mod:`optree.solvers.routing` decides for binary columns.
-    """
+    """Return the best tree and the encoder of its thresholds; None if ``routing`` decides for encoded columns."""
     clock = clock.start()
     encoder = SparseEncoder(spec).fit(table.X, categorical=categorical, classes=table.classes)
-    if any(column.form == "ordinal" and len(column.parts) > 2 for column in encoder.columns_):
-        return None
     weighted = np.flatnonzero(table.weights)
     X, labels, weights = encoder.numeric_columns(table.X)[weighted], table.labels[weighted], table.weights[weighted]
-    rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf)
-    if (route := route_of_thresholds(rows.sample.features, rows.n_thresholds, len(table.classes))) is None:
+    rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf, encoder.is_multiway)
+    sizes = rows.sample.features, rows.n_thresholds, len(table.classes)
+    if (route := route_of_thresholds(objective, *sizes, encoder.is_multiway.any())) is None:
         return None
     scale = objective.scale(_without_features(table))
     trace = Trace(clock, log, 1 / scale.row, int(table.weights.sum()))
     trace.start(*route)
     clock.prepared()
-    best, *rest = search(rows, objective, scale, clock, trace)
+    best, *rest = search(rows, objective, scale, clock, trace, route.search)
     tree, loss = _tree(table, encoder, rows, best)
     outcome = Outcome(tree, *rest, route.search)
     return Result.of(outcome, objective.cost(tree, scale, loss), scale, trace), encoder
@@ -56,24 +52,27 @@ def _without_features(table: Table) -> Problem:
     return Problem(codes, table.labels, (constant,), table.classes, table.weights)
 
 
-def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Split | None) -> tuple[Tree, int]:
+def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Split | MultiwaySplit | None) -> tuple[Tree, int]:
     """Return the tree over its own features, and its loss."""
-    splits: list[Split] = []
+    splits: list[Split | MultiwaySplit] = []
 
-    def collect(split: Split | None) -> None:
+    def collect(split: Split | MultiwaySplit | None) -> None:
         if split:
             splits.append(split)
-            collect(split.left)
-            collect(split.right)
+            for child in split.children:
+                collect(child)
 
     collect(best)
-    found = encoder.set_thresholds([(split.feature, *rows.values(split)) for split in splits])
+    ends = [(0.0, 0.0) if isinstance(split, MultiwaySplit) else rows.values(split) for split in splits]
+    found = encoder.set_thresholds([(split.feature, *between) for split, between in zip(splits, ends, strict=True)])
     features = {id(split): feature for split, feature in zip(splits, found, strict=True)}
 
-    def choose(numbers: np.ndarray, split: Split | None) -> tuple[int, list]:
+    def choose(numbers: np.ndarray, split: Split | MultiwaySplit | None) -> tuple[int, list]:
         if split is None:
             return LEAF, []
         feature, is_one_below = features[id(split)]
+        if isinstance(split, MultiwaySplit):
+            return feature, rows.children_by_value(split, problem.n_parts[feature])
         return feature, [split.right, split.left] if is_one_below else [split.left, split.right]
 
     problem = table.problem(encoder) if encoder.features_ else _without_features(table)

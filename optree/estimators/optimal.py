@@ -14,7 +14,6 @@ from optree.estimators.base import Table, TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.objective import Objective
 from optree.result import Result
-from optree.solvers import routing
 from optree.solvers.lambda_path import lambda_path
 
 
@@ -92,7 +91,7 @@ class OptimalTreeClassifier(TreeClassifier):
 
     def _search(self, table: Table, objective: Objective, clock: Clock) -> Result:
         """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
-        if routing.supports_all_thresholds(objective, self.warm_start, self.costs is not None, self.max_thresholds):
+        if not self.warm_start and self.costs is None and self.max_thresholds is None:
             from optree.estimators import all_thresholds  # its kernels are loaded for such fits only
 
             encoding = self._encoding, self.categorical_features

@@ -4,7 +4,7 @@ A call names a solver. For some problems another exact search is faster:
 
 - for ``optree`` with a small depth limit and binary features, the depth-limited search of ``murtree``;
 - for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
-- for ``OptimalTreeClassifier`` and numeric columns of many values, ``allthresholds``.
+- for ``OptimalTreeClassifier`` and numeric columns of many values, ``allthresholds`` or ``sparsethresholds``.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from optree.objective import Objective
     from optree.solvers.base import Task
 
-ENGINE, DEPTH_LIMITED, ALL_THRESHOLDS = "optree", "murtree", "allthresholds"
+ENGINE, DEPTH_LIMITED, ALL_THRESHOLDS, SPARSE_THRESHOLDS = "optree", "murtree", "allthresholds", "sparsethresholds"
 ROW_GENERATION = "optree, row generation"
+DEEPEST = 12  # limit on depth of the depth-limited search over all thresholds: its trees double with each level
 
 _MAX_DEPTH = 5  # of the depth-limited search
 _TABLE_BYTES = 2**28  # of its tables of feature pairs, at most
 _MIN_GROUPS = 4096  # groups of equal rows: with fewer, counting them does not dominate the time
-SHALLOW = 4  # the greatest limit on depth for which the depth-limited search over all thresholds is the faster one
+_SHALLOW = 4  # limit on depth up to which the depth-limited search over all thresholds is faster
 # The search over all thresholds is faster for tables with many thresholds, as measured at depth 3. The limits are the
 # mean number of thresholds per column, and the work of counting pairs of columns (thresholds squared times classes).
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
@@ -66,18 +67,21 @@ def _may_leave_out_rows(task: Task) -> bool:
     return supported and len(task.problem.groups.rows) >= _MIN_GROUPS
 
 
-def supports_all_thresholds(objective: Objective, warm_start: bool, has_costs: bool, max_thresholds) -> bool:
-    """Return whether the search over all thresholds supports the parameters of an estimator."""
-    if warm_start or has_costs or max_thresholds is not None or objective.max_splits is not None:
-        return False
-    if objective.max_depth is not None and objective.max_depth <= SHALLOW:
-        return True
-    return objective.regularization > 0 and objective.min_samples_leaf == 1
+def search_of(objective: Objective, multiway: bool) -> str | None:
+    """Return the search over all thresholds that supports an objective, with multiway splits or without, or None."""
+    depth = objective.max_depth
+    sparse = objective.regularization > 0 and objective.min_samples_leaf == 1
+    if sparse and (multiway or depth is None or depth > _SHALLOW):
+        return SPARSE_THRESHOLDS
+    return None if multiway or depth is None or depth > DEEPEST else ALL_THRESHOLDS
 
 
-def route_of_thresholds(columns: int, thresholds: int, classes: int) -> Route | None:
-    """Return the route to the search over all thresholds; None if a search over binary columns is faster."""
-    if thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS:
+def route_of_thresholds(
+    objective: Objective, columns: int, thresholds: int, classes: int, multiway: bool
+) -> Route | None:
+    """Return the route to a search over all thresholds; None if a search over encoded columns is faster."""
+    search = None if objective.max_splits is not None else search_of(objective, multiway)
+    if search is None or (thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS):
         return None
     reason = f"{thresholds} thresholds of {columns} numeric columns"
-    return Route(ALL_THRESHOLDS, reason)
+    return Route(search, reason)

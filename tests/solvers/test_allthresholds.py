@@ -155,7 +155,7 @@ if COMPILED:
 
 def test_nested_features_are_one_column():
     codes = np.array([[0, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 0, 0, 1], [1, 1, 1, 0, 0]])
-    chains = Chains(codes)
+    chains = Chains(codes, np.full(codes.shape[1], 2))
     assert chains.first.tolist() == [0, 2, 4]
     assert chains.rising.tolist() == [True, False, True]
     assert chains.X[:, 0].tolist() == [0, 1, 2, 2]

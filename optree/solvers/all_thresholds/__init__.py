@@ -1,3 +1,3 @@
-"""Trees of limited depth over all thresholds of numeric columns, by bounds on intervals of thresholds."""
+"""Trees over all thresholds of numeric columns, by bounds on intervals of thresholds: of limited depth, or sparse."""
 
-SOLVERS = {"allthresholds": "solver"}
+SOLVERS = {"allthresholds": "solver", "sparsethresholds": "solver:SPARSE"}

@@ -36,13 +36,18 @@ number of splits ends the proof.
 *Used in* ``trim_ends``: thresholds of such children are cut off both ends of each column. T(S) stays exact.
 *Worth.* Not measured.
 
-Budgets for children are whole multiples of A, rounded up: the work of a search depends on the number of splits that the
-budget allows, so the slack takes almost no time. Proof that the stack suffices: the budget of a child of the child is
-smaller by A at least, and a node whose budget is at most 3 A has no children.
+Budgets for children are whole multiples of A (of E if A is 0), rounded up. The work of a search depends on the number
+of splits that its budget allows, so the slack takes almost no time.
 
-Sources: intervals as in ``depth_first.py``. Similarity bounds: H. Hu, M. Siala, E. Hebrard, M.-J. Huguet: Learning
-Optimal Decision Trees with MaxSAT and its Integration in AdaBoost, and E. Demirovic et al.: MurTree, JMLR 2022, for
-pairs of stored sets; the search of all stored sets, budgets and turns are this project's.
+**Levels of the stack**
+
+*Statement.* If A > 0, a search with a budget of b A needs at most b levels of the stack.
+*Proof.* Budgets at the root are multiples of A, or the incumbent's cost. A child's budget is at most the node's, less A
+and the bound of the other child, rounded up to a multiple of A. A node whose budget is at most 3 A searches no child.
+*Used in* ``SparseSearch``.
+
+Sources: intervals as in ``depth_first.py``. Bounds of a set by a similar set of the same column: MurTree (E. Demirovic
+et al., JMLR 2022). The look-up over all stored sets, the budgets and the turns are this project's.
 """
 
 from __future__ import annotations
@@ -104,6 +109,7 @@ class Rules(NamedTuple):
 
     error: int
     penalty: int
+    unit: int  # of budgets: the penalty, or the cost of an error if the penalty is 0
     min_rows: int  # 1
     top: int  # level of the root
     has_sure: bool  # whether any row is a sure error
@@ -535,7 +541,7 @@ def next_candidate(rules, sets, machine, level):
     pending[number], pending[best] = pending[best], pending[number]
     at = pending[number]
     ways, low, exact = ways_of(machine, level, at), machine.low[level][2 * at :], machine.exact[level][2 * at :]
-    frame["step"], frame["laid_out"], frame["phase"] = rules.penalty, 0, RAISE
+    frame["step"], frame["laid_out"], frame["phase"] = rules.unit, 0, RAISE
     forget_subtrees(machine, level, ways)
     if cost >= known["limit"]:
         return True
@@ -564,7 +570,7 @@ def most_splits(levels):
 @inner_function
 def raise_bound(sample, rules, machine, level, general):
     """Start the search of the candidate's child of the lowest bound; return False if the candidate is settled."""
-    frame, known, penalty = machine.frame[level], machine.known[level], rules.penalty
+    frame, known, unit = machine.frame[level], machine.known[level], rules.unit
     at = machine.pending[level, frame["number"]]
     cost, all_exact = bound_of(rules, machine, level, at)
     if cost >= known["limit"] or all_exact:
@@ -580,12 +586,12 @@ def raise_bound(sample, rules, machine, level, general):
     weights, multiway = weights_below(machine, level, around["feature"]), around["first"] == around["last"]
     gap = np.int64(0) if multiway else rules.error * (weights[around["last"] + 1] - weights[around["first"] + 1])
     need = known["limit"] - cost + low[child]
-    most = max(need, min(need + 2 * gap, (need + penalty - 1) // penalty * penalty))
+    most = max(need, min(need + 2 * gap, (need + unit - 1) // unit * unit))
     budget = min(most, low[child] + frame["step"])
     if open_children == 1 and budget < need:
         budget = min(most, low[child] + 2 * frame["step"])
-    budget = min(most, max(budget // penalty, low[child] // penalty + 1) * penalty)
-    if not rules.multiway and budget > most_splits(frame["levels"] - 1) * penalty:
+    budget = min(most, max(budget // unit, low[child] // unit + 1) * unit)
+    if not rules.multiway and budget > most_splits(frame["levels"] - 1) * unit:
         budget = need + gap // 2
     frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
     begin, end, _ = child_of(machine, level, at, child)

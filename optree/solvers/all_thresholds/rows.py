@@ -179,6 +179,12 @@ class Rows:
         present = np.unique(ranks)
         return MultiwaySplit(feature, tuple(present.tolist()), tuple(child(rows[ranks == rank]) for rank in present))
 
+    def children_by_value(self, split: MultiwaySplit, count: int) -> list[Tree]:
+        """Return the children of a multiway split for the values 0 to ``count`` - 1, None for absent values."""
+        values = self.level[self.first_level[split.feature] + np.array(split.ranks)].astype(int).tolist()
+        children = dict(zip(values, split.children, strict=True))
+        return [children.get(value) for value in range(count)]
+
     def ranks(self, feature: int, rows: np.ndarray) -> np.ndarray:
         """Return the ranks of some rows in a column."""
         words, rank = self.packed[feature], np.empty(len(self.label), np.int64)

@@ -22,7 +22,6 @@ from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE
 
-DEEPEST = 12  # memory for the best trees doubles with each level
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 

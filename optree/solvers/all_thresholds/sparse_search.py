@@ -27,7 +27,7 @@ from optree.solvers.starts import heuristics
 
 _UNLIMITED = 2**30  # levels
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
-_SETS, _SET_BYTES = 2**14, 2**27  # of the memo, at most
+_LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
 _QUICK_CELLS = 10_000_000  # rows times columns times waves, before heuristics: .05 seconds
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
@@ -44,6 +44,7 @@ class SparseSearch:
         self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
         self.lower, self.status, self._machine = min(self.cost, scale.penalty), None, None
         self.general = True if rows.classes > 2 else None
+        self._unit = scale.penalty or scale.error  # of budgets
         self.per_leaf = objective.penalty == "leaf"
 
     @property
@@ -77,16 +78,16 @@ class SparseSearch:
         rows, penalty = self.rows, self.scale.penalty
         p, n = rows.packed.shape
         words = -(-n // 64)
-        sets = max(64, min(_SETS, _SET_BYTES // (8 * words)))
+        sets = max(_LEAST_SETS, min(_SETS, _SET_BYTES // (8 * words)))
         self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
         if self.status:
             return self.status
         multiway = np.flatnonzero(rows.sample.is_multiway)
         children = int(max([2, *np.diff(rows.first_level)[multiway]]))
-        splits = min(-(-self.cost // penalty), 2 ** min(self.levels, 31) if not len(multiway) else n, n)
+        splits = min(-(-self.cost // self._unit), n if len(multiway) else 2 ** min(self.levels, 31), n)
         nodes = children * splits + 1
         most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 72 * nodes)), _LEVELS[1])
-        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty))
+        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty) if penalty else n)
         levels, top = deepest + 1, deepest
         self._machine = kernel.Machine(
             **node_arrays(rows, levels, self.general, 1),
@@ -127,13 +128,14 @@ class SparseSearch:
         kernel.lay_out(rows.sample, machine, rows.packed, top)
         machine.sure[:] = rows.sure_errors()
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
-        self._rules = kernel.Rules(self.scale.error, penalty, 1, top, bool(machine.sure.any()), *kinds)
+        self._rules = kernel.Rules(self.scale.error, penalty, self._unit, 1, top, bool(machine.sure.any()), *kinds)
         return None
 
     def _solve(self) -> None:
         """Search until the lower bound meets the incumbent's cost, or a limit is reached."""
-        self._search(self.cost, 0, 2)
-        if self.levels == 2 and self.status is None:
+        bound = self._search(self.cost, 0, 2)
+        if self.levels == 2:
+            self.lower = max(self.lower, min(bound, self.cost))
             return
         self._rounds(self.iterations + 1 + _QUICK_CELLS // self.rows.packed.size)
         if self.lower < self.cost and self.status is None:
@@ -152,13 +154,13 @@ class SparseSearch:
 
     def _rounds(self, end: int) -> None:
         """Search round after round until the proof, a limit, or a number of iterations."""
-        penalty, top = self.scale.penalty, self._rules.top
+        unit, top = self._unit, self._rules.top
         # a child has fewer rows, fewer levels, and a budget that is a penalty lower
-        deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * penalty
+        deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * self.scale.penalty
         while self.lower < self.cost and self.status is None and self.iterations < end:
-            budget = max(3, self.lower // penalty + 1) * penalty
+            budget = max(3, self.lower // unit + 1) * unit
             if budget > _LAST_ROUND * self.cost or (
-                budget > 2 ** min(self.levels, 60) * penalty and not self._rules.multiway
+                budget > 2 ** min(self.levels, 60) * unit and not self._rules.multiway
             ):
                 budget = self.cost
             if budget > deepest:

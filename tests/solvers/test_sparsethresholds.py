@@ -1,0 +1,153 @@
+"""Sparse trees over all thresholds: brute force over numbers and categories, known optima, limits, full tables."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from support.modes import compiled_only, seeds
+
+from optree import OptimalTreeClassifier, solvers
+from optree.budget import Budget
+from optree.objective import Objective, Scale
+from optree.problem import Feature, Problem
+from optree.solvers.all_thresholds import sparse_search
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows
+from optree.solvers.all_thresholds.sparse_search import SparseSearch
+
+
+def random_table(random):
+    """Return columns, which of them are categories, classes, their number, and weights."""
+    n, p, classes = random.randint(4, 16), random.randint(1, 5), random.randint(2, 5)
+    X = random.randint(0, random.choice([2, 3, 5, 40]), (n, p)).astype(float)
+    y = random.randint(0, classes, n)
+    if random.rand() < 0.3:
+        y = X.sum(axis=1).astype(int) % classes  # parity and its like: many splits
+    elif random.rand() < 0.4:
+        column = X[:, random.randint(p)]
+        y = (column.astype(int) * 7 + (X[:, 0] > 1) * (column > 1)) % classes
+    weights = np.ones(n, np.int64) if random.rand() < 0.5 else random.randint(1, 6, n)
+    return X, random.rand(p) < random.choice([0, 0.6]), y, classes, weights
+
+
+def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels):
+    """Return the lowest cost of a tree, by brute force over all trees."""
+
+    @cache
+    def best(members, levels):
+        rows = [row for row in range(len(y)) if members >> row & 1]
+        count = np.bincount(y[rows], weights[rows], classes)
+        found = scale.error * int(count.sum() - count.max())
+        for column, multiway in zip(X.T, is_multiway, strict=True) if levels and found > scale.penalty else ():
+            values = sorted(set(column[rows]))
+            groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
+            if multiway and len(values) > 1:
+                penalty = scale.penalty * (len(values) - 1 if per_leaf else 1)
+                found = min(found, penalty + sum(best(group, levels - 1) for group in groups))
+            for k in range(1, 1 if multiway else len(values)):
+                left = sum(groups[:k])
+                found = min(found, scale.penalty + best(left, levels - 1) + best(members ^ left, levels - 1))
+        return found
+
+    return best((1 << len(y)) - 1, levels)
+
+
+def recount(rows, tree, scale, per_leaf, members):
+    """Return the cost and the depth of a tree, counted anew."""
+    if tree is None:
+        return scale.error * rows.leaf(members), 0
+    ranks = rows.ranks(tree.feature, members)
+    if isinstance(tree, MultiwaySplit):
+        assert sorted(set(ranks.tolist())) == list(tree.ranks)
+        groups = [members[ranks == rank] for rank in tree.ranks]
+    else:
+        assert (tree.low in ranks, tree.high) == (True, ranks[ranks > tree.low].min())
+        groups = [members[ranks <= tree.low], members[ranks > tree.low]]
+    found = [recount(rows, child, scale, per_leaf, group) for child, group in zip(tree.children, groups, strict=True)]
+    penalty = scale.penalty * (len(groups) - 1 if per_leaf else 1)
+    return penalty + sum(cost for cost, _ in found), 1 + max(depth for _, depth in found)
+
+
+@pytest.mark.parametrize("seed", seeds(100, 6))
+@pytest.mark.parametrize("cells", [0, 10**7], ids=["heuristics first", "proof first"])
+def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
+    monkeypatch.setattr(sparse_search, "_QUICK_CELLS", cells)
+    if seed % 3 == 0:
+        monkeypatch.setattr(sparse_search, "_SETS", 8)  # the memo replaces its oldest sets
+        monkeypatch.setattr(sparse_search, "_LEAST_SETS", 8)
+    random = np.random.RandomState(seed)
+    X, is_multiway, y, classes, weights = random_table(random)
+    regularization = Fraction(int(random.randint(1, 30)), int(random.choice([97, 150, 211])))
+    penalty, depth = random.choice(["split", "leaf"]), random.choice([None, None, 2, 3, 4])
+    unit = regularization * int(weights.sum())
+    scale = Scale(unit.denominator, unit.numerator, unit.denominator)
+    rows, bounds = Rows(X, y, classes, weights, is_multiway=is_multiway), []
+    objective = Objective(regularization=regularization, penalty=penalty, max_depth=depth)
+    search = SparseSearch(rows, scale, objective, Budget().start(), lambda *interval: bounds.append(interval))
+    assert search.run() == "optimal"
+    per_leaf, levels = penalty == "leaf", len(y) if depth is None else depth
+    expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels)
+    assert (search.cost, search.lower) == (expected, expected)
+    cost, reached = recount(rows, search.tree(), scale, per_leaf, np.arange(len(rows.label)))
+    assert cost == expected
+    assert reached <= levels
+    assert all(lower <= expected <= cost for cost, lower in bounds)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("load", "regularization", "objective"),
+    [(load_wine, "0.01", 0.9544), (load_wine, "0.005", 0.975), (load_breast_cancer, "0.02", 0.9125)],
+)
+def test_known_optima_without_a_limit_on_depth(load, regularization, objective):
+    model = OptimalTreeClassifier(regularization, time_limit=None).fit(*load(return_X_y=True))
+    assert (model.status_, model.solver_, model.gap_) == ("optimal", "sparsethresholds", 0)
+    assert round(model.objective_, 4) == objective
+
+
+@compiled_only
+@pytest.mark.parametrize("iterations", [0, 1, 50, 3000])
+def test_a_limit_leaves_a_tree_and_a_bound(iterations):
+    """The best tree of breast cancer at lambda .02 costs 1244/25 rows."""
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(match="iteration_limit"):
+        model = OptimalTreeClassifier("0.02", iteration_limit=iterations).fit(X, y)
+    assert model.lower_bound_ <= Fraction(1244, 25) <= model.cost_
+    assert model.score(X, y) - 0.02 * model.tree_.n_splits == pytest.approx(model.objective_)
+
+
+@compiled_only
+@pytest.mark.parametrize("seed", range(6))
+def test_the_engine_agrees_on_the_same_thresholds(seed):
+    """Columns of several thresholds, binary columns and categories, on hundreds of rows."""
+    random = np.random.RandomState(seed)
+    n, sizes = 300, [6, 1, 1, 4]
+    numbers = np.column_stack([random.randint(0, size + 1, n) for size in sizes])
+    category = random.randint(0, 4, n)
+    codes = [column >= k for column, size in zip(numbers.T, sizes, strict=True) for k in range(1, size + 1)]
+    y = (numbers[:, 0] > 2) ^ (category == 1) ^ (random.random_sample(n) < 0.15)
+    features = [Feature(f"f{j}", ("0", "1")) for j in range(len(codes))]
+    features.append(Feature("category", tuple("abcd")))
+    problem = Problem(np.column_stack([*codes, category]), y + (random.random_sample(n) < 0.1), features, tuple("xyz"))
+    for penalty in ("split", "leaf"):
+        objective = Objective.of("0.01", penalty)
+        one, other = (solvers.get(name).solve(problem, objective) for name in ("sparsethresholds", "optree"))
+        assert (one.status, one.cost) == (other.status, other.cost)
+
+
+def test_similar_sets_bound_each_other():
+    """The trees of fifty rows and of forty among them, with errors on ten rows to spare."""
+    random = np.random.RandomState(1)
+    X, y = random.randint(0, 4, (12, 3)).astype(float), random.randint(0, 2, 12)
+    scale, none = Scale(1, 1, 1), np.zeros(3, bool)
+    for _ in range(20):
+        one, other = (random.rand(12) < 0.7 for _ in range(2))
+        if one.any() and other.any():
+            costs = [
+                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12)
+                for rows in (one, other)
+            ]
+            assert costs[0] >= costs[1] - (other & ~one).sum()
