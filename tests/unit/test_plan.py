@@ -77,7 +77,7 @@ def test_a_depth_may_be_told(tmp_path):
         (
             {"algorithms": ["nobody"]},
             {},
-            ["algorithm 'nobody': solver", "accepted", "shapecart, split, ", ", free, stub"],
+            ["algorithm 'nobody': solver", "accepted", "shapecart, sparsethresholds, split, ", ", free, stub"],
         ),
         ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "accepted", "stub"]),
         ({"max_splits": [3], "algorithms": ["stub"]}, {}, ["solver stub", "max_splits = 3"]),
