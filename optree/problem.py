@@ -20,6 +20,8 @@ from optree.arrays import transposed
 from optree.errors import OptreeError
 from optree.files import write_whole
 
+_COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -45,7 +47,7 @@ def codes_type(categories: int) -> np.dtype:
 class Groups(NamedTuple):
     """The groups of equal rows of a problem, without rows of zero weight."""
 
-    codes: np.ndarray  # int32[g, q], the codes of each group
+    codes: np.ndarray  # int[g, q], the codes of each group, of the type of the problem's codes
     weights: np.ndarray  # int64[g, K], the weight of each class in each group
     rows: np.ndarray  # int64[g], the number of rows of each group
 
@@ -56,9 +58,10 @@ class Problem:
 
     Parameters
     ----------
-    codes : int32[n, q]
+    codes : int[n, q]
         The category of each row and feature, ``0 <= codes[:, j] < len(features[j].labels)``. The code -1 marks a
-        category that was not seen when the encoder was fitted.
+        category that was not seen when the encoder was fitted. They are stored as :func:`codes_type` of the greatest
+        number of categories.
     y : int32[n]
         The class of each row, an index into ``classes``.
     features : tuple of Feature
@@ -88,12 +91,13 @@ class Problem:
     def __post_init__(self):
         n = len(self.y)
         weights = np.ones(n, np.int64) if self.weights is None else np.asarray(self.weights)
-        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, np.int32))
+        object.__setattr__(self, "codes", np.asarray(self.codes))
         object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
         object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
         if self.costs is not None:
             object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, np.int64))
         self._check()
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, codes_type(self.n_parts.max())))
 
     def _check(self):
         n, q = self.codes.shape
@@ -152,22 +156,24 @@ class Problem:
     def groups(self) -> Groups:
         """Return the groups of equal rows, in lexicographic order of their codes; rows of zero weight are dropped."""
         weighted = slice(None) if self.weights.all() else self.weights > 0
-        codes, y, weights = transposed(self.codes[weighted]), self.y[weighted], self.weights[weighted]
+        codes, y, weights = self.codes[weighted], self.y[weighted], self.weights[weighted]
         _, first, group, rows = np.unique(self._keys(codes), return_index=True, return_inverse=True, return_counts=True)
         by_class = np.zeros((len(self.classes), len(first)), np.int64)
         for k in range(len(by_class)):
             of_class = y == k
             by_class[k] = np.bincount(group[of_class], weights[of_class], len(first))  # float64: exact up to 2^53
-        return Groups(codes[:, first].T, by_class.T, rows)
+        return Groups(codes[first], by_class.T, rows)
 
     def _keys(self, codes: np.ndarray) -> np.ndarray:
-        """Return an integer per row, int64[n], in the lexicographic order of codes[q, n], equal for equal rows."""
-        keys, size = np.zeros(codes.shape[1], np.int64), 1
-        for column, base in zip(codes, (self.n_parts + 1).tolist(), strict=True):
+        """Return an integer per row, int64[n], in the lexicographic order of codes[n, q], equal for equal rows."""
+        keys, size = np.zeros(len(codes), np.int64), 1
+        for j, base in enumerate((self.n_parts + 1).tolist()):
+            if j % _COLUMNS == 0:
+                columns = transposed(codes[:, j : j + _COLUMNS])
             if size > 2**62 // base:  # another digit would overflow: renumber the keys so far
                 keys, size = np.unique(keys, return_inverse=True)[1], len(keys)
             keys *= base
-            keys += column
+            keys += columns[j % _COLUMNS]
             keys += 1
             size *= base
         return keys

@@ -204,7 +204,7 @@ class Tree:
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """Return the node where each row ends, int32[n].
 
-        codes : int32[n, q], or an object that is indexed like such an array.
+        codes : int[n, q], or an object that is indexed like such an array.
         """
         ends = np.zeros(len(codes), np.int32)
         rows, node = np.arange(len(codes)), ends
@@ -222,7 +222,7 @@ class Tree:
         return ends
 
     def predict(self, codes: np.ndarray) -> np.ndarray:
-        """Return class indices int32[n], or for regression values float64[n], of rows with codes int32[n, q]."""
+        """Return class indices int32[n], or for regression values float64[n], of rows with codes int[n, q]."""
         prediction = self.prediction[self.apply(codes)]
         return prediction if self.values is None else self.values[prediction]
 

@@ -64,7 +64,7 @@ def tiny():
 def read(problem):
     """Return the columns and the classes of a problem, with the occurring classes numbered from zero."""
     with np.load(problem) as file:
-        return file["codes"], np.unique(file["y"], return_inverse=True)[1].astype(np.int32)
+        return file["codes"].astype(np.int32), np.unique(file["y"], return_inverse=True)[1].astype(np.int32)
 
 
 def main(folder, request, answers, problem=None):

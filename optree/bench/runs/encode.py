@@ -18,7 +18,9 @@ from optree.problem import Problem
 def _digest(problem: Problem) -> str:
     """Return a digest of the searched arrays and of the names in the trees."""
     digest = hashlib.sha256(json.dumps([problem.classes, *((f.name, f.labels) for f in problem.features)]).encode())
-    for array in (problem.codes, problem.y, problem.weights):
+    for rows in np.array_split(problem.codes, len(problem.y) // 1000 + 1):  # as int32, for which 4 bytes per code
+        digest.update(rows.astype(np.int32).tobytes())
+    for array in (problem.y, problem.weights):
         digest.update(array.tobytes())
     return digest.hexdigest()
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import config
 
+from optree.arrays import transposed
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, pack, salts
 from optree.solvers.kernels.simd import MOST_LANES
@@ -78,15 +79,18 @@ def _numbered(column: np.ndarray) -> np.ndarray:
 def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the features that are not constant and no copy of an earlier partition, binary ones first.
 
-    Returns their numbers, and the categories of the groups, uint8 or int32[features, groups], by decreasing size.
+    Returns their numbers, and the categories of the groups, int[features, groups], by decreasing size.
+
+    codes : int[groups, features]
     """
-    parts = codes.astype(np.uint8 if codes.max() < 256 else np.int32)
-    most = codes.max(axis=1)
+    parts = transposed(codes)
+    most = parts.max(axis=1)
     for j in np.flatnonzero(most > 1):
         parts[j] = _numbered(parts[j])
         most[j] = parts[j].max()
     simple = np.flatnonzero(most < 2)
-    parts[simple] ^= parts[simple, :1]
+    for j in simple[parts[simple, 0] > 0]:
+        parts[j] ^= 1
     size = parts.sum(axis=1, dtype=np.int64)
     kept, seen = [], set()
     for j in np.argsort(most > 1, kind="stable"):
@@ -220,7 +224,8 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     counted : whether to count rows; problems with costs always count them.
     best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
     """
-    codes, weights, rows = (np.ascontiguousarray(table.T) for table in problem.groups)
+    codes, rows = problem.groups.codes, problem.groups.rows
+    weights = np.ascontiguousarray(problem.groups.weights.T)
     gains = gains_of(problem)
     if gains is None:
         held = weights.any(axis=1)
@@ -243,9 +248,9 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)
     for part in range(2):
         row = (parts == part).argmax(axis=1)  # a row with this category
-        clause_of[kept, codes[kept, row]] = first_clause[:-1] + part
+        clause_of[kept, codes[row, kept]] = first_clause[:-1] + part
     for f in np.flatnonzero(sizes > 2):
-        clause_of[kept[f], codes[kept[f]]] = first_clause[f] + parts[f]
+        clause_of[kept[f], codes[:, kept[f]]] = first_clause[f] + parts[f]
     target, factor = np.array(terms, np.int64).T.copy()
     met = np.add.reduceat(np.bitwise_count(rows[-1]), blocks[:, FIRST], dtype=np.int64)
     totals = np.bincount(target, factor * np.repeat(met, np.diff(first_term)))

@@ -28,7 +28,7 @@ class Columns(NamedTuple):
 
 @kernel
 def hash_rows(codes, factor, out):
-    """Write a hash of each row of codes (int32[n, q]) to ``out`` (int64[n]): the dot product with ``factor``."""
+    """Write a hash of each row of codes (int8[n, q]) to ``out`` (int64[n]): the dot product with ``factor``."""
     for r in range(len(codes)):
         total = np.int64(0)
         for j in range(len(factor)):
@@ -38,7 +38,7 @@ def hash_rows(codes, factor, out):
 
 @kernel
 def pack_columns(codes, group, bits, width):
-    """Fill ``bits`` (zeros) with columns of codes (int32[n, q]); bit b of word w is row ``group[w, b]``, if >= 0."""
+    """Fill ``bits`` (zeros) with columns of codes (int8[n, q]); bit b of word w is row ``group[w, b]``, if >= 0."""
     for w in range(len(group)):
         for b in range(group.shape[1]):
             r, shift = group[w, b], np.uint64(b)

@@ -108,7 +108,7 @@ def regress(
     budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Regression:
-    """Find the tree of least squared error, for int32[n, q] codes 0 and 1, and positive int64[n] weights.
+    """Find the tree of least squared error, for int[n, q] codes 0 and 1, and positive int64[n] weights.
 
     The penalty of a split is lambda times the squared error of a leaf. ``log`` receives lines of progress, whose costs
     are shares of the cost of a leaf.

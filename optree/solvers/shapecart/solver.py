@@ -58,7 +58,7 @@ class Grower:
             sweeps=options["sweeps"],
         )
         self.rows = kernel.Rows(
-            codes=problem.codes,
+            codes=problem.codes.astype(np.int32),  # one type, for which the kernel is compiled
             y=problem.y,
             weights=problem.weights,
             first=np.append(0, problem.n_parts.cumsum(dtype=np.int64)),
