@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support.problems import make, problems, random_problem
+from support.refusal import refused
 
 from optree import solvers
 from optree.bench.runs.record import SCHEMA
@@ -127,6 +128,22 @@ def test_groups_are_those_of_sorting_whole_rows():
 def test_bad_problems_are_refused(arguments, message):
     with pytest.raises(OptreeError, match=message):
         make(**arguments, n_parts=[2], class_count=2)
+
+
+@pytest.mark.parametrize(("categories", "kind"), [(2, np.int8), (128, np.int8), (129, np.int16), (40_000, np.int32)])
+@pytest.mark.parametrize("wide", [np.int64, np.int32, np.float64, np.int16])
+def test_codes_have_the_narrowest_type_of_their_categories(categories, kind, wide):
+    codes = np.array([[categories - 1, 1], [-1, 0], [0, -1]])
+    if categories - 1 > 2**15 and wide == np.int16:
+        return
+    problem = make(codes.astype(wide), [0, 1, 0], [categories, 2], 2)
+    assert problem.codes.dtype == kind
+    assert np.array_equal(problem.codes, codes)
+    assert np.array_equal(problem.groups.codes[np.argsort(-problem.groups.codes[:, 0])], codes[[0, 2, 1]])
+    assert problem.groups.codes.dtype == kind
+    for beyond in (256, 2**16, 2**32):  # 0 in a narrower type
+        with refused(f"feature 'x1' has codes {beyond} to {beyond}", "-1 to 1 are accepted"):
+            make(np.array([[0, beyond]]), [0], [categories, 2], 2)
 
 
 def test_a_problem_survives_the_disk(tmp_path):
