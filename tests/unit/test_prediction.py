@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from support.refusal import refused
+from support.traced import traced
 
 from optree import BranchesClassifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier
 from optree.encoding import Encoder, EncodingSpec
@@ -161,11 +161,9 @@ def test_a_model_of_many_thresholds_is_small_and_predicts_in_the_memory_of_its_c
     many = random.random_sample((100_000, 6))
     for rows in (many, pd.DataFrame(many)):
         model.set_params(max_thresholds=100).fit(rows[:500], y[:500])
-        tracemalloc.start()
-        model.predict(rows)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 2 * many.nbytes  # the codes of all thresholds were 1000 times as large
+        with traced() as peak:
+            model.predict(rows)
+            assert peak() < 2 * many.nbytes  # the codes of all thresholds were 1000 times as large
 
 
 def test_a_warm_start_finds_its_features_again():
