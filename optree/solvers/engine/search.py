@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -59,7 +60,13 @@ class Search:
         By the names of the solver's parameters.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, switches: dict[str, bool]):
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        switches: dict[str, bool],
+        check: Callable[[], None] = lambda: None,
+    ):
         self.constant = 0  # the loss of every tree
         losses = problem.losses(slice(None))
         if problem.costs is not None:
@@ -70,7 +77,7 @@ class Search:
         self.problem, self.objective, self.switches = problem, objective, switches
         self.levels_left = NO_LIMIT if objective.max_depth is None else objective.max_depth
         may_split = self.leaf and self.levels_left and objective.max_splits != 0
-        data = layout(problem, objective.min_samples_leaf > 1) if may_split else None
+        data = layout(problem, objective.min_samples_leaf > 1, check=check) if may_split else None
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
         self.other_iterations = 0
         self.root: dict[int, int] = {}  # entry of all rows, by limit on splits

@@ -47,7 +47,7 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
     """Search, see the module's text. ``seed`` is unused: the search draws no random numbers."""
     if task.route.search == DEPTH_LIMITED:
         return depth_limited_tree(task)
-    search = Search(task.problem, task.objective, switches)
+    search = Search(task.problem, task.objective, switches, task.clock.check)
     task.clock.prepared()
     best, bound, status, name = task.incumbent, 0, None, ENGINE
     if task.route.search == ROW_GENERATION:

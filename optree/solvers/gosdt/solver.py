@@ -155,7 +155,7 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
     offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
     if problem.costs is not None:
         problem = replace(problem, costs=problem.costs - problem.costs.min(axis=1)[:, None])
-    data = layout(problem, best=best) if leaf > scale.penalty else None
+    data = layout(problem, best=best, check=task.clock.check) if leaf > scale.penalty else None
     task.clock.prepared()
     if data is None:
         tree = Tree.leaf(whole)

@@ -15,6 +15,7 @@ Within a block the rows are sorted by the most informative features, so that a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -218,11 +219,14 @@ def gains_of(problem: Problem) -> np.ndarray | None:
     return None if problem.costs is None else problem.costs.max(axis=1, keepdims=True) - problem.costs
 
 
-def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = None) -> Layout | None:
+def layout(
+    problem: Problem, counted: bool = False, best: np.ndarray | None = None, check: Callable[[], None] = lambda: None
+) -> Layout | None:
     """Return the layout of a problem; None if no feature splits its rows, or one class is best for all rows.
 
     counted : whether to count rows; problems with costs always count them.
     best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
+    check : called between the long steps, :meth:`optree.budget.Clock.check` for example.
     """
     codes, rows = problem.groups.codes, problem.groups.rows
     weights = np.ascontiguousarray(problem.groups.weights.T)
@@ -233,14 +237,18 @@ def layout(problem: Problem, counted: bool = False, best: np.ndarray | None = No
     else:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]
     classes = len(weights) if gains is None else gains.shape[1]
+    check()
     kept, parts = _partitions(codes)
     if not len(kept) or classes < 2:
         return None
     sizes = parts.max(axis=1).astype(np.int64) + 1
+    check()
     order = _order(parts, sizes, weights)
+    check()
     group, blocks, first_term, terms = _blocks(_plan(weights, rows, gains, counted, best), order)
     first_clause = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = _rows(parts, sizes, group)
+    check()
     columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # category 0 has no column
     bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // MOST_LANES) * MOST_LANES), np.uint64)
     bits[:, 0] = rows[-1]
