@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optree.budget import Clock
+from optree.budget import Clock, Stopped
 from optree.encoding import EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators.base import Table
@@ -15,7 +15,7 @@ from optree.problem import Feature, Problem
 from optree.result import Outcome, Result, Trace
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.all_thresholds.solver import search
-from optree.solvers.routing import route_of_thresholds
+from optree.solvers.routing import ALL_THRESHOLDS, route_of_thresholds
 from optree.tree import LEAF, Tree
 
 
@@ -32,18 +32,25 @@ def find(
     encoder = SparseEncoder(spec).fit(table.X, categorical=categorical, classes=table.classes)
     weighted = np.flatnonzero(table.weights)
     X, labels, weights = encoder.numeric_columns(table.X)[weighted], table.labels[weighted], table.weights[weighted]
-    rows = Rows(X, labels, len(table.classes), weights, objective.min_samples_leaf, encoder.is_multiway)
+    scale = objective.scale(_without_features(table))
+    trace = Trace(clock, log, 1 / scale.row, int(table.weights.sum()))
+
+    def result(rows: Rows | None, best, *rest) -> tuple[Result, SparseEncoder]:
+        tree, loss = _tree(table, encoder, rows, best)
+        return Result.of(Outcome(tree, *rest), objective.cost(tree, scale, loss), scale, trace), encoder
+
+    arguments = X, labels, len(table.classes), weights, objective.min_samples_leaf, encoder.is_multiway
+    try:
+        rows = Rows(*arguments, clock.check)
+    except Stopped as stop:  # before the search
+        clock.prepared()
+        return result(None, None, 0, stop.args[0], {"iterations": 0}, ALL_THRESHOLDS)
     sizes = rows.sample.features, rows.n_thresholds, len(table.classes)
     if (route := route_of_thresholds(objective, *sizes, encoder.is_multiway.any())) is None:
         return None
-    scale = objective.scale(_without_features(table))
-    trace = Trace(clock, log, 1 / scale.row, int(table.weights.sum()))
     trace.start(*route)
     clock.prepared()
-    best, *rest = search(rows, objective, scale, clock, trace, route.search)
-    tree, loss = _tree(table, encoder, rows, best)
-    outcome = Outcome(tree, *rest, route.search)
-    return Result.of(outcome, objective.cost(tree, scale, loss), scale, trace), encoder
+    return result(rows, *search(rows, objective, scale, clock, trace, route.search), route.search)
 
 
 def _without_features(table: Table) -> Problem:
@@ -52,7 +59,9 @@ def _without_features(table: Table) -> Problem:
     return Problem(codes, table.labels, (constant,), table.classes, table.weights)
 
 
-def _tree(table: Table, encoder: SparseEncoder, rows: Rows, best: Split | MultiwaySplit | None) -> tuple[Tree, int]:
+def _tree(
+    table: Table, encoder: SparseEncoder, rows: Rows | None, best: Split | MultiwaySplit | None
+) -> tuple[Tree, int]:
     """Return the tree over its own features, and its loss."""
     splits: list[Split | MultiwaySplit] = []
 

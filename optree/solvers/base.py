@@ -257,6 +257,7 @@ class Solver(Declaration):
             trace.start(*task.route)
             outcome = self.run(task, seed, **parameters)
         except Stopped as stop:  # before the search
+            clock.prepared()
             tree, lower = task.incumbent or Tree.leaf(task.problem), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0})
         clock.searched()

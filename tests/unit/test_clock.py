@@ -248,3 +248,18 @@ def test_a_blocked_transposition_is_the_transposition():
         found = transposed(table)
         assert found.flags.c_contiguous
         assert np.array_equal(found, table.T)
+
+
+def test_a_limit_that_ends_the_sorting_of_all_thresholds_leaves_a_leaf_and_a_bound(time, monkeypatch):
+    def slow_check(clock, check=Clock.check):
+        time.at += 40
+        check(clock)
+
+    monkeypatch.setattr(Clock, "check", slow_check)
+    numbers = np.random.RandomState(0).rand(300, 12)
+    model = optree.OptimalTreeClassifier(max_depth=3, time_limit=100)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(numbers, LABELS[:300])
+    assert (model.status_, model.tree_.n_nodes, model.lower_bound_) == ("time_limit", 1, 0)
+    assert model.search_seconds_ == 0
+    assert set(model.predict(numbers)) == {np.bincount(LABELS[:300]).argmax()}

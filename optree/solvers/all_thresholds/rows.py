@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import NamedTuple
 
@@ -67,6 +67,7 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
     return best
 
 
+_FIRST_CELLS = 2**22  # rows times columns times iterations of a first slice
 LEAF, STUMP = -1, -2  # nodes in place of a feature: STUMP is the best tree of at most one split
 
 
@@ -112,10 +113,17 @@ class Rows:
     """
 
     def __init__(
-        self, X: np.ndarray, y: np.ndarray, classes: int, weight: np.ndarray, min_rows: int = 1, is_multiway=None
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        classes: int,
+        weight: np.ndarray,
+        min_rows: int = 1,
+        is_multiway=None,
+        check: Callable[[], None] = lambda: None,
     ):
         given = None if (weight == 1).all() else weight.astype(float)
-        data = presort(np.ascontiguousarray(X, np.float64), y, classes, given, merge=min_rows == 1)
+        data = presort(np.ascontiguousarray(X, np.float64), y, classes, given, merge=min_rows == 1, check=check)
         packed, rows = data.packed, data.packed.shape[1]
         row = (packed & data.row_mask) >> data.row_shift
         self.packed = packed >> data.rank_shift << np.uint64(32) | row  # uint64[p, rows], rank << 32 | row
@@ -134,6 +142,11 @@ class Rows:
         taken.level = self.level[np.repeat(np.isin(np.arange(len(sizes)), columns), sizes)]
         taken.sample = Sample(len(columns), np.empty(taken.packed.shape, np.int32), self.sample.is_multiway[columns])
         return taken
+
+    @property
+    def first_slice(self) -> int:
+        """Return the iterations of the first slice of a search: few for many rows, so that the clock is seen soon."""
+        return max(1, min(16, _FIRST_CELLS // self.packed.size))
 
     @property
     def n_thresholds(self) -> int:

@@ -140,7 +140,7 @@ class Search:
         if threads > 1:
             self._share(rules, pool, threads)
         else:
-            self.status = drive(self._slices(rules, pool, first, True), self.clock)
+            self.status = drive(self._slices(rules, pool, first, True), self.clock, first=self.rows.first_slice)
         known = pool.known[0]
         if known["cost"] < self.cost:
             self.cost, self._tree = int(known["cost"]), (depth, pool.tree.copy())
@@ -195,7 +195,7 @@ class Search:
                         continue
                     busy.add(number)
                     turn.notify_all()
-                if limit := drive(alone, self.clock):
+                if limit := drive(alone, self.clock, first=self.rows.first_slice):
                     self.status = self.status or limit
 
         try:

@@ -181,7 +181,7 @@ class SparseSearch:
             self._note(cost, max(self.lower, min(cost, self._bound())) if whole else min(cost, self.lower))
             return code
 
-        self.status = drive(Sweep(lambda: self.iterations, step), self.clock, end=end)
+        self.status = drive(Sweep(lambda: self.iterations, step), self.clock, first=self.rows.first_slice, end=end)
         if machine.state[kernel.BEST] < self.cost:
             self.cost = int(machine.state[kernel.BEST])
             nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
