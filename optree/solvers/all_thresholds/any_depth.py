@@ -100,7 +100,8 @@ FRAME = np.dtype(
         ("laid_out", np.int64),  # 1 + its child on the level below, 1 if that level has both children, else 0
     ]
 )
-WAVE, NEXT, RAISE, TAKE = range(4)  # phases: bound a wave, choose a candidate, raise its bounds, take a child's result
+# Phases: open the root, bound a wave, choose a candidate, raise its bounds, take a child's result.
+OPEN, WAVE, NEXT, RAISE, TAKE = range(5)
 BEST, SIZE = 2, 3  # entries of Machine.state after those of `nodes.py`: the incumbent's cost and number of nodes
 
 
@@ -164,6 +165,7 @@ class Machine(NamedTuple):
     way_kept: np.ndarray  # int64[2, LANES], scratch: the weight classified correctly
     ways: np.ndarray  # int64[2, LANES], scratch: the number of children
     multiway: np.ndarray  # int64[columns], the columns that are split into all their categories
+    task: np.ndarray  # int64[3], of the root: budget, lower bound, levels
     state: np.ndarray  # int64[4]
 
 
@@ -283,6 +285,14 @@ def cost_of_two_splits(rules, machine, level, lane, side):
 
 
 @inner_function
+def copy_nodes(source, count, target):
+    """Copy some nodes; an assignment of slices would take two seconds more to compile."""
+    for n in range(count):
+        for field in range(3):
+            target[n, field] = source[n, field]
+
+
+@inner_function
 def write_node(sample, rules, machine, level, feature, place, ways, cost):
     """Update the incumbent of a node by a split with the trees of its children; ``place`` is -1 for multiway splits."""
     known = machine.known[level]
@@ -297,8 +307,7 @@ def write_node(sample, rules, machine, level, feature, place, ways, cost):
         for child in range(ways):
             first, size = machine.subtree_first[level, child], machine.subtree_size[level, child]
             tree[nodes, 0] = STUMP
-            for n in range(size):
-                tree[nodes + n] = machine.subtree[level, first + n]
+            copy_nodes(machine.subtree[level][first:], size, tree[nodes:])
             nodes += max(1, size)
         if which == 0:
             known["limit"] = known["cost"] = cost
@@ -422,7 +431,7 @@ def bound_multiway(sample, rules, machine, level, feature, general):
             machine.low[level, child], machine.exact[level, child] = min(low, two), low <= two
             cost += min(low, two)
             all_exact &= low <= two
-    write_node(sample, rules, machine, level, feature, -1, ways, stumps)
+    write_node(sample, rules, machine, level, feature, np.int64(-1), ways, stumps)
     if cost < known["limit"] and not all_exact:
         machine.interval[0]["feature"], machine.interval[0]["bound"] = feature, cost
         machine.interval[0]["first"] = machine.interval[0]["last"] = 0
@@ -465,7 +474,7 @@ def bound_wave(sample, rules, machine, level, general):
             left = cost_of_one_split(rules, machine, level, lane, 0, general)
             right = cost_of_one_split(rules, machine, level, lane, 1, general)
             cost = left + right + rules.penalty
-            write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], 2, cost)
+            write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], np.int64(2), cost)
             left_exact = right_exact = True
             if frame["levels"] > 2:
                 two = cost_of_two_splits(rules, machine, level, lane, 0)
@@ -602,7 +611,7 @@ def raise_bound(sample, rules, machine, level, general):
         else:
             split_node(sample, machine, level, around["feature"], 0, child_of(machine, level, at, 0)[1])
         frame["laid_out"] = laid_out
-    start, side = (0, 0) if multiway else (begin, child)
+    start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)
     open_node(
         sample, rules, machine, level - 1, start, end - begin, side, budget, low[child], frame["levels"] - 1, general
     )
@@ -620,8 +629,7 @@ def take_child(rules, sets, machine, level):
     if found["cost"] < INFINITE:
         low[child], machine.exact[level, 2 * at + child] = found["cost"], True
         first, size = frame["subtrees"], machine.size[level - 1]
-        for n in range(size):
-            machine.subtree[level, first + n] = machine.tree[level - 1, n]
+        copy_nodes(machine.tree[level - 1], size, machine.subtree[level][first:])
         machine.subtree_first[level, child], machine.subtree_size[level, child] = first, size
         frame["subtrees"] += size
     else:
@@ -645,7 +653,7 @@ def settle(sample, rules, machine, level):
     cost, exact = bound_of(rules, machine, level, at)
     multiway = around["first"] == around["last"]
     if exact:
-        place = -1 if multiway else positions_of(machine, level, feature)[threshold]
+        place = np.int64(-1) if multiway else np.int64(positions_of(machine, level, feature)[threshold])
         write_node(sample, rules, machine, level, feature, place, ways_of(machine, level, at), cost)
     known["lower"] = min(known["lower"], cost)
     if not multiway:
@@ -669,21 +677,17 @@ def lay_out(sample, machine, packed, top):
 
 
 @kernel
-def begin(sample, rules, machine, budget, lower, levels, general):
-    """Start the search of all rows for the best tree below a budget, of at most some levels."""
-    machine = borrow(machine)
-    machine.state[LEVEL] = rules.top
-    open_node(sample, rules, machine, rules.top, 0, machine.row.shape[1], 0, budget, lower, levels, general)
-
-
-@kernel
 def search(sample, rules, sets, machine, steps, general):
-    """Search for a number of steps, each a wave of up to 32 thresholds of a node."""
+    """Search for a number of steps, each a wave of up to 32 thresholds of a node. In phase OPEN the root starts."""
     machine = borrow(machine)
     while True:
         level = machine.state[LEVEL]
         phase = machine.frame[level]["phase"]
-        if phase == WAVE:
+        if phase == OPEN:
+            budget, lower, levels = machine.task[0], machine.task[1], machine.task[2]
+            size, none = np.int64(machine.row.shape[1]), np.int64(0)
+            open_node(sample, rules, machine, level, none, size, none, budget, lower, levels, general)
+        elif phase == WAVE:
             if steps <= 0:
                 return PAUSED
             steps -= 1

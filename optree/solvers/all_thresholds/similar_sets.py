@@ -106,5 +106,6 @@ def remember(sets, error, words, weight, levels, lower):
     elif place < 0:
         place = sets.state[OLDEST]
         sets.state[OLDEST] = (place + 1) % len(sets.lower)
-    sets.words[place] = words
+    for w in range(len(words)):
+        sets.words[place, w] = words[w]
     sets.lower[place], sets.weight[place], sets.levels[place] = lower, weight, levels

@@ -17,7 +17,7 @@ from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
-from optree.solvers.all_thresholds.nodes import ITERATIONS
+from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.all_thresholds.search import node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
@@ -110,6 +110,7 @@ class SparseSearch:
             way_counts=np.zeros((rows.classes, LANES), np.int64),
             **{name: np.zeros((2, LANES), np.int64) for name in ("way_cost", "way_kept", "ways")},
             multiway=multiway,
+            task=np.zeros(3, np.int64),
             state=np.array([0, 0, self.cost, 0]),
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
@@ -173,7 +174,8 @@ class SparseSearch:
         """Search for a tree below a budget; return a lower bound on all trees of at most these levels."""
         machine, whole = self._machine, levels == self.levels
         machine.state[kernel.BEST] = self.cost
-        kernel.begin(self.rows.sample, self._rules, machine, min(budget, self.cost), lower, levels, self.general)
+        machine.task[:] = min(budget, self.cost), lower, levels
+        machine.state[LEVEL], machine.frame[self._rules.top]["phase"] = self._rules.top, kernel.OPEN
 
         def step(iterations: int) -> int:
             code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
