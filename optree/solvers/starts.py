@@ -31,6 +31,8 @@ MEMBERS = {
     "DPDT": ("gini", (4, 4)),
     "DPDT, entropy": ("entropy", (4, 4)),
     "DPDT, wider": ("gini", (4, 4, 4)),
+    "DPDT, deeper": ("gini", (8, 4, 3, 2, 2)),
+    "DPDT, widest": ("gini", (8, 8, 8)),
 }
 """Criterion, and leaves of the CART of a state by depth, of each heuristic in order of seconds."""
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
