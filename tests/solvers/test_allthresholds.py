@@ -172,7 +172,8 @@ def hard(n=400, p=4, seed=0):
 
 def columns(depth, clock, note=lambda *interval: None, least=1, **data):
     X, y = hard(**data)
-    return Search(Rows(X, y, 3, np.ones(len(y), np.int64), least), Scale(1, 0, 1), depth, least, clock, note)
+    objective = Objective.of(0, max_depth=depth, min_samples_leaf=least)
+    return Search(Rows(X, y, 3, np.ones(len(y), np.int64), least), Scale(1, 0, 1), objective, clock, note)
 
 
 def test_bounds_close_in_on_the_optimum():

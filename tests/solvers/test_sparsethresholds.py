@@ -14,6 +14,7 @@ from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
 from optree.objective import Objective, Scale
 from optree.problem import Feature, Problem
+from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import sparse_search
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
@@ -74,7 +75,7 @@ def recount(rows, tree, scale, per_leaf, members):
 @pytest.mark.parametrize("seed", seeds(100, 6))
 @pytest.mark.parametrize("cells", [0, 10**7], ids=["heuristics first", "proof first"])
 def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
-    monkeypatch.setattr(sparse_search, "_QUICK_CELLS", cells)
+    monkeypatch.setattr(all_searches, "_QUICK_CELLS", cells)
     if seed % 3 == 0:
         monkeypatch.setattr(sparse_search, "_SETS", 8)  # the memo replaces its oldest sets
         monkeypatch.setattr(sparse_search, "_LEAST_SETS", 8)

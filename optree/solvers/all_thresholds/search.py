@@ -13,15 +13,17 @@ from collections.abc import Callable
 import numpy as np
 
 from optree.budget import Clock
-from optree.objective import Scale
+from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import depth_first as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
-from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.driver import Sweep, drive, together
-from optree.solvers.kernels.codes import ASKS, COMPLETE
+from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
+from optree.solvers.starts import heuristics
 
+_QUICK_CELLS = 10_000_000  # rows times columns times iterations, before heuristics: .05 seconds
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -67,21 +69,56 @@ def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) ->
     )
 
 
-class Search:
-    """A search for the best tree of limited depth, up to DEEPEST; ``min_rows`` is the minimum number of rows in a leaf.
+class AnytimeSearch:
+    """The common base of the searches: the incumbent, the lower bound, and trees of heuristics.
 
     ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
     """
 
-    def __init__(
-        self, rows: Rows, scale: Scale, depth: int, min_rows: int, clock: Clock, note: Callable[[int, int], None]
-    ):
-        n = rows.packed.shape[1]
-        self.rows, self.scale, self.min_rows, self.clock, self._note = rows, scale, min_rows, clock, note
-        self.depth = max(0, min(depth, n - 1)) if 2 * min_rows <= n else 0
+    def __init__(self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]):
+        self.rows, self.scale, self.objective, self.clock, self._note = rows, scale, objective, clock, note
+        self.everything = np.arange(len(rows.label))
         self.general = True if rows.classes > 2 else None
-        self.cost, self._tree = scale.error * rows.leaf(np.arange(n)), (0, np.full((1, 3), -1))
-        self.lower, self.status, self._machines = min(self.cost, scale.penalty), None, []
+        self.cost, self._tree = scale.error * rows.leaf(self.everything), None
+        self.lower, self.status = min(self.cost, scale.penalty), None
+        self.end = 1 + _QUICK_CELLS // rows.packed.size  # iterations before the heuristics
+
+    def tree(self) -> Tree:
+        """Return the incumbent; None for a leaf."""
+        return self._tree
+
+    def offer(self, tree: Tree, cost: int) -> None:
+        """Make a tree the incumbent, if its cost is lower."""
+        if cost < self.cost:
+            self.cost, self._tree = cost, tree
+
+    def offer_heuristics(self) -> None:
+        """Offer the trees of heuristics over the columns without multiway splits."""
+        self.end, binary = INFINITE, np.flatnonzero(~self.rows.sample.is_multiway)
+        if len(binary):
+            for _, tree, cost in heuristics(self.rows.take(binary), self.objective, self.scale, self.clock):
+                self.offer(renumber(tree, binary), cost)
+                self._note(self.cost, self.lower)
+
+    def finish(self, work: Callable[[], None]) -> str:
+        """Search; return the status."""
+        try:
+            work()
+        except KeyboardInterrupt:  # outside of a kernel
+            self.status = "interrupted"
+        if self.status is None:
+            self.lower, self.status = self.cost, "optimal"
+        return self.status
+
+
+class Search(AnytimeSearch):
+    """A search for the best tree of limited depth, up to DEEPEST."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        n, self.min_rows = self.rows.packed.shape[1], self.objective.min_samples_leaf
+        self.depth = max(0, min(self.objective.max_depth, n - 1)) if 2 * self.min_rows <= n else 0
+        self._machines = []
 
     @property
     def iterations(self) -> int:
@@ -89,22 +126,19 @@ class Search:
 
     def run(self, threads: int = 1) -> str:
         """Search; return the status."""
-        try:
-            if self.depth < 2 or not self.cost:
-                if self.depth:
-                    self.cost, _ = self.rows.stump(np.arange(len(self.rows.label)), self.scale, self.min_rows)
-                    self._tree = 1, self._tree[1]
-            elif not self._start():
-                base = 0
-                for depth in range(2, self.depth + 1):
-                    base = self._solve(depth, base, threads if depth > 2 else 1)
-                    if self.status:
-                        break
-        except KeyboardInterrupt:  # outside of a search
-            self.status = "interrupted"
-        if self.status is None:
-            self.lower, self.status = self.cost, "optimal"
-        return self.status
+        return self.finish(lambda: self._run(threads))
+
+    def _run(self, threads: int) -> None:
+        """Search depth after depth."""
+        if self.depth < 2 or not self.cost:
+            if self.depth:
+                self.offer(*reversed(self.rows.stump(self.everything, self.scale, self.min_rows)))
+        elif not self._start():
+            base = 0
+            for depth in range(2, self.depth + 1):
+                base = self._solve(depth, base, threads if depth > 2 else 1)
+                if self.status:
+                    break
 
     def _lay_out(self, machine: Machine, rules: Rules, pool: Pool | None = None) -> None:
         """Lay out all rows on the level of a depth; with a pool, start the search of the root."""
@@ -118,8 +152,10 @@ class Search:
 
     def _rules(self, depth: int, base: int) -> Rules:
         """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
-        feature, low, _ = map(int, self._tree[1][0])
-        place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32)) if feature >= 0 else 0
+        feature, place = -1, 0
+        if self._tree:
+            feature, low = self._tree.feature, self._tree.low
+            place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32))
         return Rules(depth, self.scale.error, self.scale.penalty, self.min_rows, base, feature, int(place))
 
     def _start(self) -> str | None:
@@ -140,10 +176,16 @@ class Search:
         if threads > 1:
             self._share(rules, pool, threads)
         else:
-            self.status = drive(self._slices(rules, pool, first, True), self.clock, first=self.rows.first_slice)
+            slices, end = self._slices(rules, pool, first, True), self.end if depth > 2 else INFINITE
+            self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
+            if self.status is None and self.iterations >= end:
+                self.offer_heuristics()
+                pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
+                self.status = drive(slices, self.clock, first=self.rows.first_slice)
         known = pool.known[0]
         if known["cost"] < self.cost:
-            self.cost, self._tree = int(known["cost"]), (depth, pool.tree.copy())
+            found = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)
+            self.offer(found, int(known["cost"]))
         if depth == self.depth:
             self.lower = max(self.lower, min(self.cost, self._bound(pool, depth)))
         return min(int(known["lower"]), self.cost)
@@ -206,7 +248,3 @@ class Search:
     def _interrupt(self) -> None:
         """Stop the threads."""
         self.status = "interrupted"  # the threads end after their slice
-
-    def tree(self) -> Split | None:
-        """Return the incumbent; None for a leaf."""
-        return self.rows.read(np.arange(len(self.rows.label)), *self._tree, self.scale, self.min_rows)

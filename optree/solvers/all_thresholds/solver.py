@@ -111,7 +111,7 @@ def search(
         found = SparseSearch(rows, scale, objective, clock, note)
         status = found.run()
     else:
-        found = Search(rows, scale, objective.max_depth, objective.min_samples_leaf, clock, note)
+        found = Search(rows, scale, objective, clock, note)
         status = found.run(threads)
     clock.searched()
     return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}

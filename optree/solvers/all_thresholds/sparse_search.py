@@ -8,70 +8,48 @@ incumbent. The first incumbent is the best tree of two levels. Where the proof t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from optree.budget import Clock
-from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
-from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
-from optree.solvers.all_thresholds.search import node_arrays
+from optree.solvers.all_thresholds.search import AnytimeSearch, node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import INFINITE
-from optree.solvers.starts import heuristics
 
 _UNLIMITED = 2**30  # levels
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
-_QUICK_CELLS = 10_000_000  # rows times columns times waves, before heuristics: .05 seconds
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
 
-class SparseSearch:
-    """A search for the tree of lowest cost, of at most ``objective.max_depth`` levels if that is given.
+class SparseSearch(AnytimeSearch):
+    """A search for the tree of lowest cost, of at most ``objective.max_depth`` levels if that is given."""
 
-    ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
-    """
-
-    def __init__(self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]):
-        self.rows, self.scale, self.objective, self.clock, self._note = rows, scale, objective, clock, note
-        self.levels = _UNLIMITED if objective.max_depth is None else objective.max_depth
-        self.cost, self._tree = scale.error * rows.leaf(np.arange(len(rows.label))), None
-        self.lower, self.status, self._machine = min(self.cost, scale.penalty), None, None
-        self.general = True if rows.classes > 2 else None
-        self._unit = scale.penalty or scale.error  # of budgets
-        self.per_leaf = objective.penalty == "leaf"
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.levels = _UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
+        self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
+        self.per_leaf = self.objective.penalty == "leaf"
 
     @property
     def iterations(self) -> int:
         """Return the number of waves."""
         return int(self._machine.state[ITERATIONS]) if self._machine else 0
 
-    def offer(self, tree: Tree, cost: int) -> None:
-        """Make a tree of another search the incumbent, if its cost is lower."""
-        if cost < self.cost:
-            self.cost, self._tree = cost, tree
-
     def run(self) -> str:
         """Search; return the status."""
-        try:
-            if self.levels < 2 or self.cost <= self.scale.penalty:
-                if self.levels and self.cost > self.scale.penalty:
-                    self.offer(
-                        *reversed(self.rows.stump(np.arange(len(self.rows.label)), self.scale, 1, self.per_leaf))
-                    )
-            elif not self._start():
-                self._solve()
-        except KeyboardInterrupt:  # outside of a search
-            self.status = "interrupted"
-        if self.status is None:
-            self.lower, self.status = self.cost, "optimal"
-        return self.status
+        return self.finish(self._run)
+
+    def _run(self) -> None:
+        """Search, unless no tree of two splits can pay."""
+        if self.levels < 2 or self.cost <= self.scale.penalty:
+            if self.levels and self.cost > self.scale.penalty:
+                self.offer(*reversed(self.rows.stump(self.everything, self.scale, 1, self.per_leaf)))
+        elif not self._start():
+            self._solve()
 
     def _start(self) -> str | None:
         """Make the machine, if there is memory for it; return the limit that is reached, or None."""
@@ -138,20 +116,12 @@ class SparseSearch:
         if self.levels == 2:
             self.lower = max(self.lower, min(bound, self.cost))
             return
-        self._rounds(self.iterations + 1 + _QUICK_CELLS // self.rows.packed.size)
+        self._rounds(self.iterations + self.end)
         if self.lower < self.cost and self.status is None:
-            self._offer_heuristics()
+            self.offer_heuristics()
             if self.levels > 3:
                 self._search(self.cost, 0, 3)
             self._rounds(INFINITE)
-
-    def _offer_heuristics(self) -> None:
-        """Offer the trees of heuristics over the columns without multiway splits."""
-        binary = np.flatnonzero(~self.rows.sample.is_multiway)
-        if len(binary):
-            for _, tree, cost in heuristics(self.rows.take(binary), self.objective, self.scale, self.clock):
-                self.offer(renumber(tree, binary), cost)
-                self._note(self.cost, self.lower)
 
     def _rounds(self, end: int) -> None:
         """Search round after round until the proof, a limit, or a number of iterations."""
@@ -187,7 +157,7 @@ class SparseSearch:
         if machine.state[kernel.BEST] < self.cost:
             self.cost = int(machine.state[kernel.BEST])
             nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
-            self._tree = self.rows.read_preorder(np.arange(len(self.rows.label)), nodes, self.scale, self.per_leaf)
+            self._tree = self.rows.read_preorder(self.everything, nodes, self.scale, self.per_leaf)
         return self._bound() if whole else self.lower
 
     def _bound(self) -> int:
@@ -205,7 +175,3 @@ class SparseSearch:
             *machine.around[top, waiting]["bound"],
         ]
         return int(min(bounds))
-
-    def tree(self) -> Tree:
-        """Return the incumbent; None for a leaf."""
-        return self._tree
