@@ -21,6 +21,7 @@ from optree.budget import Budget
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.objective import Objective, Scale
 from optree.solvers import routing
+from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.all_thresholds.search import Search
@@ -65,8 +66,9 @@ def check(problem, objective, **parameters):
 
 
 @pytest.mark.slow
-def test_it_is_the_optimum_over_all_cuts():
+def test_it_is_the_optimum_over_all_cuts(monkeypatch):
     for seed in seeds(3000, 200):
+        monkeypatch.setattr(all_searches, "_QUICK_CELLS", (seed % 3) * 10**7)  # with 0, heuristics join at once
         X, y, classes = numbers(seed)
         random = np.random.RandomState(seed)
         weights = random.randint(0, 4, len(y)) if seed % 2 else None
@@ -75,9 +77,10 @@ def test_it_is_the_optimum_over_all_cuts():
 
 
 @pytest.mark.slow
-def test_more_cuts_than_lanes():
+def test_more_cuts_than_lanes(monkeypatch):
     """Intervals are dropped and shortened only where there are many cuts."""
     for seed in seeds(150, 6):
+        monkeypatch.setattr(all_searches, "_QUICK_CELLS", (seed % 3) * 10**7)
         random = np.random.RandomState(seed)
         n, classes = random.randint(30, 60), random.randint(2, 4)
         X = random.permutation(n * 3).reshape(n, 3).astype(float)
