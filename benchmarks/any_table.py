@@ -1,0 +1,162 @@
+"""The default call of ``OptimalTreeClassifier`` on tables of many kinds, beside CART, DPDT and a random forest.
+
+Every model is fitted on the same seven tenths of the rows. The objective is the accuracy on these rows less .01 for each
+split. CART and DPDT grow without a limit on depth, on one-hot columns, and are pruned exactly for the objective; of CART
+by Gini and by entropy the better one is shown. The accuracies are those on the other rows: of the optimal tree, of CART
+with ``ccp_alpha`` chosen by five-fold cross-validation, and of a random forest with scikit-learn's defaults.
+
+Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
+memory of the process.
+
+    python benchmarks/any_table.py --out tables.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.tree import DecisionTreeClassifier
+
+from optree import DPDTreeClassifier, OptimalTreeClassifier
+from optree.bench.system.cli import reporting
+from optree.budget import peak_rss_mib
+
+REGULARIZATION = 0.01
+EMBEDDED = ("iris", "wine", "breast_cancer", "digits")
+GENERATED = {"mixed": 30_000, "numbers": 150_000}
+FILES = ("bank", "raisin", "rice", "page", "htru", "magic", "eeg")
+
+
+def mixed(rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Draw a table like a census: six columns of numbers, some with many values, and eight of categories."""
+    random = np.random.RandomState(seed)
+
+    def category(count: int) -> np.ndarray:
+        share = 1 / np.arange(1, count + 1)
+        return np.char.add("c", random.choice(count, rows, p=share / share.sum()).astype(str))
+
+    education, gain = random.randint(1, 17, rows), random.rand(rows) < 0.08
+    X = pd.DataFrame({
+        "age": random.randint(17, 91, rows),
+        "weight": random.randint(12_000, 1_500_000, rows),
+        "years": education,
+        "gain": np.where(gain, random.choice(random.randint(100, 99_999, 120), rows), 0),
+        "loss": np.where(random.rand(rows) < 0.05, random.choice(random.randint(100, 4400, 90), rows), 0),
+        "hours": np.clip(random.normal(40, 12, rows).round(), 1, 99),
+        "education": np.char.add("e", education.astype(str)),
+        **{name: category(count) for name, count in zip("abcdefg", (9, 7, 15, 6, 5, 2, 42), strict=True)},
+    })  # fmt: skip
+    score = -2.2 + 0.03 * (X["age"] - 38) - 0.0006 * (X["age"] - 50) ** 2 + 0.33 * (education - 9)
+    score += 1.5 * (X["b"] == "c0") + 0.8 * X["c"].isin(["c1", "c4", "c7"]) + 3 * (X["gain"] > 7000)
+    score += 0.9 * (X["loss"] > 1800) + 0.03 * (X["hours"] - 40) + 0.3 * (X["f"] == "c1")
+    return X, np.where(random.rand(rows) < 1 / (1 + np.exp(-score)), "yes", "no")
+
+
+def numbers(rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Draw twenty columns of numbers; the sum of five, with noise, decides."""
+    random = np.random.RandomState(seed)
+    X = random.random_sample((rows, 20))
+    return pd.DataFrame(X).add_prefix("x"), (X[:, :5].sum(axis=1) + 0.5 * random.standard_normal(rows) > 2.5).astype(
+        int
+    )
+
+
+def load(name: str, folder: Path | None) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table and its classes."""
+    if name in GENERATED:
+        return {"mixed": mixed, "numbers": numbers}[name](GENERATED[name])
+    if name in EMBEDDED:
+        return getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=True)
+    table = np.loadtxt(next(folder.glob(f"{name}.txt*")))  # class, then numbers
+    return pd.DataFrame(table[:, 1:]).add_prefix("x"), table[:, 0].astype(int)
+
+
+def pruned(tree, rows: int) -> float:
+    """Return the greatest objective of a subtree with the root of a tree of scikit-learn."""
+    counts = tree.value[:, 0] * tree.weighted_n_node_samples[:, None]
+    cost = counts.sum(axis=1) - counts.max(axis=1)
+    for node in range(tree.node_count - 1, -1, -1):  # children have greater numbers
+        if tree.children_left[node] >= 0:
+            below = cost[tree.children_left[node]] + cost[tree.children_right[node]]
+            cost[node] = min(cost[node], REGULARIZATION * rows + below)
+    return 1 - cost[0] / rows
+
+
+def measure(name: str, folder: Path | None, seconds: float) -> dict:
+    """Fit all models on a table."""
+    warnings.simplefilter("ignore")
+    X, y = load(name, folder)
+    y = np.asarray(y)
+    fit, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
+    warm = np.concatenate([fit[y[fit] == label][:200] for label in np.unique(y)])
+    OptimalTreeClassifier(time_limit=1).fit(X.iloc[warm], y[warm])
+    OptimalTreeClassifier(time_limit=1).fit(X.iloc[fit], y[fit])  # counts of the same type
+    start = time.perf_counter()
+    model = OptimalTreeClassifier(REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
+    spent, mib = time.perf_counter() - start, peak_rss_mib()
+    onehot = pd.get_dummies(X).to_numpy(float)
+    cart = DecisionTreeClassifier(random_state=0)
+    carts = [cart.set_params(criterion=criterion).fit(onehot[fit], y[fit]).tree_ for criterion in ("gini", "entropy")]
+    dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=REGULARIZATION)
+    dpdt.fit(onehot[fit], y[fit])
+    grid = {"ccp_alpha": [0, *np.logspace(-5, -1, 17)]}
+    tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid).fit(onehot[fit], y[fit])
+    forest = RandomForestClassifier(random_state=0).fit(onehot[fit], y[fit])
+    return {
+        "table": name,
+        "rows": len(fit),
+        "columns": X.shape[1],
+        "solver": model.solver_,
+        "status": model.status_,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "splits": model.tree_.n_splits,
+        "seconds": spent,
+        "MiB": mib,
+        "pruned CART": max(pruned(tree, len(fit)) for tree in carts),
+        "pruned DPDT": dpdt.score(onehot[fit], y[fit]) - REGULARIZATION * dpdt.tree_.n_splits,
+        "accuracy": model.score(X.iloc[test], y[test]),
+        "tuned CART": tuned.score(onehot[test], y[test]),
+        "tuned CART splits": int(tuned.best_estimator_.get_n_leaves()) - 1,
+        "random forest": forest.score(onehot[test], y[test]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", help="names; by default all without a file")
+    parser.add_argument("--folder", type=Path, help=f"a folder with text files of further tables: {', '.join(FILES)}")
+    parser.add_argument("--seconds", type=float, default=30, help="the limit on time, 30 by default")
+    parser.add_argument("--out", type=Path, help="a CSV file")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one, options.folder, options.seconds)))
+        return
+    found = []
+    for name in options.tables or [*EMBEDDED, *GENERATED, *(FILES if options.folder else ())]:
+        command = [sys.executable, __file__, "--one", name, "--seconds", str(options.seconds)]
+        command += ["--folder", str(options.folder)] if options.folder else []
+        found.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1]))
+        print(found[-1], file=sys.stderr)
+    table = pd.DataFrame(found)
+    if options.out:
+        table.to_csv(options.out, index=False)
+    print(table.round(4).to_markdown(index=False))
+
+
+if __name__ == "__main__":
+    with reporting(os.devnull):
+        main()
