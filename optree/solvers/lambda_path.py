@@ -56,7 +56,7 @@ class _Envelope:
         """Return an optimal tree at lambda = ``at``: ``tree``, unless a better tree exists."""
         scale = replace(self.objective, regularization=at).scale(self.problem)
         incumbent = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
-        status, _, better = self.search.minimise(scale, self.clock, Trace(self.clock), incumbent)
+        status, _, better = self.search.minimise(scale, self.clock.start(), Trace(self.clock), incumbent)
         if status != "optimal":
             raise Stopped(status)
         return tree if better is None else better

@@ -12,12 +12,14 @@ Complexity: O(p n) for each level of a CART, more for DPDT; pruning under a limi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Budget, Clock
+from optree.budget import Clock
 from optree.objective import Objective, Scale
 from optree.solvers.all_thresholds.rows import Rows, Split
 from optree.solvers.dpdt.growth import Growth
@@ -61,7 +63,7 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
         )
         if clock.limit(0, growth.n_layers * sample.packed.nbytes / 2**20):
             return
-        path = solve(sample, growth, clock=_without_iterations(clock))
+        path = solve(sample, growth, clock=without_iterations(clock))
         if path.status == "interrupted":
             raise KeyboardInterrupt
         yield name, *read.best(path, objective.max_splits)
@@ -96,19 +98,45 @@ def _sample(rows: Rows) -> Sample:
     )
 
 
-def _without_iterations(clock: Clock) -> Clock:
-    """Return a clock with the remaining seconds and the memory of another clock."""
-    budget = clock.budget
-    seconds = None if budget.seconds is None else max(0.0, budget.seconds - clock.seconds())
-    return Budget(seconds, memory_mib=budget.memory_mib).start()
+def without_iterations(clock: Clock) -> Clock:
+    """Return a running clock for another search, with the limits on seconds and memory alone."""
+    clock = clock.start()
+    clock.budget = replace(clock.budget, iterations=None)
+    return clock
 
 
-class _Option(NamedTuple):
-    """A subtree."""
+class Option(NamedTuple):
+    """A pruned subtree."""
 
     splits: int
     cost: int
-    tree: Split | None
+    tree: object | None  # None for a leaf
+
+
+def prune(leaf: int, children: list[list[Option]], penalty: int, limit: int | None, make: Callable) -> list[Option]:
+    """Return the best pruned subtrees of a node, by increasing splits and decreasing cost.
+
+    Without a limit on splits only the subtree of least cost is returned.
+
+    leaf : the cost of the node as a leaf; children : the pruned subtrees of each child; penalty : of the split alone;
+    make : returns a split, given the subtrees of the children.
+    """
+    sums = [Option(1, penalty, ())]
+    for options in children:
+        pairs = [(a.splits + b.splits, a.cost + b.cost, (*a.tree, b.tree)) for a in sums for b in options]
+        sums = _front(Option(*pair) for pair in pairs if limit is None or pair[0] <= limit)
+    found = [Option(0, leaf, None)]
+    found += [Option(one.splits, one.cost, make(*one.tree)) for one in sums if one.cost < leaf]
+    return found if limit is not None else found[-1:]
+
+
+def _front(options: Iterable[Option]) -> list[Option]:
+    """Return the options that cost less than each option of as few splits."""
+    front: list[Option] = []
+    for option in sorted(options, key=lambda option: option[:2]):
+        if not front or option.cost < front[-1].cost:
+            front.append(option)
+    return front
 
 
 class _Reader:
@@ -133,20 +161,14 @@ class _Reader:
             self.ranks[feature] = rank
         return self.ranks[feature]
 
-    def _options(self, path: Path, link: int, members: np.ndarray, limit: int | None) -> list[_Option]:
-        """Return the best pruned subtrees, by increasing splits and decreasing cost; without a limit the last alone."""
-        found = [_Option(0, self.scale.error * self.rows.leaf(members), None)]
+    def _options(self, path: Path, link: int, members: np.ndarray, limit: int | None) -> list[Option]:
+        """Return the best pruned subtrees of a node; see `prune`."""
+        leaf = self.scale.error * self.rows.leaf(members)
         if link < 0:
-            return found
+            return [Option(0, leaf, None)]
         feature, rank = int(path.feature[link]), self._rank(int(path.feature[link]))[members]
         is_left = rank <= path.threshold[link]
         left = self._options(path, int(path.left[link]), members[is_left], limit)
         right = self._options(path, int(path.right[link]), members[~is_left], limit)
         ends = int(rank[is_left].max()), int(rank[~is_left].min())
-        pairs = [
-            (a.splits + b.splits + 1, a.cost + b.cost + self.scale.penalty, a.tree, b.tree) for a in left for b in right
-        ]
-        for splits, cost, *below in sorted(pairs, key=lambda pair: pair[:2]):
-            if cost < found[-1].cost and (limit is None or splits <= limit):
-                found.append(_Option(splits, cost, Split(feature, *ends, *below)))
-        return found if limit is not None else found[-1:]
+        return prune(leaf, [left, right], self.scale.penalty, limit, partial(Split, feature, *ends))

@@ -28,6 +28,7 @@ import numpy as np
 from optree.result import Trace
 from optree.solvers.base import Task
 from optree.solvers.engine.search import Search
+from optree.solvers.engine.starts import Starts
 from optree.solvers.routing import ENGINE, ROW_GENERATION
 from optree.tree import Tree
 
@@ -61,15 +62,15 @@ class _OfAllRows(NamedTuple):
         self.trace.add(self.cost, min(self.cost, lower + self.others))
 
 
-def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
+def search_rows(task: Task, whole: Search, switches: dict[str, bool], starts: Starts) -> Found:
     """Search by row generation, see the module's text. Every machine chooses the same rows and finds the same tree.
 
-    whole : the search among all rows, which comes first for some iterations.
+    whole : the search among all rows, which comes first for some iterations; starts : heuristic trees to start from.
     """
     problem, scale, per_leaf = task.problem, task.scale, task.objective.penalty == "leaf"
     incumbent = None if task.incumbent is None else task.cost(task.incumbent)
     first = None if whole.data is None else max(1, _BEFORE // len(whole.data.bits))
-    status, lower, tree = whole.minimise(scale, task.clock, task.trace, incumbent, iterations=first)
+    status, lower, tree = whole.minimise(scale, task.clock.start(), task.trace, incumbent, iterations=first)
     best, iterations = task.incumbent if tree is None else tree, whole.iterations
     if status is not None:
         return Found(best, lower, iterations, status, ENGINE)
@@ -77,16 +78,17 @@ def search_rows(task: Task, whole: Search, switches: dict[str, bool]) -> Found:
     total, heaviest, n = weights.sum(axis=1), weights.max(axis=1), len(weights)
     inside = np.arange(n) % _FIRST == 0
     inside[np.argsort(-total, kind="stable")[: n // _FIRST]] = True
-    cost, search = task.cost(best), None
-    erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < heaviest)
+    starts.best, search = best, None
     try:
+        cost, best = starts.improve(), starts.best
+        erring = np.count_nonzero(weights[np.arange(n), best.predict(codes)] < heaviest)
         for tried in count(1):
             if search is None:
                 search = Search(problem.take_groups(inside), task.objective, switches)
                 search.count(iterations)
                 others = int((total - heaviest)[~inside].sum()) * scale.error
             trace = _OfAllRows(task.trace, cost, others)
-            status, low, tree = search.minimise(scale, task.clock, trace, cost - others, eager=True)
+            status, low, tree = search.minimise(scale, task.clock.start(), trace, cost - others, eager=True)
             lower, iterations = max(lower, low + others), search.iterations
             if tree is None:
                 break

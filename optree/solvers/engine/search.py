@@ -16,6 +16,7 @@ from optree.solvers.engine import depth_first
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine.read_tree import Reader
 from optree.solvers.engine.stack import DEPTH, EARLIEST, ITERATIONS, STARTED, STOPPED, WANTED, Rules
+from optree.solvers.engine.starts import Starts
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT
@@ -79,7 +80,7 @@ class Search:
         may_split = self.leaf and self.levels_left and objective.max_splits != 0
         data = layout(problem, objective.min_samples_leaf > 1, check=check) if may_split else None
         self.data, self.memo, self.stack, self.shares, self.scale = data, None, None, None, None
-        self.other_iterations = 0
+        self.other_iterations, self.starts = 0, None
         self.root: dict[int, int] = {}  # entry of all rows, by limit on splits
         if data is not None:
             self.memo, self.stack = supports.new_memo(data.rows.shape[1]), tables.new_stack(data, self.levels_left)
@@ -123,6 +124,7 @@ class Search:
         expected: int | None = None,
         eager: bool = False,
         iterations: int | None = None,
+        starts: Starts | None = None,
     ) -> tuple[str | None, int, Tree | None]:
         """Search for a tree of least cost.
 
@@ -140,6 +142,8 @@ class Search:
             Whether to end with a tree cheaper than the incumbent: the best of the first iterations, or else the first.
         iterations : int, optional
             The number of iterations after which to end.
+        starts : Starts, optional
+            Heuristic trees, whose best tree becomes the incumbent during the search.
 
         Returns
         -------
@@ -155,16 +159,18 @@ class Search:
             clock.searched()
         else:
             self._tune(scale)
+            self.starts = starts
             self.stack.state[WANTED] = self.incumbent if eager else 0
             self.stack.state[EARLIEST] = self.iterations + _EAGER
             budget = self.incumbent if expected is None else min(self.incumbent, expected - self.offset + 1)
             status = self._try_without_limit(clock) or self._run(budget, clock, trace, iterations)
             if status is None and budget < self.incumbent:
                 status = self._run(self.incumbent, clock, trace)
+            self.starts = None
             clock.searched()
             lower = self.interval()[1]
         found = self._found(scale)
-        if not found and (incumbent is None or leaf < incumbent - self.offset):
+        if not found and leaf == self.incumbent and (incumbent is None or leaf < incumbent - self.offset):
             return status, lower + self.offset, Tree.leaf(self.problem)
         return status, lower + self.offset, self._best() if found else None
 
@@ -210,7 +216,7 @@ class Search:
         status = None
         if limit > _FEW:
             status = self._run(self.incumbent, clock, Trace(clock), _TRIED)
-            if status == "optimal" and self._found(self.scale) and self._best().n_splits <= limit:
+            if status == "optimal" and (not self._found(self.scale) or self._best().n_splits <= limit):
                 return status
         self.splits_left, self.stack.state[STARTED] = limit, 0
         if self.shares is None:
@@ -231,17 +237,41 @@ class Search:
         state, first = self.stack.state, self._slice()
         state[DEPTH] = state[STARTED] = state[STOPPED] = 0
         self.stack.frame[0]["splits_left"], self.stack.frame[0]["budget"] = self.splits_left, budget
-        status = drive(
-            self,
-            clock,
-            lambda upper, lower: trace.add(upper + self.offset, lower + self.offset),
-            first=first,
-            end=INFINITE if iterations is None else self.iterations + iterations,
-            stop=self._stop if first < 4 else None,
-        )
+        end, stop = INFINITE if iterations is None else self.iterations + iterations, self._stop if first < 4 else None
+
+        def note(upper: int, lower: int) -> None:
+            trace.add(upper + self.offset, lower + self.offset)
+
+        try:
+            while True:
+                due = self.starts.due if self.starts else INFINITE
+                status = drive(self, clock, note, first=first, end=min(end, due), stop=stop)
+                if status or self.iterations < due or state[DEPTH] < 0:
+                    break
+                self._start_from(self.starts.improve() - self.offset)
+        except KeyboardInterrupt:  # among the heuristics: a search ends without an exception
+            status = "interrupted"
         if state[DEPTH] > 0:
             self.step(-1)
         return status
+
+    def _start_from(self, cost: int) -> None:
+        """Lower the incumbent's cost, and with it the budgets on the node stack."""
+        stack, limited = self.stack, self.splits_left != NO_LIMIT
+        self.incumbent = min(self.incumbent, cost)
+        budget, depth = self.incumbent, int(stack.state[DEPTH])
+        stack.frame[0]["budget"] = min(int(stack.frame[0]["budget"]), budget)
+        for d in range(1, depth + 1):
+            frame = stack.frame[d]
+            frame["budget"] = budget = min(int(frame["budget"]), budget)
+            if (t := int(frame["current"])) < 0 or d == depth or limited:
+                break
+            feature, entry = int(stack.feature[d, t]), stack.frame[d + 1]["entry"]
+            clauses = np.arange(self.data.first_clause[feature], self.data.first_clause[feature + 1])
+            own = clauses[stack.entry[d, clauses] == entry]
+            if not len(own):
+                break
+            budget = min(budget, int(frame["upper"])) - int(stack.total[d, t] - stack.lower[d, own[0]])
 
     def _stop(self) -> None:
         """End the current visit: its other splits keep their bounds."""

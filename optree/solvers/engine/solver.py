@@ -10,7 +10,8 @@ exponentially with the number of splits that a child can afford. The search is b
 and depth first below it.
 
 Many rows are searched by row generation (``row_generation.py``), binary splits to a small depth by the depth-limited
-search of ``murtree``, which is faster there; ``routing.py`` decides.
+search of ``murtree``, which is faster there; ``routing.py`` decides. Long searches continue from heuristic trees
+(``starts.py``).
 
 Bounds and their proofs: ``bounds.py``, ``bound_covers.py``, ``bound_contained.py``, ``split_limit.py``. Complexity: one
 visit takes O(words of the rows * columns) for each split that its single bound does not prune; the number of supports
@@ -22,10 +23,13 @@ depends on the data alone, never on the clock, so every machine returns the same
 
 from __future__ import annotations
 
+from functools import partial
+
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
+from optree.solvers.engine.starts import Starts
 from optree.solvers.murtree.solver import fast as depth_limited_tree
 from optree.solvers.routing import DEPTH_LIMITED, ENGINE, ROW_GENERATION, route_of_engine
 
@@ -46,17 +50,20 @@ _SWITCHES = {
 def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool) -> Outcome:
     """Search, see the module's text. ``seed`` is unused: the search draws no random numbers."""
     if task.route.search == DEPTH_LIMITED:
-        return depth_limited_tree(task)
+        return depth_limited_tree(task, starts=partial(Starts, task))
     search = Search(task.problem, task.objective, switches, task.clock.check)
     task.clock.prepared()
     best, bound, status, name = task.incumbent, 0, None, ENGINE
+    starts = Starts(task, 1 if search.data is None else len(search.data.bits))
     if task.route.search == ROW_GENERATION:
-        best, bound, iterations, status, name = search_rows(task, search, switches)
+        best, bound, iterations, status, name = search_rows(task, search, switches, starts)
         search.count(iterations - search.iterations)
     if status is None:
-        incumbent = None if best is None else task.cost(best)
-        status, lower, tree = search.minimise(task.scale, task.clock, task.trace, incumbent, task.upper_bound)
-        best, bound, name = best if tree is None else tree, max(bound, lower), ENGINE
+        starts.best, incumbent = best, None if best is None else task.cost(best)
+        status, lower, tree = search.minimise(
+            task.scale, task.clock, task.trace, incumbent, task.upper_bound, starts=starts
+        )
+        best, bound, name = starts.best if tree is None else tree, max(bound, lower), ENGINE
     return Outcome(best, bound, status, search.counters, name)
 
 

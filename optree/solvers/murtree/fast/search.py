@@ -126,8 +126,12 @@ class Search:
             yield limits, self.upper, iterations
         yield limits, self.upper, INFINITE
 
-    def solve(self, clock: Clock, note: Note, deepening: bool) -> str:
-        """Search for the best tree within ``limits``; return the status."""
+    def solve(self, clock: Clock, note: Note, deepening: bool, start: Callable[[], int] | None = None) -> str:
+        """Search for the best tree within ``limits``; return the status.
+
+        ``start`` is called after each round. It returns the cost of a known tree within ``limits``; the search then
+        looks for cheaper trees only.
+        """
         status = None
         for rules, budget, iterations in self._rounds(deepening):
             self.ask(rules, budget)
@@ -137,6 +141,8 @@ class Search:
                 return "optimal"
             if status not in (None, "optimal"):
                 break
+            if start and (known := start()) < self.upper:
+                self.upper, self.incumbent = known, None
         return status
 
     def tree(self, problem: Problem, rules: Rules) -> Tree:
