@@ -23,7 +23,7 @@ from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.starts import heuristics
 
-_QUICK_CELLS = 10_000_000  # rows times columns times iterations, before heuristics: .05 seconds
+_QUICK_CELLS, _ITERATION_CELLS = 20_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -81,7 +81,7 @@ class AnytimeSearch:
         self.general = True if rows.classes > 2 else None
         self.cost, self._tree = scale.error * rows.leaf(self.everything), None
         self.lower, self.status = min(self.cost, scale.penalty), None
-        self.end = 1 + _QUICK_CELLS // rows.packed.size  # iterations before the heuristics
+        self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the heuristics
 
     def tree(self) -> Tree:
         """Return the incumbent; None for a leaf."""

@@ -1,0 +1,65 @@
+"""The default search on twenty tables is never worse than the trees that it starts from."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+from sklearn.tree import DecisionTreeClassifier
+from support.modes import compiled_only
+
+from optree import DPDTreeClassifier, OptimalTreeClassifier
+
+REAL = ("iris", "wine", "breast_cancer", "digits")
+ITERATIONS = 20_000  # enough for the best trees of three levels, and too few for most proofs
+
+
+def real(name):
+    return getattr(datasets, f"load_{name}")(return_X_y=True)
+
+
+def drawn(seed):
+    """Return numbers with a planted tree and noise: two to four classes, some ties, some columns of few values."""
+    random = np.random.RandomState(seed)
+    X = random.random_sample((random.choice([200, 500, 900]), random.choice([3, 6])))
+    X[:, 0] = np.floor(X[:, 0] * 5)
+    y = (X[:, 1] > 0.5) * 1 + (X[:, 2] > 0.3) * (X[:, 0] > 2) + (X[:, -1] > 0.7)
+    return X, np.where(random.random_sample(len(X)) < 0.15, random.randint(0, 4, len(X)), y)
+
+
+def pruned_cost(tree, rows, regularization):
+    """Return the least cost, in rows, of a subtree with the root of a tree of scikit-learn."""
+    counts = tree.value[:, 0] * tree.weighted_n_node_samples[:, None]
+    cost = counts.sum(axis=1) - counts.max(axis=1)
+    for node in range(tree.node_count - 1, -1, -1):  # children have greater numbers
+        if tree.children_left[node] >= 0:
+            below = cost[tree.children_left[node]] + cost[tree.children_right[node]]
+            cost[node] = min(cost[node], regularization * rows + below)
+    return cost[0]
+
+
+@compiled_only
+@pytest.mark.slow
+@pytest.mark.parametrize("regularization", [0.01, 0.003])
+@pytest.mark.parametrize("table", [*REAL, *range(16)], ids=str)
+def test_it_is_never_worse_than_its_starts(table, regularization):
+    X, y = drawn(table) if isinstance(table, int) else real(table)
+    warnings.simplefilter("ignore")
+    settings = {"iteration_limit": ITERATIONS, "time_limit": None}
+    cost = OptimalTreeClassifier(regularization, **settings).fit(X, y).cost_
+    starts = {}
+    if len(X) < 1000:  # digits has no optimal tree of three levels in reach
+        for depth in (2, 3):
+            model = OptimalTreeClassifier(regularization, max_depth=depth, time_limit=None).fit(X, y)
+            starts[f"depth {depth}"] = model.cost_
+    for criterion in ("gini", "entropy"):
+        ranks = pd.DataFrame(X).rank(method="dense").to_numpy()  # scikit-learn rounds to 32 bits
+        grown = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(ranks, y).tree_
+        starts[f"CART, {criterion}"] = pruned_cost(grown, len(y), regularization)
+    dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=regularization).fit(X, y)
+    starts["DPDT"] = (1 - dpdt.score(X, y) + regularization * dpdt.tree_.n_splits) * len(y)
+    worse = {name: (float(cost), float(other)) for name, other in starts.items() if float(cost) > float(other) + 1e-6}
+    assert not worse
