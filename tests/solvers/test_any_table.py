@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,11 @@ from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier
 from support.modes import compiled_only
 
-from optree import DPDTreeClassifier, OptimalTreeClassifier
+from optree import OptimalTreeClassifier
+from optree.budget import Budget
+from optree.objective import Objective, Scale
+from optree.solvers.all_thresholds.rows import Rows
+from optree.solvers.starts import heuristics
 
 REAL = ("iris", "wine", "breast_cancer", "digits")
 ITERATIONS = 20_000  # enough for the best trees of three levels, and too few for most proofs
@@ -59,7 +64,11 @@ def test_it_is_never_worse_than_its_starts(table, regularization):
         ranks = pd.DataFrame(X).rank(method="dense").to_numpy()  # scikit-learn rounds to 32 bits
         grown = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(ranks, y).tree_
         starts[f"CART, {criterion}"] = pruned_cost(grown, len(y), regularization)
-    dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=regularization).fit(X, y)
-    starts["DPDT"] = (1 - dpdt.score(X, y) + regularization * dpdt.tree_.n_splits) * len(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    objective, unit = Objective.of(regularization), Fraction(str(regularization)) * len(y)
+    scale = Scale(unit.denominator, unit.numerator, unit.denominator)
+    rows = Rows(np.asarray(X, float), labels, len(classes), np.ones(len(y), np.int64))
+    for name, _, found in heuristics(rows, objective, scale, Budget().start()):
+        starts[name] = scale.in_rows(found)
     worse = {name: (float(cost), float(other)) for name, other in starts.items() if float(cost) > float(other) + 1e-6}
     assert not worse
