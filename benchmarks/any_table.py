@@ -1,9 +1,9 @@
 """The default call of ``OptimalTreeClassifier`` on tables of many kinds, beside CART, DPDT and a random forest.
 
 Every model is fitted on the same seven tenths of the rows. The objective is the accuracy on these rows, less .01 for
-each split. CART grows without a limit on depth, DPDT to depth 20, both on one-hot columns; both are pruned exactly for
-the objective. Of CART by Gini and by entropy the better one is shown. The accuracies are of the other rows. "Tuned CART"
-has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
+each split. CART grows without a limit on depth, DPDT to depth 20, both on one-hot columns. Both are pruned exactly
+for the objective. The better of CART by Gini and by entropy is shown. The accuracies are of the other rows. "Tuned
+CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
 
 Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
 memory of the process.

@@ -1,10 +1,11 @@
-"""The kernel of sparse trees over all thresholds: no limit on depth, a penalty for each split.
+"""The kernel of sparse trees over all thresholds: no limit on depth, a penalty for each split or leaf.
 
-A node is searched for a tree below a budget. Its thresholds wait in intervals (``intervals.py``), and up to 32 of them
-are bounded at once by the best stumps of their children (``lanes.py``). A threshold that stays open asks the memo
-(``similar_sets.py``) for bounds of its children. Then its children are searched in turns: the child with the lower
-bound first, with a budget that is a penalty higher, later two, four ... penalties. The threshold is settled when the
-bounds of its children reach the limit, or both are exact. Either way the bounds prune neighbouring thresholds.
+A node is searched for a tree below a budget. Its thresholds wait in intervals (``intervals.py``). A wave bounds up to
+32 of them at once by the best stumps of their children (``lanes.py``), or a multiway split of a column of categories. A
+split that stays open asks the memo (``similar_sets.py``) for bounds of its children. Then its children are searched in
+turns. The child of the lowest bound comes first, with a budget that is a penalty higher, later two, four ... penalties.
+The split is settled when the bounds of its children reach the limit, or all are exact. Either way the bounds prune
+neighbouring thresholds.
 
 ==========  ================================================================================================
 symbol      meaning
@@ -12,27 +13,41 @@ symbol      meaning
 S           the rows of a node, w(S) their weight
 T(S)        the lowest cost of a tree on S, of at most the node's levels
 E           ``rules.error``, the cost of a unit of weight in error
-A           ``rules.penalty``, the penalty of a split
+A           ``rules.penalty``, the penalty of a split, or of a leaf after the first
 sure(S)     the weight of rows whose equal rows have a heavier class: an error in any tree
 ==========  ================================================================================================
 
+A tree has *few leaves* if it has at most one leaf more than it pays penalties (``rules.few_leaves``). Trees of binary
+splits have few leaves; with a penalty per leaf all trees do.
+
+**Multiway splits: monotone, Lipschitz**
+
+*Statement.* For S inside S', T(S) <= T(S') <= T(S) + w, where w is the cost of an error on every further row. With
+multiway splits and a penalty per leaf, w is A for a row whose error costs less than A (``rules.slope``).
+*Proof.* The best tree of S' errs on no more rows of S, and has no more non-empty leaves there. The best tree of S, on
+S', errs on further rows at most. A further row may also fill an empty leaf of a multiway split. With a penalty per leaf
+that leaf costs A, and a row alone in it is no error.
+*Used in* the bounds of ``intervals.py``, which hold with the cost ``rules.slope`` of a further unit of weight, and in
+``similar_sets.py``.
+
 **Trees of t leaves**
 
-*Statement.* A tree of at least t leaves on S costs at least the minimum, over u >= t, of
-(u - 1) A + E max(sure(S), w(S) - weight of the u heaviest classes).
-*Proof.* A tree of u leaves has u - 1 splits and predicts at most u classes. Equal rows end in the same leaf.
-*Used in* ``cost_of_leaves``: with t = 2 for a new node, with t = 3 for the children of a threshold. A child whose best
-tree of one split costs at most the bound for t = 3 is solved. With a budget of at most 3 A no child is searched: two
-children that cost less than 2 A together are solved by their stumps.
+*Statement.* A tree of few leaves with at least t leaves on S costs at least the minimum, over u >= t, of (u - 1) A + E
+max(sure(S), w(S) - weight of the u heaviest classes). Any tree of at least t - 1 splits costs at least (t - 1) A + E
+sure(S).
+*Proof.* A tree of u leaves pays u - 1 penalties and predicts at most u classes. Equal rows end in the same leaf.
+*Used in* ``cost_of_leaves``: with t = 2 for a new node, with t = 3 for the children of a split. A child whose best tree
+of one split costs at most the bound for t = 3 is solved. With a budget of at most 3 A no child is searched: children
+that cost less than 2 A together are solved by their stumps.
 *Worth.* Not measured.
 
 **A child needs a heavy class**
 
-*Statement.* A split into L and R is not needed if every class weighs at most A / E in R.
-*Proof.* Let m be the heaviest class weight of R. A tree of s splits on R predicts at most (s + 1) m <= (s + 1) A / E of
-the weight right, so T(R) >= E w(R) - (s + 1) A + s A = E w(R) - A. The split costs A + T(L) + T(R) >= T(L) + E w(R),
-which is at least the cost of L's tree for all rows. That tree has fewer splits and no more levels; induction on the
-number of splits ends the proof.
+*Statement.* Without multiway splits, a split into L and R is not needed if every class weighs at most A / E in R.
+*Proof.* Let m be the heaviest class weight of R. A tree on R that pays s penalties predicts at most (s + 1) m of the
+weight right, and (s + 1) m <= (s + 1) A / E. So T(R) >= E w(R) - (s + 1) A + s A = E w(R) - A. The split costs A + T(L)
++ T(R) >= T(L) + E w(R), which is at least the cost of L's tree for all rows. That tree pays fewer penalties and has no
+more levels. Induction on the number of penalties ends the proof.
 *Used in* ``trim_ends``: thresholds of such children are cut off both ends of each column. T(S) stays exact.
 *Worth.* Not measured.
 
@@ -44,11 +59,11 @@ of splits that its budget allows, so the slack takes almost no time.
 *Statement.* If A > 0, a search with a budget of b A needs at most b levels of the stack.
 *Proof.* Budgets at the root are multiples of A, or the incumbent's cost. A child's budget is at most the node's, less A
 and the bound of the other child, rounded up to a multiple of A. A node whose budget is at most 3 A searches no child.
+(A larger budget goes to a child of r >= 2 levels only where the budget is over 2^r - 1 penalties: its levels fit.)
 *Used in* ``SparseSearch``.
 
 Sources: intervals as in ``depth_first.py``. Bounds of a set by a similar set of the same column: MurTree (E. Demirovic
-et al., JMLR 2022). The look-up over all stored sets, the budgets and the turns are this project's.
-"""
+et al., JMLR 2022). The look-up over all stored sets, budgets and turns are this project's."""
 
 from __future__ import annotations
 
@@ -102,7 +117,7 @@ FRAME = np.dtype(
 )
 # Phases: open the root, bound a wave, choose a candidate, raise its bounds, take a child's result.
 OPEN, WAVE, NEXT, RAISE, TAKE = range(5)
-BEST, SIZE = 2, 3  # entries of Machine.state after those of `nodes.py`: the incumbent's cost and number of nodes
+BEST, SIZE = 2, 3  # entries of Machine.state after the two of `nodes.py`: the incumbent's cost, its number of nodes
 
 
 class Rules(NamedTuple):
@@ -110,6 +125,7 @@ class Rules(NamedTuple):
 
     error: int
     penalty: int
+    slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most
     unit: int  # of budgets: the penalty, or the cost of an error if the penalty is 0
     min_rows: int  # 1
     top: int  # level of the root
@@ -199,7 +215,7 @@ def trim_ends(rules, machine, level, feature, general):
     column, places = column_of(machine, level, feature), positions_of(machine, level, feature)
     start, light, classes = machine.frame[level]["start"], rules.penalty // rules.error, machine.class_weight
     first, last = -1, len(places)
-    if not rules.few_leaves:
+    if rules.multiway:
         return first, last
     for way in range(2):
         classes[:] = 0
@@ -255,8 +271,8 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
             if last - first < 2:
                 continue
             weights = weights_below(machine, level, feature)
-            right = max(np.int64(0), lower - rules.error * weights[first + 1])
-            left = max(np.int64(0), lower - rules.error * (weight - weights[last + 1]))
+            right = max(np.int64(0), lower - rules.slope * weights[first + 1])
+            left = max(np.int64(0), lower - rules.slope * (weight - weights[last + 1]))
             enqueue(rules, known, queue, weights, feature, first, last, (np.int64(0), right), (left, np.int64(0)))
 
 
@@ -479,11 +495,11 @@ def bound_wave(sample, rules, machine, level, general):
             if frame["levels"] > 2:
                 two = cost_of_two_splits(rules, machine, level, lane, 0)
                 if left > two:
-                    between = rules.error * (weights[last + 1] - weights[threshold + 1])
+                    between = rules.slope * (weights[last + 1] - weights[threshold + 1])
                     left, left_exact = max(two, before[0], after[0] - between), False
                 two = cost_of_two_splits(rules, machine, level, lane, 1)
                 if right > two:
-                    between = rules.error * (weights[threshold + 1] - weights[first + 1])
+                    between = rules.slope * (weights[threshold + 1] - weights[first + 1])
                     right, right_exact = max(two, after[1], before[1] - between), False
             cost = left + right + rules.penalty
             if cost < known["limit"] and not (left_exact and right_exact):
@@ -564,7 +580,7 @@ def next_candidate(rules, sets, machine, level):
             rows[row >> 6] |= ONE << np.uint64(row & 63)
         need = known["limit"] - cost + low[child]
         if not exact[child] and low[child] < need:
-            found = similar_bound(sets, rules.error, rows, weight, frame["levels"] - 1, need)
+            found = similar_bound(sets, rules.slope, rows, weight, frame["levels"] - 1, need)
             cost += max(np.int64(0), found - low[child])
             low[child] = max(low[child], found)
     return True
@@ -593,7 +609,7 @@ def raise_bound(sample, rules, machine, level, general):
             if child < 0 or low[other] < low[child]:
                 child = other
     weights, multiway = weights_below(machine, level, around["feature"]), around["first"] == around["last"]
-    gap = np.int64(0) if multiway else rules.error * (weights[around["last"] + 1] - weights[around["first"] + 1])
+    gap = np.int64(0) if multiway else rules.slope * (weights[around["last"] + 1] - weights[around["first"] + 1])
     need = known["limit"] - cost + low[child]
     most = max(need, min(need + 2 * gap, (need + unit - 1) // unit * unit))
     budget = min(most, low[child] + frame["step"])
@@ -636,7 +652,7 @@ def take_child(rules, sets, machine, level):
         low[child] = max(low[child], found["lower"])
     if low[child] > 2 * rules.penalty:
         weight = child_of(machine, level, at, child)[2]
-        remember(sets, rules.error, machine.child_rows[level, child], weight, frame["levels"] - 1, low[child])
+        remember(sets, rules.slope, machine.child_rows[level, child], weight, frame["levels"] - 1, low[child])
     frame["phase"] = RAISE
 
 

@@ -76,6 +76,7 @@ class Rules(NamedTuple):
     depth: int
     error: int
     penalty: int
+    slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most: ``error``
     min_rows: int  # in a leaf
     base: int  # lower bound on the cost of all rows with a level less
     feature: int  # column of the threshold to evaluate first at the root, -1 for none ...
@@ -99,7 +100,7 @@ def enqueue(rules, known, queue, weights, feature, first, last, before, after):
     """
     if last - first < 2:
         return
-    gap = rules.error * (weights[last + 1] - weights[first + 1])
+    gap = rules.slope * (weights[last + 1] - weights[first + 1])
     bound = rules.penalty + max(before[0] + after[1], after[0] + before[1] - gap)
     if bound >= known["limit"]:
         known["lower"] = min(known["lower"], bound)
@@ -147,10 +148,10 @@ def trim(rules, known, interval, weights):
     own = rules.penalty + interval["first_left"] + interval["first_right"] - known["limit"]
     low = first + 1
     if own >= 0:
-        low = first_above(weights, first, last, weights[first + 1] + own // rules.error)
+        low = first_above(weights, first, last, weights[first + 1] + own // rules.slope)
     own, high = rules.penalty + interval["last_left"] + interval["last_right"] - known["limit"], last - 1
     if own >= 0:  # a threshold with less weight below is far enough from the end
-        nearest = weights[last + 1] - own // rules.error
+        nearest = weights[last + 1] - own // rules.slope
         high = first_above(weights, first, last, nearest - 1) - 1
     if low > first + 1 or high < last - 1:
         known["lower"] = min(known["lower"], known["limit"])

@@ -156,7 +156,9 @@ class Search(AnytimeSearch):
         if self._tree:
             feature, low = self._tree.feature, self._tree.low
             place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32))
-        return Rules(depth, self.scale.error, self.scale.penalty, self.min_rows, base, feature, int(place))
+        return Rules(
+            depth, self.scale.error, self.scale.penalty, self.scale.error, self.min_rows, base, feature, int(place)
+        )
 
     def _start(self) -> str | None:
         """Make a machine, if there is memory for it; return the limit that is reached, or None."""

@@ -1,12 +1,12 @@
 """A memo of row sets with lower bounds, which also bounds sets that resemble the stored ones.
 
-==========  ==========================================================================================
+==========  ====================================================================================================
 symbol      meaning
-==========  ==========================================================================================
+==========  ====================================================================================================
 S, Q        sets of rows
 T_d(S)      the lowest cost of a tree of at most d levels on the rows S; d may be without a limit
-w(S)        the cost of an error on every row of S
-==========  ==========================================================================================
+w(S)        the cost of an error on every row of S (see ``any_depth.py`` for multiway splits and a penalty per leaf)
+==========  ====================================================================================================
 
 **Similarity**
 
@@ -63,7 +63,7 @@ def weight_outside(sets, one, other, room):
 
 
 @inner_function
-def similar_bound(sets, error, words, weight, levels, need):
+def similar_bound(sets, slope, words, weight, levels, need):
     """Return a lower bound on the cost of a set from the stored sets; the search for one ends where it is ``need``."""
     best = np.int64(0)
     for at in range(sets.state[COUNT]):
@@ -71,13 +71,13 @@ def similar_bound(sets, error, words, weight, levels, need):
         lower = sets.lower[stored]
         if lower <= best or sets.levels[stored] < levels:
             continue
-        room = (lower - best - 1) // error
+        room = (lower - best - 1) // slope
         if sets.weight[stored] - weight > room:
             continue
         lost = weight_outside(sets, sets.words[stored], words, room)
         if lost > room:
             continue
-        best = lower - error * lost
+        best = lower - slope * lost
         if best >= need:
             if at >= _AT_THE_FRONT:
                 sets.order[at], sets.order[at // 2] = sets.order[at // 2], stored
@@ -86,7 +86,7 @@ def similar_bound(sets, error, words, weight, levels, need):
 
 
 @inner_function
-def remember(sets, error, words, weight, levels, lower):
+def remember(sets, slope, words, weight, levels, lower):
     """Store a set with its lower bound, in place of a set that it bounds as well, or of the oldest set.
 
     A set Q is replaced by S if the bound of S less w(S \\ Q) is at least the bound of Q.
@@ -95,7 +95,7 @@ def remember(sets, error, words, weight, levels, lower):
     for stored in range(sets.state[COUNT]):
         if lower < sets.lower[stored] or levels < sets.levels[stored]:
             continue
-        room = (lower - sets.lower[stored]) // error
+        room = (lower - sets.lower[stored]) // slope
         if weight - sets.weight[stored] <= room and weight_outside(sets, words, sets.words[stored], room) <= room:
             place = stored
             break

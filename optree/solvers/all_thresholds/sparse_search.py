@@ -106,8 +106,16 @@ class SparseSearch(AnytimeSearch):
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, machine, rows.packed, top)
         machine.sure[:] = rows.sure_errors()
+        slope = max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error
+        if slope * rows.total >= 2**61:
+            raise OptreeError(
+                f"regularization: {self.objective.regularization} per leaf, with multiway splits and a total weight of "
+                f"{rows.total}, does not fit into 64-bit costs; give penalty = 'split' or fewer decimals"
+            )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
-        self._rules = kernel.Rules(self.scale.error, penalty, self._unit, 1, top, bool(machine.sure.any()), *kinds)
+        self._rules = kernel.Rules(
+            self.scale.error, penalty, slope, self._unit, 1, top, bool(machine.sure.any()), *kinds
+        )
         return None
 
     def _solve(self) -> None:
