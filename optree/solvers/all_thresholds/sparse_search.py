@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.errors import OptreeError
 from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
