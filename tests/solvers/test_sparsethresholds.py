@@ -110,6 +110,34 @@ def test_known_optima_without_a_limit_on_depth(load, regularization, objective):
 
 
 @compiled_only
+@pytest.mark.parametrize("penalty", ["split", "leaf"])
+def test_stopped_after_each_iteration_the_interval_holds_the_optimum(penalty):
+    random = np.random.RandomState(3)
+    X, y = random.randint(0, 9, (60, 3)).astype(float), random.randint(0, 2, 60)
+    scale, objective = Scale(1, 2, 1), Objective(regularization=Fraction(1, 30), penalty=penalty)
+
+    def search(budget):
+        rows = Rows(X, y, 2, np.ones(60, np.int64), is_multiway=np.array([False, False, True]))
+        found = SparseSearch(rows, scale, objective, budget.start(), lambda *_: None)
+        found.run()
+        return found
+
+    optimum = search(Budget()).cost
+    for iterations in range(400):
+        found = search(Budget(iterations=iterations))
+        assert found.lower <= optimum <= found.cost
+
+
+def test_without_a_penalty_parity_needs_as_many_leaves_as_rows():
+    X = np.array([[row >> bit & 1 for bit in range(5)] for row in range(32)], float)
+    rows = Rows(X, X.sum(axis=1).astype(int) % 2, 2, np.ones(32, np.int64))
+    objective = Objective(regularization=Fraction(0), max_depth=5)
+    search = SparseSearch(rows, Scale(1, 0, 1), objective, Budget().start(), lambda *_: None)
+    assert (search.run(), search.cost) == ("optimal", 0)
+    assert recount(rows, search.tree(), Scale(0, 1, 1), False, np.arange(32)) == (31, 5)
+
+
+@compiled_only
 @pytest.mark.parametrize("iterations", [0, 1, 50, 3000])
 def test_a_limit_leaves_a_tree_and_a_bound(iterations):
     """The best tree of breast cancer at lambda .02 costs 1244/25 rows."""

@@ -117,6 +117,7 @@ FRAME = np.dtype(
 )
 # Phases: open the root, bound a wave, choose a candidate, raise its bounds, take a child's result.
 OPEN, WAVE, NEXT, RAISE, TAKE = range(5)
+UNLIMITED = 2**30  # levels
 BEST, SIZE = 2, 3  # entries of Machine.state after the two of `nodes.py`: the incumbent's cost, its number of nodes
 
 
@@ -168,7 +169,7 @@ class Machine(NamedTuple):
     pending: np.ndarray  # int64[levels, LANES], the candidates in the order of their search
     tree: np.ndarray  # int64[levels, nodes, 3], the incumbents in preorder
     size: np.ndarray  # int64[levels], their numbers of nodes
-    subtree: np.ndarray  # int64[levels, 2 * nodes, 3], the trees of the candidate's children
+    subtree: np.ndarray  # int64[levels, nodes, 3], the trees of the candidate's children
     subtree_first: np.ndarray  # int64[levels, children], their first nodes
     subtree_size: np.ndarray  # int64[levels, children], their numbers of nodes; 0: the best tree of at most one split
     incumbent: np.ndarray  # int64[nodes, 3], of all rows
@@ -201,6 +202,12 @@ def cost_of_leaves(rules, class_weight, weight, sure, leaves):
         if n >= leaves:
             best = min(best, (n - 1) * rules.penalty + rules.error * max(sure, rest))
     return best if leaves <= classes else (leaves - 1) * rules.penalty + rules.error * sure
+
+
+@inner_function
+def levels_below(frame):
+    """Return the levels of the trees of a node's children; without a limit the memo serves nodes of all depths."""
+    return frame["levels"] - 1 if frame["levels"] < UNLIMITED else UNLIMITED
 
 
 @inner_function
@@ -580,7 +587,7 @@ def next_candidate(rules, sets, machine, level):
             rows[row >> 6] |= ONE << np.uint64(row & 63)
         need = known["limit"] - cost + low[child]
         if not exact[child] and low[child] < need:
-            found = similar_bound(sets, rules.slope, rows, weight, frame["levels"] - 1, need)
+            found = similar_bound(sets, rules.slope, rows, weight, levels_below(frame), need)
             cost += max(np.int64(0), found - low[child])
             low[child] = max(low[child], found)
     return True
@@ -616,7 +623,7 @@ def raise_bound(sample, rules, machine, level, general):
     if open_children == 1 and budget < need:
         budget = min(most, low[child] + 2 * frame["step"])
     budget = min(most, max(budget // unit, low[child] // unit + 1) * unit)
-    if not rules.multiway and budget > most_splits(frame["levels"] - 1) * unit:
+    if not rules.multiway and budget > most_splits(levels_below(frame)) * unit:
         budget = need + gap // 2
     frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
     begin, end, _ = child_of(machine, level, at, child)
@@ -629,7 +636,7 @@ def raise_bound(sample, rules, machine, level, general):
         frame["laid_out"] = laid_out
     start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)
     open_node(
-        sample, rules, machine, level - 1, start, end - begin, side, budget, low[child], frame["levels"] - 1, general
+        sample, rules, machine, level - 1, start, end - begin, side, budget, low[child], levels_below(frame), general
     )
     frame["child"], frame["phase"] = child, TAKE
     machine.state[LEVEL] = level - 1
@@ -652,7 +659,7 @@ def take_child(rules, sets, machine, level):
         low[child] = max(low[child], found["lower"])
     if low[child] > 2 * rules.penalty:
         weight = child_of(machine, level, at, child)[2]
-        remember(sets, rules.slope, machine.child_rows[level, child], weight, frame["levels"] - 1, low[child])
+        remember(sets, rules.slope, machine.child_rows[level, child], weight, levels_below(frame), low[child])
     frame["phase"] = RAISE
 
 

@@ -20,7 +20,6 @@ from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import INFINITE
 
-_UNLIMITED = 2**30  # levels
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
@@ -31,7 +30,7 @@ class SparseSearch(AnytimeSearch):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.levels = _UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
+        self.levels = kernel.UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
         self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
         self.per_leaf = self.objective.penalty == "leaf"
 
@@ -63,9 +62,9 @@ class SparseSearch(AnytimeSearch):
             return self.status
         multiway = np.flatnonzero(rows.sample.is_multiway)
         children = int(max([2, *np.diff(rows.first_level)[multiway]]))
-        splits = min(-(-self.cost // self._unit), n if len(multiway) else 2 ** min(self.levels, 31), n)
-        nodes = children * splits + 1
-        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 72 * nodes)), _LEVELS[1])
+        splits = min(-(-self.cost // penalty) if penalty else n, n if len(multiway) else 2 ** min(self.levels, 31), n)
+        nodes = children * (splits + 1) + 1
+        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 48 * nodes)), _LEVELS[1])
         deepest = min(self.levels, most, n - 1, -(-self.cost // penalty) if penalty else n)
         levels, top = deepest + 1, deepest
         self._machine = kernel.Machine(
@@ -78,7 +77,7 @@ class SparseSearch(AnytimeSearch):
             pending=np.zeros((levels, LANES), np.int64),
             tree=np.zeros((levels, nodes, 3), np.int64),
             size=np.zeros(levels, np.int64),
-            subtree=np.zeros((levels, 2 * nodes, 3), np.int64),
+            subtree=np.zeros((levels, nodes, 3), np.int64),
             subtree_first=np.zeros((levels, children), np.int64),
             subtree_size=np.zeros((levels, children), np.int64),
             incumbent=np.zeros((nodes, 3), np.int64),
@@ -154,7 +153,11 @@ class SparseSearch(AnytimeSearch):
         machine, whole = self._machine, levels == self.levels
         machine.state[kernel.BEST] = self.cost
         machine.task[:] = min(budget, self.cost), lower, levels
-        machine.state[LEVEL], machine.frame[self._rules.top]["phase"] = self._rules.top, kernel.OPEN
+        top = machine.state[LEVEL] = self._rules.top
+        known, frame = machine.known[top], machine.frame[top]
+        known["lower"] = known["limit"] = lower  # until the kernel has begun
+        known["head"] = known["tail"] = frame["candidates"] = frame["number"] = 0
+        frame["column"], frame["phase"] = len(machine.multiway), kernel.OPEN
 
         def step(iterations: int) -> int:
             code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
