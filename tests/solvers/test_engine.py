@@ -255,9 +255,12 @@ def test_tables_that_grow_many_times_hold_the_same_search(monkeypatch):
 def test_sets_with_equal_hashes_are_told_apart(monkeypatch):
     """With all salts equal to zero every set of rows has the same hash: only the exact comparison separates them."""
     make_layout = engine_search.layout
-    monkeypatch.setattr(
-        engine_search, "layout", lambda *given: (data := make_layout(*given)) and data._replace(salt=data.salt * 0)
-    )
+
+    def without_salt(*given, **rest):
+        data = make_layout(*given, **rest)
+        return data and data._replace(salt=data.salt * 0)
+
+    monkeypatch.setattr(engine_search, "layout", without_salt)
     for seed in seeds(40, 4):
         check("optree", random_problem(seed), Objective.of("0.02"))
 

@@ -64,7 +64,8 @@ def tiny():
 def read(problem):
     """Return the columns and the classes of a problem, with the occurring classes numbered from zero."""
     with np.load(problem) as file:
-        return file["codes"].astype(np.int32), np.unique(file["y"], return_inverse=True)[1].astype(np.int32)
+        codes, y = file["codes"], np.unique(file["y"], return_inverse=True)[1]
+        return codes if codes.dtype == np.float64 else codes.astype(np.int32), y.astype(np.int32)
 
 
 def main(folder, request, answers, problem=None):
