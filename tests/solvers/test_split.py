@@ -260,7 +260,7 @@ def test_of_several_versions_the_dispatcher_chooses():
 @pytest.mark.parametrize("name", ["split", "licketysplit"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
-    """Ctrl-C arrives when the kernel has returned, between two slices of work."""
+    """Ctrl-C arrives when the kernel has returned, between two slices of work; before the first it is an exception."""
     called, call = [], Search._call
 
     def interrupted(self, iterations):
@@ -271,6 +271,10 @@ def test_an_interrupt_leaves_a_tree(name, after, monkeypatch):
 
     monkeypatch.setattr(Search, "_call", interrupted)
     problem, objective = noise(300, 20), Objective.of("0.001", "leaf", max_depth=6)
+    if not after:
+        with pytest.raises(KeyboardInterrupt):
+            solve(name, problem, objective)
+        return
     result = solve(name, problem, objective)
     assert result.status == "interrupted"
     assert called[-1] == kernel.CLOSE
