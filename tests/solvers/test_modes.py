@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 _NAMES = (
     "exact",
     "allthresholds",
+    "sparsethresholds",
     "murtree",
     "grid",
     "regression",
