@@ -111,7 +111,7 @@ class Clock:
         return self.search_seconds
 
     def seconds(self) -> float:
-        """Return the seconds since the start, without those of compilation."""
+        """Return the seconds since the start, without seconds of compilation."""
         return COMPILATION.now() - self._start
 
     def compile_seconds(self) -> float:

@@ -149,7 +149,8 @@ class _Reader:
         """Return the tree of least cost and its cost, among the pruned subtrees of a tree of the path."""
         at = path.best(self.scale.penalty / self.scale.error)
         if max_splits is not None:
-            at = min(at, int(np.searchsorted(path.penalty, max_splits)))  # the first tree of so many splits, or more
+            # the first tree with ``max_splits`` splits or more
+            at = min(at, int(np.searchsorted(path.penalty, max_splits)))
         best = self._options(path, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
         return best.tree, best.cost
 

@@ -24,9 +24,9 @@ splits have few leaves; with a penalty per leaf all trees do.
 
 *Statement.* For S inside S', T(S) <= T(S') <= T(S) + w, where w is the cost of an error on every further row. With
 multiway splits and a penalty per leaf, w is A for a row whose error costs less than A (``rules.slope``).
-*Proof.* The best tree of S' errs on no more rows of S, and has no more non-empty leaves there. The best tree of S, on
-S', errs on further rows at most. A further row may also fill an empty leaf of a multiway split. With a penalty per leaf
-that leaf costs A, and a row alone in it is no error.
+*Proof.* The best tree of S' misclassifies no more rows of S, and has no more non-empty leaves there. The best tree of
+S, applied to S', misclassifies at most the further rows as well. A further row may also fill an empty leaf of a
+multiway split. With a penalty per leaf that leaf costs A, and a row alone in it is no error.
 *Used in* the bounds of ``intervals.py``, which hold with the cost ``rules.slope`` of a further unit of weight, and in
 ``similar_sets.py``.
 
