@@ -27,8 +27,9 @@ from branches_authors import number, output
 from drivers import call
 
 from optree.bench.system.cli import reporting
+from optree.columns import Feature
 from optree.errors import OptreeError
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 
 PYSTREED = """
 import numpy as np
@@ -91,7 +92,7 @@ def read(path: Path) -> np.ndarray:
 
 def problem_of(rows: np.ndarray) -> Problem:
     features = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(rows.shape[1] - 1))
-    return Problem(rows[:, 1:], rows[:, 0], features, tuple(map(str, range(rows[:, 0].max() + 1))))
+    return Problem.coded(rows[:, 1:], rows[:, 0], features, tuple(map(str, range(rows[:, 0].max() + 1))))
 
 
 def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tuple[Run, Run]]:

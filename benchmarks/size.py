@@ -27,9 +27,10 @@ from optree import solvers
 from optree.bench.figures.panels import STYLE
 from optree.bench.system.cli import reporting
 from optree.budget import Budget, peak_rss_mib
+from optree.columns import Feature
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 
 ROWS = [1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
 SWEEPS = {
@@ -50,7 +51,9 @@ def draw(rows: int, features: int, classes: int, seed: int, distinct: int | None
     y = np.where(random.random_sample(n) < 0.1, random.randint(classes, size=n), leaf % classes)
     times = -(-rows // n)
     names = tuple(Feature(f"x{j}", (f"x{j} = 0", f"x{j} = 1")) for j in range(features))
-    return Problem(np.tile(codes, (times, 1))[:rows], np.tile(y, times)[:rows], names, tuple(map(str, range(classes))))
+    return Problem.coded(
+        np.tile(codes, (times, 1))[:rows], np.tile(y, times)[:rows], names, tuple(map(str, range(classes)))
+    )
 
 
 def measure(point: dict, seconds: float) -> dict:

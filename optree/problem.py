@@ -1,12 +1,14 @@
-"""The problem that a solver is given: coded rows, classes and features.
+"""The problem that a solver is given: columns, classes and weights of rows.
 
 A coded feature assigns each row one of two or more categories. A binary column and a threshold ``x <= 2.45`` have two,
 a categorical feature has one for each of its values. Binary and multiway splits are therefore handled alike.
+``columns.py`` has the forms in which a search reads the columns: as coded features, or as numbers.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
@@ -17,31 +19,11 @@ from zipfile import BadZipFile
 import numpy as np
 
 from optree.arrays import transposed
+from optree.columns import CodedColumns, Columns, Feature
 from optree.errors import OptreeError
 from optree.files import write_whole
 
 _COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A coded feature.
-
-    Attributes
-    ----------
-    name : str
-        The tested column or condition, e.g. ``"a5"`` or ``"petal length <= 2.45"``.
-    labels : tuple of str
-        One condition per category, as written on the edge of a tree, e.g. ``"a5 = 1"``.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-
-
-def codes_type(categories: int) -> np.dtype:
-    """Return the narrowest signed integer type for the codes -1 to ``categories - 1``."""
-    return np.min_scalar_type(-max(1, categories))
 
 
 class Groups(NamedTuple):
@@ -54,17 +36,14 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A classification problem over coded rows.
+    """A classification problem.
 
     Parameters
     ----------
-    codes : int[n, q]
-        The category of each row and feature, ``0 <= codes[:, j] < len(features[j].labels)``. The code -1 marks a
-        category that was not seen when the encoder was fitted. They are stored as :func:`codes_type` of the greatest
-        number of categories.
+    columns : Columns
+        The columns of the rows; see also :meth:`coded`.
     y : int32[n]
         The class of each row, an index into ``classes``.
-    features : tuple of Feature
     classes : tuple of str
     weights : int64[n], optional
         Whole weights >= 0, one by default. Costs are counted in units of weight ("rows").
@@ -77,12 +56,11 @@ class Problem:
     Raises
     ------
     OptreeError
-        If the arrays disagree in shape, or a code, class, weight or cost is out of range.
+        If the arrays disagree in shape, or a class, weight or cost is out of range.
     """
 
-    codes: np.ndarray
+    columns: Columns
     y: np.ndarray
-    features: tuple[Feature, ...]
     classes: tuple[str, ...]
     weights: np.ndarray | None = None
     costs: np.ndarray | None = None
@@ -91,25 +69,24 @@ class Problem:
     def __post_init__(self):
         n = len(self.y)
         weights = np.ones(n, np.int64) if self.weights is None else np.asarray(self.weights)
-        object.__setattr__(self, "codes", np.asarray(self.codes))
         object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
         object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
         if self.costs is not None:
             object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, np.int64))
         self._check()
-        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, codes_type(self.n_parts.max())))
+
+    @classmethod
+    def coded(cls, codes: np.ndarray, y: np.ndarray, features: Sequence[Feature], *rest) -> Problem:
+        """Return a problem of coded features; ``rest`` are the parameters after ``y``."""
+        return cls(CodedColumns(codes, features), y, *rest)
 
     def _check(self):
-        n, q = self.codes.shape
-        if n == 0 or q == 0:
-            raise OptreeError(f"problem: {n} rows and {q} features; at least one of each is needed")
-        if q != len(self.features) or n != len(self.y) or n != len(self.weights):
+        n = len(self.columns)
+        if n != len(self.y) or n != len(self.weights):
             raise OptreeError(
-                f"problem: codes are {n} x {q}, but there are {len(self.features)} features, "
-                f"{len(self.y)} classes and {len(self.weights)} weights"
+                f"problem: the columns have {n} rows, but there are {len(self.y)} classes and {len(self.weights)} "
+                "weights"
             )
-        if self.codes.max() >= self.n_parts.min() or self.codes.min() < -1:
-            self._check_codes()
         if self.y.min() < 0 or self.y.max() >= len(self.classes):
             found = f"{self.y.min()} to {self.y.max()}"
             raise OptreeError(f"problem: y has classes {found}; 0 to {len(self.classes) - 1} are accepted")
@@ -122,20 +99,35 @@ class Problem:
                 f"{len(self.classes)} x {len(self.classes)} costs >= 0 is accepted"
             )
 
-    def _check_codes(self):
-        over = np.flatnonzero((self.codes.max(axis=0) >= self.n_parts) | (self.codes.min(axis=0) < -1))
-        if len(over):
-            j = over[0]
-            found = f"{self.codes[:, j].min()} to {self.codes[:, j].max()}"
-            raise OptreeError(
-                f"problem: feature {self.features[j].name!r} has codes {found}; "
-                f"-1 to {self.n_parts[j] - 1} are accepted"
-            )
+    @property
+    def codes(self) -> np.ndarray:
+        """Return the codes of the columns; see :class:`Columns`."""
+        return self.columns.codes
 
-    @cached_property
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Return the coded features."""
+        return self.columns.features
+
+    @property
     def n_parts(self) -> np.ndarray:
         """Return the number of categories of each feature, int32[q]."""
-        return np.array([len(f.labels) for f in self.features], np.int32)
+        return self.columns.n_parts
+
+    @cached_property
+    def _views(self) -> dict:
+        """Return the views that were made so far."""
+        return {}
+
+    def view(self, key: Hashable, make: Callable[[], object]):
+        """Return a view of the rows, which ``make`` makes on the first call with this key."""
+        if key not in self._views:
+            self._views[key] = make()
+        return self._views[key]
+
+    def over(self, columns: Columns) -> Problem:
+        """Return the problem over other columns of the same rows."""
+        return self if columns is self.columns else replace(self, columns=columns)
 
     @property
     def total_weight(self) -> int:
@@ -180,7 +172,7 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> Problem:
         """Return the problem of some of the rows, with the same features and classes."""
-        return replace(self, codes=self.codes[rows], y=self.y[rows], weights=self.weights[rows])
+        return replace(self, columns=self.columns.take(rows), y=self.y[rows], weights=self.weights[rows])
 
     def take_groups(self, some: np.ndarray) -> Problem:
         """Return the problem of some :attr:`groups`, with one row for each group and class.
@@ -190,7 +182,8 @@ class Problem:
         groups = Groups(*(table[some] for table in self.groups))
         group, y = np.nonzero(groups.weights)
         weights = groups.weights[group, y]
-        taken = replace(self, codes=groups.codes[group], y=y.astype(np.int32), weights=weights)
+        columns = CodedColumns(groups.codes[group], self.features)
+        taken = replace(self, columns=columns, y=y.astype(np.int32), weights=weights)
         taken.__dict__["groups"] = groups  # fills the cached property
         return taken
 
@@ -224,5 +217,5 @@ class Problem:
             raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
         features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
         codes, y, weights = arrays
-        problem = cls(codes, y, features, tuple(names["classes"]), weights, names["costs"], names["unit"])
+        problem = cls.coded(codes, y, features, tuple(names["classes"]), weights, names["costs"], names["unit"])
         return problem, names["notes"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
+from optree.columns import Columns
 from optree.objective import Scale
 from optree.tree import Tree
 
@@ -24,6 +25,7 @@ class Outcome(NamedTuple):
     status: str  # one of :data:`STATUSES`
     counters: dict[str, int]  # "iterations" first
     search: str | None = None  # the search that did the work, if it differs from the task's route
+    columns: Columns | None = None  # the columns whose features the tree splits, if they differ from the problem's
 
 
 class TracePoint(NamedTuple):
@@ -69,6 +71,8 @@ class Result:
         Seconds since the start of the clock in which kernels were compiled, or loaded from the disk cache.
     search : str
         The search that did the work: the solver's name, unless :mod:`optree.solvers.routing` chose another search.
+    columns : Columns
+        The columns of the problem; their features are those of the tree.
     """
 
     tree: Tree
@@ -82,16 +86,17 @@ class Result:
     prepare_seconds: float = 0.0
     compile_seconds: float = 0.0
     search: str = ""
+    columns: Columns | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, outcome: Outcome, cost: int, scale: Scale, trace: Trace) -> Result:
         """Log the end of a search, and return its result; raise KeyboardInterrupt if no search had begun."""
-        tree, lower, status, counters, search = outcome
+        tree, lower, status, counters, search, columns = outcome
         require_iterations(status, counters)
         seconds = trace.clock.searched()
         trace.end(search, status, cost, lower)
         other = trace.clock.prepare_seconds, trace.clock.compile_seconds()
-        return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search)
+        return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search, columns)
 
     @property
     def cost_in_rows(self) -> Fraction:

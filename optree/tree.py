@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from optree.columns import Feature
 from optree.errors import OptreeError
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 
 LEAF = -1
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from textwrap import fill, wrap
 
-from optree.problem import Feature
+from optree.columns import Feature
 from optree.tree import LEAF, Tree
 
 # Okabe and Ito's colours, which are distinct for people with any colour vision.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.problem import codes_type
+from optree.columns import codes_type
 
 _CELLS = 2**18  # codes that are computed at once, so that the values which they compare stay in the processor's cache
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from optree.columns import Feature
 from optree.encoding.cells import cell_text, number_text, read_numbers, read_texts
 from optree.encoding.coded_rows import BELOW, EQUAL, POSITION
 from optree.errors import choice
-from optree.problem import Feature
 
 NUMERIC = ("thresholds", "bins", "intervals", "values")
 _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}

@@ -16,6 +16,7 @@ from typing import Self
 
 import numpy as np
 
+from optree.columns import Feature
 from optree.encoding.cells import (
     as_table,
     column_names,
@@ -31,7 +32,7 @@ from optree.encoding.columns import NUMERIC, Column
 from optree.encoding.mdlp import mdlp_thresholds
 from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
 from optree.errors import OptreeError, choice
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 
 _ACCEPTED = {
     "categorical": ("ordinal", "onehot"),
@@ -301,7 +302,9 @@ class Encoder:
         unknown = set(labels) - set(rank)
         if unknown:
             raise choice("encoding: class", min(unknown), self.classes_)
-        return Problem(self.transform(X), [rank[label] for label in labels], self.features_, self.classes_, weights)
+        return Problem.coded(
+            self.transform(X), [rank[label] for label in labels], self.features_, self.classes_, weights
+        )
 
     def to_dict(self) -> dict:
         """Return the encoder as a dict for JSON."""

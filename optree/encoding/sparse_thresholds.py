@@ -8,17 +8,18 @@ greater than all numbers in one, and less in the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from optree.columns import Feature, NumberSplit
 from optree.encoding.cells import read_columns, read_numbers
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, CodedRows, ValueTests
 from optree.encoding.columns import Column
 from optree.encoding.encoder import Encoder
 from optree.encoding.thresholds import threshold_between
-from optree.problem import Feature
 
 NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none, and later ones go right
 
@@ -92,16 +93,24 @@ class ThresholdEncoder:
 
 
 class SparseEncoder(Encoder):
-    """An encoder whose numeric columns have only the thresholds of a tree, given to :meth:`set_thresholds`.
-
-    A search over all thresholds takes :meth:`numeric_columns`, and returns the few thresholds that its tree uses.
-    """
+    """An encoder of columns as numbers; :meth:`at_splits` gives the encoder of the few thresholds of a tree."""
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         if categorical:
             return super()._fit_column(name, values, categorical, labels, pair)
         numbers = read_numbers(name, values)
         return Column(name, "thresholds", ()) if numbers.min() < numbers.max() else None
+
+    @property
+    def _width(self) -> list[int]:
+        """Return the number of columns of :meth:`numeric_columns` for each column."""
+        return [1 if column.is_numeric else column.n_features(self.spec.drop) for column in self.columns_]
+
+    @property
+    def is_multiway(self) -> np.ndarray:
+        """Return the columns of :meth:`numeric_columns` that are split into all their categories, bool[p']."""
+        multiway = [column.form == "ordinal" and len(column.parts) > 2 for column in self.columns_]
+        return np.repeat(multiway, self._width)
 
     def numeric_columns(self, X) -> np.ndarray:
         """Return columns to be split at any threshold, float64[n, p']: numbers, and a 0/1 column per category."""
@@ -110,35 +119,32 @@ class SparseEncoder(Encoder):
             values = column.read(table[column.name], self.spec.unseen)[:, None]
             tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
             blocks.append(values if column.is_numeric else CodedRows(values, tests).array(column.n_categories))
-        self._width = [block.shape[1] for block in blocks]
-        multiway = [column.form == "ordinal" and len(column.parts) > 2 for column in self.columns_]
-        self.is_multiway = np.repeat(
-            multiway, self._width
-        )  # bool[p'], columns that are split into all their categories
         return np.hstack(blocks).astype(np.float64, copy=False)
 
-    def set_thresholds(self, splits: Sequence[tuple[int, float, float]]) -> list[tuple[int, bool]]:
-        """Set the thresholds of the numeric columns to the thresholds of a tree's splits.
+    def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
+        """Return the encoder whose numeric columns have the thresholds of splits alone, and each split's feature.
 
-        A split has its column of :meth:`numeric_columns` and the neighbouring values of its threshold. Return its
-        feature, and whether the feature is 1 below the threshold.
+        A split has its column of :meth:`numeric_columns`. A feature comes with a truth value: whether its code is 1
+        below the threshold.
         """
         owner = np.repeat(np.arange(len(self._width)), self._width)
         used: list[set[float]] = [set() for _ in self.columns_]
         for column, low, high in splits:
             used[owner[column]].add(threshold_between(low, high))
-        numeric = [column.is_numeric for column in self.columns_]
+        numeric, columns = [column.is_numeric for column in self.columns_], list(self.columns_)
         for i in np.flatnonzero(numeric):
-            self.columns_[i] = replace(self.columns_[i], parts=tuple(sorted(used[i])))
-        size = [column.n_features(self.spec.drop) for column in self.columns_]
+            columns[i] = replace(columns[i], parts=tuple(sorted(used[i])))
+        size = [column.n_features(self.spec.drop) for column in columns]
         first, start = np.cumsum([0, *size]), np.cumsum([0, *self._width])
         found = []
         for column, low, high in splits:
             number, at = owner[column], column - start[owner[column]]
             if numeric[number]:
-                at = self.columns_[number].parts.index(threshold_between(low, high))
+                at = columns[number].parts.index(threshold_between(low, high))
             found.append((int(first[number] + at), numeric[number]))
-        return found
+        encoder = copy(self)
+        encoder.columns_ = columns
+        return encoder, found
 
 
 def _feature(name: str, threshold: float, missing: int) -> Feature:

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Number
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,38 +18,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from optree import solvers
-from optree.budget import Budget, Clock
+from optree.budget import Budget
+from optree.columns import codes_type
 from optree.drawing import views
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
+from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import check_fits
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
-from optree.problem import Problem, codes_type
-from optree.result import Result
+from optree.problem import Problem
 from optree.tree import Tree
 
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath
-
-
-class Table(NamedTuple):
-    """The rows of a fit before they are encoded."""
-
-    X: object  # DataFrame or array[n, q]
-    labels: np.ndarray  # int64[n], indices into ``classes``
-    classes: tuple[str, ...]
-    weights: np.ndarray  # int64[n]
-    unit: Fraction  # the user's weight for a weight of 1
-    costs: np.ndarray | None  # int64[K, K]
-    cost_unit: int  # the cost of one misclassified row
-
-    def problem(self, encoder: Encoder) -> Problem:
-        """Return the encoded problem."""
-        codes, rest = encoder.transform(self.X), (self.weights, self.costs, self.cost_unit)
-        return Problem(codes, self.labels, encoder.features_, self.classes, *rest)
 
 
 class TreeViews:
@@ -123,6 +107,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
     unseen: str = "error"
     verbose: bool = False
 
+    _has_numbers = False  # whether numeric columns may be searched at every threshold, see `Columns.has_numbers`
+
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding; by default every column becomes binary columns."""
@@ -152,20 +138,23 @@ class TreeEstimator(TreeViews, BaseEstimator):
             return X, y, sample_weight
         return X[kept], y[kept], np.asarray(sample_weight)[kept]
 
-    def _fit_encoder(self, X, classes: tuple[str, ...] = ()) -> None:
-        """Set ``encoder_`` to the encoder of the rows; raise OptreeError if their codes do not fit into memory."""
-        encoder = Encoder(self._encoding).fit(X, categorical=self.categorical_features, classes=classes)
-        code_bytes, given = codes_type(encoder.n_categories_).itemsize, getattr(self, "max_thresholds", 0)
-        fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
-        check_fits(len(X), encoder.n_features_, code_bytes, self.memory_limit, f"{fewer}fewer rows or fewer columns")
-        self.encoder_ = encoder
+    def _columns(self, X, classes: tuple[str, ...] = ()) -> TableColumns:
+        """Return the columns of the rows, which raise OptreeError if their codes do not fit into memory."""
 
-    def _keep_tree(self, tree: Tree) -> None:
-        """Set ``tree_``, and reduce ``encoder_`` to the features that the tree splits."""
+        def check(encoder: Encoder) -> None:
+            code_bytes, given = codes_type(encoder.n_categories_).itemsize, getattr(self, "max_thresholds", 0)
+            fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
+            remedy = f"{fewer}fewer rows or fewer columns"
+            check_fits(len(X), encoder.n_features_, code_bytes, self.memory_limit, remedy)
+
+        return TableColumns.of(X, self._encoding, self.categorical_features, classes, check, self._has_numbers)
+
+    def _keep_tree(self, tree: Tree, columns: TableColumns) -> None:
+        """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the tree splits."""
         used = tree.used_features
         numbers = {feature: number for number, feature in enumerate(used)}
         self.tree_ = tree.renumber(numbers, [tree.features[feature] for feature in used])
-        self.encoder_ = self.encoder_.keep(used)
+        self.encoder_ = columns.encoder.keep(used)
 
     def _table(self, X, *, reset: bool):
         """Return X for the encoder: a DataFrame unchanged, anything else as a checked array."""
@@ -220,10 +209,12 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        table = self._read(X, y, sample_weight)
-        result = self._search(table, objective, clock)
+        problem, unit = self._problem(X, y, sample_weight)
+        seed, start = getattr(self, "random_state", None) or 0, self._start(problem, objective)
+        solver = solvers.get(self._solver)
+        result = solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
-        self._keep(result.tree, result.status, cost, bound, int(table.weights.sum()), table.unit)
+        self._keep(result.tree, result.columns, result.status, cost, bound, problem.total_weight, unit)
         if result.status not in ("optimal", "heuristic"):
             gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
             text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
@@ -232,9 +223,18 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
         return self
 
-    def _keep(self, tree: Tree, status: str, cost: Fraction, bound: Fraction | None, total: int, unit: Fraction):
+    def _keep(
+        self,
+        tree: Tree,
+        columns: TableColumns,
+        status: str,
+        cost: Fraction,
+        bound: Fraction | None,
+        total: int,
+        unit: Fraction,
+    ):
         """Set the fitted attributes of a tree; cost, bound and total weight are in ``unit``."""
-        self._keep_tree(tree)
+        self._keep_tree(tree, columns)
         self.status_ = status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / total)
@@ -246,16 +246,17 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             reached = float(path.stretches[-1].lowest) if path.stretches else 1
             warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
         self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
+        self.solver_ = self._solver
         models = []
         for stretch in path.stretches:
             model = copy(self).set_params(regularization=str(stretch.highest))
             cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
-            model._keep(stretch.tree, "optimal", cost, cost, problem.total_weight, unit)
+            model._keep(stretch.tree, problem.columns, "optimal", cost, cost, problem.total_weight, unit)
             models.append((float(stretch.highest), model))
         return models
 
-    def _read(self, X, y, sample_weight) -> Table:
-        """Read the rows of positive weight, and set ``classes_``."""
+    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
+        """Return the problem of the rows of positive weight, and the weight of its unit; set ``classes_``."""
         X, y = self._rows(X, y)
         check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
@@ -264,24 +265,8 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         if len(names) < 2:
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
         weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
-        costs, cost_unit = whole_costs(getattr(self, "costs", None), self.classes_)
-        return Table(X, labels, names, weights, unit, costs, cost_unit)
-
-    def _encode(self, table: Table) -> Problem:
-        """Encode the rows, and set ``encoder_``."""
-        self._fit_encoder(table.X, table.classes)
-        return table.problem(self.encoder_)
-
-    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
-        """Read and encode the rows; return the problem and the user's weight for a weight of 1 in it."""
-        table, self.solver_ = self._read(X, y, sample_weight), self._solver
-        return self._encode(table), table.unit
-
-    def _search(self, table: Table, objective: Objective, clock: Clock) -> Result:
-        """Encode the rows, and search."""
-        problem, seed = self._encode(table), getattr(self, "random_state", None) or 0
-        start, solver = self._start(problem, objective), solvers.get(self._solver)
-        return solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
+        costs = whole_costs(getattr(self, "costs", None), self.classes_)
+        return Problem(self._columns(X, names), labels, names, weights, *costs), unit
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
         """Return the tree of the last fit for a warm start, if it has features of the problem and meets constraints."""

@@ -80,7 +80,7 @@ class MurTreeClassifier(TreeClassifier):
         problem, unit = self._problem(X, y, sample_weight)
         found = search(problem, limits.max_depth, limits.max_splits, clock, self._log)
         self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, ()
-        self.compile_seconds_ = clock.compile_seconds()
+        self.solver_, self.compile_seconds_ = self._solver, clock.compile_seconds()
         return found, problem, unit
 
     def limit_grid(self, X, y, sample_weight=None) -> list[tuple[int, int, MurTreeClassifier]]:
@@ -110,7 +110,7 @@ class MurTreeClassifier(TreeClassifier):
             model = copy(base).set_params(max_depth=depth, max_splits=splits)
             cost, bound = (Fraction(int(table[depth, splits])) for table in (found.loss, found.lower))
             status = "optimal" if cost == bound else found.status
-            model._keep(found.tree(depth, splits), status, cost, bound, problem.total_weight, unit)
+            model._keep(found.tree(depth, splits), problem.columns, status, cost, bound, problem.total_weight, unit)
             models.append((depth, splits, model))
         return models
 
@@ -156,7 +156,7 @@ class MurTreeClassifier(TreeClassifier):
         models = []
         for pair, tree in zip(found.errors.tolist(), found.trees, strict=True):
             model = copy(base)
-            model._keep(tree, found.status, Fraction(sum(pair)), None, problem.total_weight, unit)
+            model._keep(tree, problem.columns, found.status, Fraction(sum(pair)), None, problem.total_weight, unit)
             models.append((pair[0] * unit, pair[1] * unit, model))
         return models
 
@@ -179,7 +179,7 @@ class MurTreeClassifier(TreeClassifier):
             text = f"best_f1: {found.status} with a score of {float(found.score):g} of at most {float(found.bound):g}"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         cost = Fraction(found.tree.loss(problem))
-        model._keep(found.tree, found.status, cost, None, problem.total_weight, unit)
+        model._keep(found.tree, problem.columns, found.status, cost, None, problem.total_weight, unit)
         return found.score, model
 
 

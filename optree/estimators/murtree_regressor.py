@@ -106,11 +106,10 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
         if not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        self._fit_encoder(X)
-        codes, features = self.encoder_.transform(X), self.encoder_.features_
-        found = regress(codes, features, y, weights, objective, clock, log=self._log)
+        columns = self._columns(X)
+        found = regress(columns.codes, columns.features, y, weights, objective, clock, log=self._log)
         self.solver_ = "murtree"
-        self._keep_tree(found.tree)
+        self._keep_tree(found.tree, columns)
         self.status_, self.resolution_ = found.status, found.step
         self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
         self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0

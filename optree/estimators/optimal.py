@@ -8,12 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.base import clone
 
-from optree.budget import Clock
 from optree.encoding import EncodingSpec
-from optree.estimators.base import Table, TreeClassifier
+from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
-from optree.objective import Objective
-from optree.result import Result
 from optree.solvers.lambda_path import lambda_path
 
 
@@ -89,16 +86,10 @@ class OptimalTreeClassifier(TreeClassifier):
 
     _solver = "optree"
 
-    def _search(self, table: Table, objective: Objective, clock: Clock) -> Result:
-        """Search over all thresholds of numeric columns where that is faster, else over encoded columns."""
-        if not self.warm_start and self.costs is None and self.max_thresholds is None:
-            from optree.estimators import all_thresholds  # its kernels are loaded for such fits only
-
-            encoding = self._encoding, self.categorical_features
-            if found := all_thresholds.find(table, *encoding, objective, clock, self._log):
-                result, self.encoder_ = found
-                return result
-        return super()._search(table, objective, clock)
+    @property
+    def _has_numbers(self) -> bool:
+        """Return whether numeric columns may be searched at every threshold, which takes no start tree."""
+        return self.max_thresholds is None and not self.warm_start
 
     @property
     def _encoding(self) -> EncodingSpec:

@@ -94,8 +94,8 @@ class Declaration:
     iteration : str
         The unit of its counter of iterations.
     features : tuple of str, default ("binary",)
-        The splits that it makes: "binary", "multiway" (features of several categories); of peers also "numeric"
-        (thresholds of numeric columns).
+        The splits that it makes: "binary", "multiway" (features of several categories), "numeric" (thresholds of
+        columns of numbers, without a coded feature for each threshold).
     penalties : tuple of str, default ("split", "leaf")
         None for a solver that minimises the loss alone.
     constraints : tuple of str, default ()
@@ -161,14 +161,14 @@ class Declaration:
 
     def check_problem(self, problem: Problem) -> None:
         """Raise OptreeError for multiway features or costs that are not declared, and for unknown categories."""
-        count = problem.n_parts.max()
-        if "multiway" not in self.features and count > 2:
+        count = 2 if "multiway" in self.features else problem.n_parts.max()
+        if count > 2:
             raise OptreeError(
                 f"solver {self.name}: features of {count} categories are not accepted; use a binary encoding"
             )
         if problem.costs is not None and "costs" not in self.constraints:
             raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
-        if problem.codes.min() < 0:
+        if problem.columns.has_unknown:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
 
 
@@ -258,9 +258,11 @@ class Solver(Declaration):
             outcome = self.run(task, seed, **parameters)
         except Stopped as stop:  # before the search
             clock.prepared()
-            tree, lower = task.incumbent or Tree.leaf(task.problem), 0 if self.exact else None
-            outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0})
+            columns = problem.columns if task.incumbent else problem.columns.at_splits([])[0]
+            tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
+            outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
         clock.searched()
-        tree = objective.measure.label(outcome.tree)
-        outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search)
+        tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
+        outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search, columns=columns)
+        task = replace(task, problem=task.problem.over(columns))
         return Result.of(outcome, task.cost(tree), scale, trace)

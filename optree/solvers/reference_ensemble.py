@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from optree.budget import Clock
+from optree.columns import CodedColumns
 from optree.problem import Problem
 from optree.tree import LEAF, Tree
 
@@ -66,7 +67,7 @@ def guess(
 
 def narrow(problem: Problem, kept: np.ndarray) -> Problem:
     """Return the problem with some of its features."""
-    return replace(problem, codes=problem.codes[:, kept], features=tuple(problem.features[j] for j in kept))
+    return problem.over(CodedColumns(problem.codes[:, kept], [problem.features[j] for j in kept]))
 
 
 def widen(problem: Problem, tree: Tree, kept: np.ndarray) -> Tree:

@@ -4,7 +4,7 @@ A call names a solver. For some problems another exact search is faster:
 
 - for ``optree`` with a small depth limit and binary features, the depth-limited search of ``murtree``;
 - for ``optree`` with many different rows, row generation (``engine/row_generation.py``);
-- for ``OptimalTreeClassifier`` and numeric columns of many values, ``allthresholds`` or ``sparsethresholds``.
+- for ``optree`` and columns of numbers with many thresholds, ``allthresholds`` or ``sparsethresholds``.
 
 The chosen name is in ``Result.search``, ``solver_``, the record of a run, and the first line of ``verbose``.
 """
@@ -40,6 +40,8 @@ class Route(NamedTuple):
 
 def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     """Return the search of a call of the solver ``optree``."""
+    if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
+        return route
     if parameters["by_depth"] and _is_shallow(task):
         return Route(DEPTH_LIMITED, f"binary features and max_depth = {task.objective.max_depth} <= {_MAX_DEPTH}")
     if parameters["few_rows"] and _may_leave_out_rows(task):
@@ -76,12 +78,17 @@ def search_of(objective: Objective, multiway: bool) -> str | None:
     return None if multiway or depth is None or depth > DEEPEST else ALL_THRESHOLDS
 
 
-def route_of_thresholds(
-    objective: Objective, columns: int, thresholds: int, classes: int, multiway: bool
-) -> Route | None:
-    """Return the route to a search over all thresholds; None if a search over encoded columns is faster."""
-    search = None if objective.max_splits is not None else search_of(objective, multiway)
+def _route_of_numbers(task: Task) -> Route | None:
+    """Return the route to a search over all thresholds; None if a search over coded features is faster."""
+    problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
+    given = task.incumbent or task.upper_bound or problem.costs is not None or objective.max_splits is not None
+    if given or not any(search_of(objective, multiway) for multiway in (False, True)):
+        return None
+    from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
+
+    rows = Rows.of(problem, objective.min_samples_leaf, task.clock.check)
+    columns, thresholds = rows.sample.features, rows.n_thresholds
+    search = search_of(objective, bool(rows.sample.is_multiway.any()))
     if search is None or (thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS):
         return None
-    reason = f"{thresholds} thresholds of {columns} numeric columns"
-    return Route(search, reason)
+    return Route(search, f"{thresholds} thresholds of {columns} columns")

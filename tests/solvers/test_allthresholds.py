@@ -18,6 +18,7 @@ from support.refusal import refused
 
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
+from optree.columns import CodedColumns, Feature, NumberSplit
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.objective import Objective, Scale
 from optree.solvers import routing
@@ -25,7 +26,6 @@ from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.rows import Rows
 from optree.solvers.all_thresholds.search import Search
-from optree.solvers.all_thresholds.solver import Chains
 
 SOLVER, ORACLE = (solvers.get(name) for name in ("allthresholds", "exhaustive"))
 
@@ -158,14 +158,16 @@ if COMPILED:
 
 def test_nested_features_are_one_column():
     codes = np.array([[0, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 0, 0, 1], [1, 1, 1, 0, 0]])
-    chains = Chains(codes, np.full(codes.shape[1], 2))
-    assert chains.first.tolist() == [0, 2, 4]
-    assert chains.rising.tolist() == [True, False, True]
-    assert chains.X[:, 0].tolist() == [0, 1, 2, 2]
-    for column, values in enumerate(chains.X.T.astype(int)):
+    columns = CodedColumns(codes, [Feature(name, ("no", "yes")) for name in "abcde"])
+    X = columns.as_numbers().X
+    assert X.shape == (4, 3)
+    assert X[:, 0].tolist() == [0, 1, 2, 2]
+    for column, values in enumerate(X.T):
         for low, high in zip(np.unique(values)[:-1], np.unique(values)[1:], strict=True):
-            holds = codes[:, chains.feature(column, low, high)] == 1
-            assert holds.tolist() == (values > low).tolist()
+            same, [(feature, is_one_below)] = columns.at_splits([NumberSplit(column, low, high)])
+            assert same is columns
+            assert not is_one_below
+            assert (codes[:, feature] == 1).tolist() == (values > low).tolist()
 
 
 def hard(n=400, p=4, seed=0):

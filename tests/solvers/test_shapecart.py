@@ -17,10 +17,11 @@ from support.problems import make
 from optree import solvers
 from optree.bench.runs.record import SCHEMA
 from optree.budget import Budget
+from optree.columns import Feature
 from optree.drawing.views import conditions, plot, to_dot, to_text
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.solvers.base import Task
 from optree.solvers.shapecart.solver import PARAMETERS, Grower
 from optree.tree import LEAF, Tree
@@ -204,7 +205,7 @@ def regimes():
     """Make a number with the class of the second child in two regimes that are not neighbours."""
     codes = np.repeat(np.arange(6), 30)[:, None]
     labels = ("x <= 1", "1 < x <= 2", "2 < x <= 3", "3 < x <= 4", "4 < x <= 5", "x > 5")
-    return Problem(codes, np.isin(codes[:, 0], (1, 2, 4)).astype(int), (Feature("x", labels),), ("low", "high"))
+    return Problem.coded(codes, np.isin(codes[:, 0], (1, 2, 4)).astype(int), (Feature("x", labels),), ("low", "high"))
 
 
 def test_an_edge_tells_all_its_intervals():

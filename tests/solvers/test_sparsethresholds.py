@@ -12,8 +12,9 @@ from support.modes import compiled_only, seeds
 
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
+from optree.columns import Feature
 from optree.objective import Objective, Scale
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import sparse_search
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows
@@ -160,7 +161,9 @@ def test_the_engine_agrees_on_the_same_thresholds(seed):
     y = (numbers[:, 0] > 2) ^ (category == 1) ^ (random.random_sample(n) < 0.15)
     features = [Feature(f"f{j}", ("0", "1")) for j in range(len(codes))]
     features.append(Feature("category", tuple("abcd")))
-    problem = Problem(np.column_stack([*codes, category]), y + (random.random_sample(n) < 0.1), features, tuple("xyz"))
+    problem = Problem.coded(
+        np.column_stack([*codes, category]), y + (random.random_sample(n) < 0.1), features, tuple("xyz")
+    )
     for penalty in ("split", "leaf"):
         objective = Objective.of("0.01", penalty)
         one, other = (solvers.get(name).solve(problem, objective) for name in ("sparsethresholds", "optree"))

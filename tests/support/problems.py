@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from optree.problem import Feature, Problem
+from optree.columns import Feature
+from optree.problem import Problem
 
 
 def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:
@@ -13,7 +14,7 @@ def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Pr
     features = tuple(
         Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts)
     )
-    return Problem(
+    return Problem.coded(
         np.asarray(codes), np.asarray(y), features, tuple(f"c{k}" for k in range(class_count)), weights, costs, unit
     )
 

@@ -17,10 +17,11 @@ from optree import solvers
 from optree.bench.runs.record import SCHEMA
 from optree.bench.tables.summary import STATUS
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
+from optree.columns import Feature
 from optree.drawing import views
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.result import STATUSES
 from optree.tree import LEAF, Tree
 
@@ -122,7 +123,7 @@ def test_groups_are_those_of_sorting_whole_rows():
         (dict(codes=[[2]], y=[0]), "feature 'x0' has codes 2 to 2; -1 to 1 are accepted"),
         (dict(codes=[[0]], y=[2]), "y has classes 2 to 2; 0 to 1 are accepted"),
         (dict(codes=[[0]], y=[0], weights=[0]), "weights from 0, with sum 0"),
-        (dict(codes=[[0], [1]], y=[0]), "codes are 2 x 1"),
+        (dict(codes=[[0], [1]], y=[0]), "the columns have 2 rows, but there are 1 classes and 1 weights"),
     ],
 )
 def test_bad_problems_are_refused(arguments, message):
@@ -207,7 +208,7 @@ def test_pruning_keeps_what_pays_and_nothing_else():
 
 def test_text_and_dot_name_every_condition():
     feature = Feature("size <= 2", ("size > 2", "size <= 2"))
-    problem = Problem(np.array([[0], [1]]), np.array([0, 1]), (feature,), ("big", "small"))
+    problem = Problem.coded(np.array([[0], [1]]), np.array([0, 1]), (feature,), ("big", "small"))
     tree = solvers.get("exhaustive").solve(problem, Objective.of("0.1")).tree
     assert views.to_text(tree) == "size > 2: big (1)\nsize <= 2: small (1)"
     assert '0 -> 1 [label="size > 2"];' in views.to_dot(tree)

@@ -15,9 +15,10 @@ from support.runs import records, run, shuffled
 from optree import solvers
 from optree.bench.figures import panels, plots
 from optree.bench.tables.frame import frame
+from optree.columns import Feature
 from optree.drawing import views
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.tree import LEAF, Tree
 
 DRAWN = {
@@ -181,7 +182,7 @@ def test_a_tree_is_drawn_without_empty_leaves_and_with_equal_siblings_together()
 
 def test_neighbouring_bins_are_one_interval():
     labels = ("x <= 1", "1 < x <= 2", "2 < x <= 3", "3 < x <= 4", "x > 4")
-    problem = Problem(np.arange(5)[:, None], np.array([0, 0, 1, 1, 0]), (Feature("x", labels),), ("a", "b"))
+    problem = Problem.coded(np.arange(5)[:, None], np.array([0, 0, 1, 1, 0]), (Feature("x", labels),), ("a", "b"))
     tree = solvers.get("branches").solve(problem, Objective.of("0.01")).tree
     texts = [text.get_text() for text in views.plot(tree, Figure().add_subplot()).texts]
     assert sorted(texts) == sorted(["x", "<= 2, > 4", "a\n(3)", "in (2, 4]", "b\n(2)"])

@@ -176,7 +176,7 @@ def test_a_warm_start_finds_its_features_again():
     start = model._start(problem, Objective.of("0.02"))
     assert start.features == problem.features
     assert start.loss(problem) == tree.errors(
-        Problem(model.encoder_.transform(X), problem.y, tree.features, tree.classes)
+        Problem.coded(model.encoder_.transform(X), problem.y, tree.features, tree.classes)
     )
     assert model.fit(X, y).cost_ == OptimalTreeClassifier("0.02", max_thresholds=5).fit(X, y).cost_
     other = model._problem(X.assign(size=X["size"] * 3), y, None)[0]

@@ -25,14 +25,15 @@ import svgling
 import numpy as np
 from optree import solvers
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.columns import Feature
+from optree.problem import Problem
 
 class Branches:
     def __init__(self, data, encoding):
         assert encoding == "ordinal"
         codes, y = data[:, :-1], data[:, -1]
         features = tuple(Feature(str(j), tuple(map(str, range(1 + codes[:, j].max())))) for j in range(codes.shape[1]))
-        self.problem = Problem(codes, y, features, tuple(map(str, range(1 + y.max()))))
+        self.problem = Problem.coded(codes, y, features, tuple(map(str, range(1 + y.max()))))
         self.lattice = SimpleNamespace(root=SimpleNamespace(complete=False))
 
     def solve(self, lambd, n, print_iter, time_limit):

@@ -18,9 +18,10 @@ from optree.bench.runs.progress import Progress
 from optree.bench.runs.record import Run
 from optree.bench.runs.score import median_index
 from optree.bench.system.process_limits import ProcessEnd
+from optree.columns import Feature
 from optree.errors import OptreeError
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.tree import LEAF, Tree
 
 _TOLERANCE = 1e-6
@@ -101,7 +102,7 @@ class PeerModel:
             Feature(f"x{j} > {threshold}", (f"x{j} <= {threshold}", f"x{j} > {threshold}"))
             for j, threshold in self._splits or [(0, "")]
         )
-        return Problem(self._binary_columns(X), labels, features, tuple(map(str, self.classes_)))
+        return Problem.coded(self._binary_columns(X), labels, features, tuple(map(str, self.classes_)))
 
     def _choose(self, rows: np.ndarray, node: dict) -> tuple[int, list]:
         if not node:

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.columns import Columns, NumberSplit
 from optree.objective import Scale
+from optree.problem import Problem
 from optree.solvers.all_thresholds.nodes import Sample
 from optree.solvers.kernels.bitset import narrowest
 from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.presort import presort
+from optree.tree import LEAF
+from optree.tree import Tree as DecisionTree
 
 
 @kernel
@@ -68,7 +72,7 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
 
 
 _FIRST_CELLS = 2**22  # rows times columns times iterations of a first slice
-LEAF, STUMP = -1, -2  # nodes in place of a feature: STUMP is the best tree of at most one split
+STUMP = LEAF - 1  # a node in place of a feature, as `LEAF`: the best tree of at most one split
 
 
 class Split(NamedTuple):
@@ -135,6 +139,22 @@ class Rows:
         is_multiway = np.zeros(len(packed), bool) if is_multiway is None else np.asarray(is_multiway)
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32), is_multiway)
 
+    @classmethod
+    def of(cls, problem: Problem, min_rows: int, check: Callable[[], None]) -> Rows:
+        """Return the rows of positive weight of a problem, which are sorted on the first call.
+
+        check : raises an exception if a limit is reached; it is called between columns.
+        """
+
+        def make() -> Rows:
+            (X, is_multiway), rows = problem.columns.as_numbers(), (problem.y, problem.weights)
+            if not problem.weights.all():
+                X, *rows = (array[problem.weights > 0] for array in (X, *rows))
+            y, weights = rows
+            return cls(X, y, len(problem.classes), weights, min_rows, is_multiway, check)
+
+        return problem.view((cls, min_rows == 1), make)
+
     def take(self, columns: np.ndarray) -> Rows:
         """Return the same rows with some of the columns."""
         taken, sizes = copy(self), np.diff(self.first_level)
@@ -153,10 +173,12 @@ class Rows:
         """Return the number of thresholds of all columns."""
         return len(self.level) - self.sample.features
 
-    def values(self, split: Split) -> tuple[float, float]:
-        """Return the values beside the threshold of a split."""
+    def numbers(self, split: Split | MultiwaySplit) -> NumberSplit:
+        """Return a split with the values beside its threshold in place of ranks."""
+        if isinstance(split, MultiwaySplit):
+            return NumberSplit(split.feature, 0.0, 0.0)
         column = self.level[self.first_level[split.feature] :]
-        return float(column[split.low]), float(column[split.high])
+        return NumberSplit(split.feature, float(column[split.low]), float(column[split.high]))
 
     @property
     def kind(self) -> np.dtype:
@@ -197,6 +219,30 @@ class Rows:
         values = self.level[self.first_level[split.feature] + np.array(split.ranks)].astype(int).tolist()
         children = dict(zip(values, split.children, strict=True))
         return [children.get(value) for value in range(count)]
+
+    def tree(self, problem: Problem, best: Tree) -> tuple[DecisionTree, Columns]:
+        """Return a tree of these rows of a problem, and the columns whose features it splits."""
+        splits: list[Split | MultiwaySplit] = []
+
+        def collect(split: Tree) -> None:
+            if split:
+                splits.append(split)
+                for child in split.children:
+                    collect(child)
+
+        collect(best)
+        columns, found = problem.columns.at_splits([self.numbers(split) for split in splits])
+        features = {id(split): feature for split, feature in zip(splits, found, strict=True)}
+
+        def choose(numbers: np.ndarray, split: Tree) -> tuple[int, list]:
+            if split is None:
+                return LEAF, []
+            feature, is_one_below = features[id(split)]
+            if isinstance(split, MultiwaySplit):
+                return feature, self.children_by_value(split, columns.n_parts[feature])
+            return feature, [split.right, split.left] if is_one_below else [split.left, split.right]
+
+        return DecisionTree.grow(problem.over(columns), choose, best), columns
 
     def ranks(self, feature: int, rows: np.ndarray) -> np.ndarray:
         """Return the ranks of some rows in a column."""

@@ -10,7 +10,8 @@ exponentially with the number of splits that a child can afford. The search is b
 and depth first below it.
 
 Many rows are searched by row generation (``row_generation.py``), binary splits to a small depth by the depth-limited
-search of ``murtree``, which is faster there; ``routing.py`` decides. Long searches continue from heuristic trees
+search of ``murtree``, numbers with many thresholds by the searches of ``all_thresholds``, which are faster there;
+``routing.py`` decides. Long searches continue from heuristic trees
 (``starts.py``).
 
 Bounds and their proofs: ``bounds.py``, ``bound_covers.py``, ``bound_contained.py``, ``split_limit.py``. Complexity: one
@@ -31,7 +32,14 @@ from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
 from optree.solvers.engine.starts import Starts
 from optree.solvers.murtree.solver import fast as depth_limited_tree
-from optree.solvers.routing import DEPTH_LIMITED, ENGINE, ROW_GENERATION, route_of_engine
+from optree.solvers.routing import (
+    ALL_THRESHOLDS,
+    DEPTH_LIMITED,
+    ENGINE,
+    ROW_GENERATION,
+    SPARSE_THRESHOLDS,
+    route_of_engine,
+)
 
 _SWITCHES = {
     "gain_bound": "prune splits of too little gain in the whole subtree (B3)",
@@ -49,6 +57,10 @@ _SWITCHES = {
 
 def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool) -> Outcome:
     """Search, see the module's text. ``seed`` is unused: the search draws no random numbers."""
+    if task.route.search in (ALL_THRESHOLDS, SPARSE_THRESHOLDS):
+        from optree.solvers.all_thresholds.solver import run_search  # its kernels are loaded for such problems only
+
+        return run_search(task, task.route.search)
     if task.route.search == DEPTH_LIMITED:
         return depth_limited_tree(task, starts=partial(Starts, task))
     search = Search(task.problem, task.objective, switches, task.clock.check)
@@ -71,7 +83,7 @@ SOLVER = Solver(
     name="optree",
     title="the project's engine: search over supports, with bounds from pairs of features",
     paper="this project; sources and proofs in `optree/solvers/engine/`",
-    features=("binary", "multiway"),
+    features=("binary", "multiway", "numeric"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     warm_start=True,

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from optree.budget import Budget, Clock
+from optree.columns import Feature
 from optree.objective import Objective
-from optree.problem import Feature, Problem
+from optree.problem import Problem
 from optree.result import Trace, TracePoint, require_iterations
 from optree.solvers import get
 from optree.solvers.kernels.codes import NO_LIMIT
@@ -113,7 +114,7 @@ def regress(
     The penalty of a split is lambda times the squared error of a leaf. ``log`` receives lines of progress, whose costs
     are shares of the cost of a leaf.
     """
-    problem = Problem(codes, np.zeros(len(y), np.int32), features, ("",), weights)
+    problem = Problem.coded(codes, np.zeros(len(y), np.int32), features, ("",), weights)
     solver = get("murtree")
     solver.check_objective(objective)
     solver.check_problem(problem)
