@@ -17,12 +17,13 @@ _HEAD = "| name | method | proof | accepts | paper |\n|---|---|---|---|---|\n"
 def _accepted(solver: Solver) -> str:
     """Return the constraints, splits and losses that a solver accepts; binary splits and accuracy are not listed."""
     constraints = [f"`{name}`" for name in solver.constraints if name != "costs"]
-    multiway = ["multiway splits"] if "multiway" in solver.features else []
+    kinds = {"multiway": "multiway splits", "numeric": "columns of numbers"}
+    splits = [text for kind, text in kinds.items() if kind in solver.features]
     costs = ["costs"] if "costs" in solver.constraints else []
     losses = ", ".join(name for name in solver.measures if name != "accuracy")
     if losses and "accuracy" not in solver.measures:
         losses = f"only {losses}"
-    return ", ".join([*constraints, *multiway, *costs, *([losses] if losses else [])])
+    return ", ".join([*constraints, *splits, *costs, *([losses] if losses else [])])
 
 
 def table() -> str:

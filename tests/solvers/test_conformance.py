@@ -58,7 +58,7 @@ def test_a_solver_declares_itself(solver):
     assert solver.title
     assert solver.paper
     assert solver.iteration
-    assert set(solver.features) <= {"binary", "multiway"}
+    assert set(solver.features) <= {"binary", "multiway", "numeric"}
     assert set(solver.penalties) <= set(PENALTIES)
     assert set(solver.constraints) <= {*LIMITS, "costs"}
     assert set(solver.needs) <= set(solver.constraints)

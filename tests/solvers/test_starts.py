@@ -31,7 +31,7 @@ def recount(X, y, weights, tree, scale, rows, limits):
     leaf = scale.error * int(by_class.sum() - by_class.max())
     if tree is None:
         return leaf, 0, 0
-    low, high = rows.values(tree)
+    _, low, high = rows.numbers(tree)
     values = X[:, tree.feature]
     left = values <= low
     assert low in values

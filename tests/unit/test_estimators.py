@@ -120,8 +120,8 @@ def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
     X = random.random_sample((150, 2))
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     cases = [
-        (OptimalTreeClassifier("0.1", max_depth=2), X, "allthresholds", "298 thresholds of 2 numeric columns"),
-        (OptimalTreeClassifier("0.1"), X, "sparsethresholds", "298 thresholds of 2 numeric columns"),
+        (OptimalTreeClassifier("0.1", max_depth=2), X, "allthresholds", "298 thresholds of 2 columns"),
+        (OptimalTreeClassifier("0.1"), X, "sparsethresholds", "298 thresholds of 2 columns"),
         (OptimalTreeClassifier("0.1", max_depth=2), X.round(1), "murtree", "binary features and max_depth = 2 <= 5"),
         (OptimalTreeClassifier("0.1"), X.round(1), "optree", "all rows"),
         (MurTreeRegressor(2), X, "murtree", "squared error"),
