@@ -106,7 +106,7 @@ class Measure(NamedTuple):
         costs = [loss * problem.total_weight for loss in row_losses]
         unit = lcm(*(cost.denominator for cost in costs))
         table = np.outer([int(cost * unit) for cost in costs], np.ones(count, np.int64)) * (1 - np.eye(count))
-        return replace(problem, costs=table.astype(np.int64), unit=unit)
+        return problem.with_costs(table.astype(np.int64), unit)
 
     def unit(self, problem: Problem) -> int:
         """Return the units of loss of one misclassified row; ``problem`` has the costs of :meth:`with_costs`."""

@@ -1,4 +1,4 @@
-"""The problem that a solver is given: columns, classes and weights of rows.
+"""The problem that a solver is given: columns, target and weights of rows.
 
 A coded feature assigns each row one of two or more categories. A binary column and a threshold ``x <= 2.45`` have two,
 a categorical feature has one for each of its values. Binary and multiway splits are therefore handled alike.
@@ -22,6 +22,7 @@ from optree.arrays import transposed
 from optree.columns import CodedColumns, Columns, Feature
 from optree.errors import OptreeError
 from optree.files import write_whole
+from optree.target import KINDS, Classes, Target
 
 _COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
 
@@ -36,68 +37,70 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A classification problem.
+    """A problem: find a tree over columns that predicts a target.
 
     Parameters
     ----------
     columns : Columns
         The columns of the rows; see also :meth:`coded`.
-    y : int32[n]
-        The class of each row, an index into ``classes``.
-    classes : tuple of str
+    target : Target
+        The target of the rows.
     weights : int64[n], optional
         Whole weights >= 0, one by default. Costs are counted in units of weight ("rows").
-    costs : int64[K, K], optional
-        ``costs[k, c] >= 0``: the cost, in 1/``unit`` rows, of predicting class c for a row of class k and weight 1.
-        By default 1 for each wrong class.
-    unit : int, default 1
-        The cost of one misclassified row.
 
     Raises
     ------
     OptreeError
-        If the arrays disagree in shape, or a class, weight or cost is out of range.
+        If the numbers of rows differ, or a weight is out of range.
     """
 
     columns: Columns
-    y: np.ndarray
-    classes: tuple[str, ...]
+    target: Target
     weights: np.ndarray | None = None
-    costs: np.ndarray | None = None
-    unit: int = 1
 
     def __post_init__(self):
         n = len(self.y)
         weights = np.ones(n, np.int64) if self.weights is None else np.asarray(self.weights)
-        object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
         object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
-        if self.costs is not None:
-            object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, np.int64))
-        self._check()
-
-    @classmethod
-    def coded(cls, codes: np.ndarray, y: np.ndarray, features: Sequence[Feature], *rest) -> Problem:
-        """Return a problem of coded features; ``rest`` are the parameters after ``y``."""
-        return cls(CodedColumns(codes, features), y, *rest)
-
-    def _check(self):
-        n = len(self.columns)
-        if n != len(self.y) or n != len(self.weights):
+        if len(self.columns) != n or len(self.weights) != n:
             raise OptreeError(
-                f"problem: the columns have {n} rows, but there are {len(self.y)} classes and {len(self.weights)} "
-                "weights"
+                f"problem: the columns have {len(self.columns)} rows, the target {n}, and the weights "
+                f"{len(self.weights)}; give equal numbers"
             )
-        if self.y.min() < 0 or self.y.max() >= len(self.classes):
-            found = f"{self.y.min()} to {self.y.max()}"
-            raise OptreeError(f"problem: y has classes {found}; 0 to {len(self.classes) - 1} are accepted")
         if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
             found = f"from {self.weights.min()}, with sum {self.weights.sum()}"
             raise OptreeError(f"problem: weights {found}; whole numbers >= 0 with a sum of 1 to 2^53 - 1 are accepted")
-        if self.costs is not None and (self.costs.shape != (len(self.classes),) * 2 or self.costs.min() < 0):
-            raise OptreeError(
-                f"problem: costs of shape {self.costs.shape}, minimum {self.costs.min()}; a table of "
-                f"{len(self.classes)} x {len(self.classes)} costs >= 0 is accepted"
-            )
+
+    @classmethod
+    def coded(
+        cls, codes: np.ndarray, y: np.ndarray, features: Sequence[Feature], classes: tuple[str, ...], weights=None
+    ) -> Problem:
+        """Return a classification problem of coded features; see :class:`CodedColumns` and :class:`Classes`."""
+        return cls(CodedColumns(codes, features), Classes(y, classes), weights)
+
+    @property
+    def y(self) -> np.ndarray:
+        """Return the target of each row, array[n]."""
+        return self.target.y
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Return the names of the classes."""
+        return self.target.classes
+
+    @property
+    def costs(self) -> np.ndarray | None:
+        """Return the costs; see :class:`Classes`."""
+        return self.target.costs
+
+    @property
+    def unit(self) -> int:
+        """Return the cost of one misclassified row."""
+        return self.target.unit
+
+    def with_costs(self, costs: np.ndarray | None, unit: int) -> Problem:
+        """Return the problem with other costs."""
+        return replace(self, target=replace(self.target, costs=costs, unit=unit))
 
     @property
     def codes(self) -> np.ndarray:
@@ -172,7 +175,7 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> Problem:
         """Return the problem of some of the rows, with the same features and classes."""
-        return replace(self, columns=self.columns.take(rows), y=self.y[rows], weights=self.weights[rows])
+        return Problem(self.columns.take(rows), self.target.take(rows), self.weights[rows])
 
     def take_groups(self, some: np.ndarray) -> Problem:
         """Return the problem of some :attr:`groups`, with one row for each group and class.
@@ -182,14 +185,14 @@ class Problem:
         groups = Groups(*(table[some] for table in self.groups))
         group, y = np.nonzero(groups.weights)
         weights = groups.weights[group, y]
-        columns = CodedColumns(groups.codes[group], self.features)
-        taken = replace(self, columns=columns, y=y.astype(np.int32), weights=weights)
+        taken = Problem(CodedColumns(groups.codes[group], self.features), replace(self.target, y=y), weights)
         taken.__dict__["groups"] = groups  # fills the cached property
         return taken
 
     def save(self, path: str | Path, **notes) -> None:
         """Write the problem to a ``.npz`` file, whole or not at all, with ``notes`` that JSON can hold."""
         names = {
+            "kind": self.target.kind,
             "features": [[f.name, f.labels] for f in self.features],
             "classes": self.classes,
             "costs": None if self.costs is None else self.costs.tolist(),
@@ -217,5 +220,5 @@ class Problem:
             raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
         features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
         codes, y, weights = arrays
-        problem = cls.coded(codes, y, features, tuple(names["classes"]), weights, names["costs"], names["unit"])
-        return problem, names["notes"]
+        target = KINDS[names.get("kind", "classes")](y, tuple(names["classes"]), names["costs"], names["unit"])
+        return cls(CodedColumns(codes, features), target, weights), names["notes"]

@@ -72,38 +72,37 @@ class Tree:
         root : object
             The state of the root.
         """
-        class_count, unit_weights = len(problem.classes), bool((problem.weights == 1).all())
-        feature, first_child, counts, prediction, places = [], [], [], [], []
-        queue = [(np.arange(len(problem.y)), root, 0)]
+        weights = None if (problem.weights == 1).all() else problem.weights
+        feature, first_child, counts, predicted, places = [], [], [], [], []
+        queue = [(np.arange(len(problem.y)), root, None)]
         node_count = 1
         while len(feature) < node_count:
-            rows, state, parent_label = queue[len(feature)]
+            rows, state, of_parent = queue[len(feature)]
             queue[len(feature)] = None  # frees the rows of a finished node
-            weights = None if unit_weights else problem.weights[rows]
-            count = np.bincount(problem.y.take(rows), weights, class_count)
-            value = count if problem.costs is None else -(count.astype(np.int64) @ problem.costs)
-            label = int(value.argmax()) if len(rows) and (unit_weights or count.any()) else parent_label
+            count, own = problem.target.leaf(rows, weights)
+            predicted.append(of_parent if own is None else own)
             chosen, states, *shared = choose(rows, state) if len(rows) else (LEAF, [])
             feature.append(chosen)
             children = tuple(map(int, shared[0])) if shared else ()
             places.append(children if children != tuple(range(len(children))) else ())
             first_child.append(node_count if chosen != LEAF else LEAF)
             counts.append(count)
-            prediction.append(label)
             if chosen != LEAF:
                 child = problem.codes[:, chosen].take(rows)
                 if places[-1]:
                     child = np.array(places[-1]).take(child)
-                queue += [(rows.compress(child == number), state, label) for number, state in enumerate(states)]
+                queue += [(rows.compress(child == number), state, predicted[-1]) for number, state in enumerate(states)]
                 node_count += len(states)
+        prediction, values = problem.target.predictions(predicted)
         return cls(
             np.array(feature, np.int32),
             np.array(first_child, np.int32),
             np.array(counts, np.int64),
-            np.array(prediction, np.int32),
+            prediction,
             problem.features,
             problem.classes,
-            places=tuple(places) if any(places) else None,
+            values,
+            tuple(places) if any(places) else None,
         )
 
     def refit(self, problem: Problem) -> Tree:
@@ -240,10 +239,8 @@ class Tree:
         return int(problem.weights[self.predict(problem.codes) != problem.y].sum())
 
     def loss(self, problem: Problem) -> int:
-        """Return the loss on the rows of a problem: by its costs, or the misclassified weight if it has none."""
-        if problem.costs is None:
-            return self.errors(problem)
-        return int((problem.weights * problem.costs[problem.y, self.predict(problem.codes)]).sum())
+        """Return the loss on the rows of a problem, which its target defines."""
+        return problem.target.loss(self.predict(problem.codes), problem.weights)
 
     def prune(self, gain: Callable[[int, int, int, int], int]) -> Tree:
         """Return the best pruned tree: bottom up, a subtree without positive gain becomes a leaf.

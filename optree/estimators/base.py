@@ -30,6 +30,7 @@ from optree.estimators.memory import check_fits
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
+from optree.target import Classes
 from optree.tree import Tree
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
         weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
         costs = whole_costs(getattr(self, "costs", None), self.classes_)
-        return Problem(self._columns(X, names), labels, names, weights, *costs), unit
+        return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
 
     def _start(self, problem: Problem, objective: Objective) -> Tree | None:
         """Return the tree of the last fit for a warm start, if it has features of the problem and meets constraints."""

@@ -14,7 +14,9 @@ from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
 from optree.estimators.weights import whole_weights
+from optree.problem import Problem
 from optree.solvers.murtree.regression import regress
+from optree.target import Values
 
 
 @documented
@@ -107,7 +109,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         if not weights.all():  # a tiny weight may be rounded to zero
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         columns = self._columns(X)
-        found = regress(columns.codes, columns.features, y, weights, objective, clock, log=self._log)
+        found = regress(Problem(columns, Values(y), weights), objective, clock, log=self._log)
         self.solver_ = "murtree"
         self._keep_tree(found.tree, columns)
         self.status_, self.resolution_ = found.status, found.step

@@ -96,6 +96,8 @@ class Declaration:
     features : tuple of str, default ("binary",)
         The splits that it makes: "binary", "multiway" (features of several categories), "numeric" (thresholds of
         columns of numbers, without a coded feature for each threshold).
+    targets : tuple of str, default ("classes",)
+        The kinds of target that it accepts; see :mod:`optree.target`.
     penalties : tuple of str, default ("split", "leaf")
         None for a solver that minimises the loss alone.
     constraints : tuple of str, default ()
@@ -120,6 +122,7 @@ class Declaration:
     exact: bool
     iteration: str
     features: tuple[str, ...] = ("binary",)
+    targets: tuple[str, ...] = ("classes",)
     penalties: tuple[str, ...] = ("split", "leaf")
     constraints: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -160,14 +163,20 @@ class Declaration:
                 raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted{where}; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
-        """Raise OptreeError for multiway features or costs that are not declared, and for unknown categories."""
+        """Raise OptreeError for a target, costs or features that are not declared, and for unknown categories."""
+        if problem.target.kind not in self.targets:
+            raise choice(f"solver {self.name}: target", problem.target.kind, self.targets)
+        if problem.costs is not None and "costs" not in self.constraints:
+            raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
+        self.check_columns(problem)
+
+    def check_columns(self, problem: Problem) -> None:
+        """Raise OptreeError for multiway features that are not declared, and for unknown categories."""
         count = 2 if "multiway" in self.features else problem.n_parts.max()
         if count > 2:
             raise OptreeError(
                 f"solver {self.name}: features of {count} categories are not accepted; use a binary encoding"
             )
-        if problem.costs is not None and "costs" not in self.constraints:
-            raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
         if problem.columns.has_unknown:
             raise OptreeError(f"solver {self.name}: training rows have code -1, an unknown category; leave them out")
 

@@ -273,7 +273,7 @@ def test_bounds_found_in_registers_are_those_from_tables():
         for penalty in ("split", "leaf") if max(problem.n_parts) == 2 else ("split",):
             plain, priced = (
                 SOLVER.solve(one, Objective.of("0.02", penalty), cover_bound=False)
-                for one in (problem, replace(problem, costs=costs))
+                for one in (problem, problem.with_costs(costs, problem.unit))
             )
             assert (plain.cost, plain.counters) == (priced.cost, priced.counters)
 

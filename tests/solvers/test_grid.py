@@ -100,7 +100,7 @@ def test_edges():
     problem = binary_problem(0)
     assert grid(problem, 0).loss.shape == (1, 1)
     assert grid(problem, 3, 0).path().stretches[0].paid == 0
-    pure = replace(problem, y=problem.y * 0)
+    pure = replace(problem, target=replace(problem.target, y=problem.y * 0))
     assert not grid(pure, 3).loss.any()
     found = grid(problem, 70, 3)  # more levels than rows or splits can use
     assert found.tree(70, 3).loss(problem) == found.tree(3, 3).loss(problem) == found.tree(10**6, 10**6).loss(problem)

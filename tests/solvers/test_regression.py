@@ -14,7 +14,9 @@ from support.refusal import refused
 from optree import MurTreeRegressor
 from optree.budget import Budget
 from optree.objective import Objective
-from optree.solvers.murtree.regression import Target, regress
+from optree.problem import Problem
+from optree.solvers.murtree.regression import Grid, regress
+from optree.target import Values
 
 
 def least(codes, y, weights, depth, splits, price=0.0, memo=None):
@@ -61,7 +63,8 @@ def test_the_least_squared_error():
     for seed in range(600 if FULL else 12):
         (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)
         share = ["0", "0", "0.03"][seed % 3]
-        found = regress(problem.codes, problem.features, y, weights, Objective.of(share, "split", depth, splits))
+        valued = Problem(problem.columns, Values(y), weights)
+        found = regress(valued, Objective.of(share, "split", depth, splits))
         total = least(problem.codes, y, weights, 0, 0)
         price = float(share) * total
         most = min(len(y) - 1, 2**depth - 1) if splits is None else splits
@@ -69,7 +72,7 @@ def test_the_least_squared_error():
         assert found.status == "optimal"
         assert found.cost == found.lower_bound
         moved = found.step * weights.sum() ** 0.5  # twice what rounding may do to a root
-        squares = (weights * (y - found.tree.predict(problem.codes)) ** 2).sum() + price * found.tree.n_splits
+        squares = found.tree.loss(valued) + price * found.tree.n_splits
         for value, exact in ((found.cost, best), (found.total, total), (squares, best)):
             assert value == pytest.approx(exact, abs=moved * (2 * exact**0.5 + moved) + 1e-10 * total + 1e-10)
         assert squares >= best * (1 - 1e-12) - 1e-9
@@ -81,7 +84,7 @@ def test_the_least_squared_error():
 def test_stopped_anywhere_the_interval_holds_the_optimum():
     for seed in range(40 if FULL else 2):
         problem, y, weights = regression_problem(seed)
-        arguments = problem.codes, problem.features, y, weights, Objective.of(0, max_depth=4)
+        arguments = Problem(problem.columns, Values(y), weights), Objective.of(0, max_depth=4)
         best = regress(*arguments).cost
         for iterations in (0, 1, 2, 5, 20):
             found = regress(*arguments, Budget(iterations=iterations))
@@ -90,12 +93,12 @@ def test_stopped_anywhere_the_interval_holds_the_optimum():
 
 def test_targets_on_a_grid_are_kept():
     weights = np.ones(4, int)
-    assert Target.of(np.array([3.0, 9, 6, 3]), weights)[1:] == (3, 3, True)
-    assert Target.of(np.array([0.1, 0.35, 0.2, 0.1]), weights).exact
-    assert Target.of(np.array([5.0] * 4), weights).whole.tolist() == [0] * 4
+    assert Grid.of(np.array([3.0, 9, 6, 3]), weights)[1:] == (3, 3, True)
+    assert Grid.of(np.array([0.1, 0.35, 0.2, 0.1]), weights).exact
+    assert Grid.of(np.array([5.0] * 4), weights).whole.tolist() == [0] * 4
     for scale in (1e-300, 1e-3, 1e100):
         y = np.random.RandomState(0).randn(4) * scale
-        rounded = Target.of(y, weights)
+        rounded = Grid.of(y, weights)
         assert not rounded.exact
         assert np.abs(rounded.start + rounded.step * rounded.whole - y).max() <= 0.51 * rounded.step
         assert rounded.step < np.ptp(y) / 2**19

@@ -229,7 +229,7 @@ def test_sibling_leaves_of_one_class_are_drawn_as_one():
     problem = regimes()
     y = np.where((problem.codes[:, 0] == 1) & (np.arange(180) % 3 > 0), 1, 0)  # most of one bin, few of the others'
     y[problem.codes[:, 0] == 1] &= np.arange(30) % 2
-    tree = solve(replace(problem, y=y), Objective.of("0", "leaf", max_depth=1)).tree
+    tree = solve(replace(problem, target=replace(problem.target, y=y)), Objective.of("0", "leaf", max_depth=1)).tree
     assert tree.n_leaves == 2
     assert set(tree.prediction) == {0}
     assert [text.get_text() for text in plot(tree).texts] == ["any", "low\n(170 of 180)", "x"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from optree.columns import Feature
+from optree.columns import CodedColumns, Feature
 from optree.problem import Problem
+from optree.target import Classes
 
 
 def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Problem:
@@ -14,9 +15,8 @@ def make(codes, y, n_parts, class_count, weights=None, costs=None, unit=1) -> Pr
     features = tuple(
         Feature(f"x{j}", tuple(f"x{j} = {part}" for part in range(size))) for j, size in enumerate(n_parts)
     )
-    return Problem.coded(
-        np.asarray(codes), np.asarray(y), features, tuple(f"c{k}" for k in range(class_count)), weights, costs, unit
-    )
+    target = Classes(y, tuple(f"c{k}" for k in range(class_count)), costs, unit)
+    return Problem(CodedColumns(codes, features), target, weights)
 
 
 def random_problem(seed: int) -> Problem:

@@ -23,6 +23,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import STATUSES
+from optree.target import Values
 from optree.tree import LEAF, Tree
 
 
@@ -123,7 +124,7 @@ def test_groups_are_those_of_sorting_whole_rows():
         (dict(codes=[[2]], y=[0]), "feature 'x0' has codes 2 to 2; -1 to 1 are accepted"),
         (dict(codes=[[0]], y=[2]), "y has classes 2 to 2; 0 to 1 are accepted"),
         (dict(codes=[[0]], y=[0], weights=[0]), "weights from 0, with sum 0"),
-        (dict(codes=[[0], [1]], y=[0]), "the columns have 2 rows, but there are 1 classes and 1 weights"),
+        (dict(codes=[[0], [1]], y=[0]), "the columns have 2 rows, the target 1, and the weights 1"),
     ],
 )
 def test_bad_problems_are_refused(arguments, message):
@@ -258,3 +259,14 @@ def test_slices_never_pass_the_iteration_limit():
     while done < 100:
         done += pace.next(done)
     assert done == 100
+
+
+def test_a_target_of_values_predicts_means_and_is_refused_by_solvers_of_classes():
+    problem, y = make([[0], [0], [1], [1]], [0] * 4, [2], 1, [1, 3, 1, 0]), [1.0, 5.0, 2.5, 9.0]
+    valued = Problem(problem.columns, Values(y), problem.weights)
+    tree = Tree.grow(valued, lambda rows, state: (0, [False, False]) if state else (LEAF, []), True)
+    assert tree.predict(valued.codes).tolist() == [4, 4, 2.5, 2.5]
+    assert tree.loss(valued) == 9 + 3
+    assert tree.loss(valued.take(np.array([0, 2]))) == 9
+    with pytest.raises(OptreeError, match="solver optree: target: 'values' is not known; accepted: classes"):
+        solvers.get("optree").solve(valued, Objective.of(0))

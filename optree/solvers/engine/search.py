@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -73,7 +72,7 @@ class Search:
         if problem.costs is not None:
             least = problem.costs.min(axis=1)
             self.constant = int(losses.min(axis=1).sum())
-            problem = replace(problem, costs=problem.costs - least[:, None])
+            problem = problem.with_costs(problem.costs - least[:, None], problem.unit)
         self.leaf = int(losses.sum(axis=0).min()) - self.constant
         self.problem, self.objective, self.switches = problem, objective, switches
         self.levels_left = NO_LIMIT if objective.max_depth is None else objective.max_depth

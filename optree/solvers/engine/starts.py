@@ -70,7 +70,7 @@ def _without_costs(task: Task) -> tuple[Problem, Objective] | None:
     if not 0 < (total := int(weights.sum())) < 2**53:
         return None
     share = objective.regularization * problem.total_weight * problem.unit / total
-    return replace(problem, costs=None, unit=1, weights=weights), replace(objective, regularization=min(1, share))
+    return replace(problem.with_costs(None, 1), weights=weights), replace(objective, regularization=min(1, share))
 
 
 def _small(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:

@@ -21,8 +21,6 @@ may win.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from optree.errors import OptreeError
@@ -154,7 +152,7 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
     leaf = scale.error * (int(losses.sum(axis=0).min()) - constant)
     offset = scale.error * constant + (scale.penalty if task.objective.penalty == "leaf" else 0)
     if problem.costs is not None:
-        problem = replace(problem, costs=problem.costs - problem.costs.min(axis=1)[:, None])
+        problem = problem.with_costs(problem.costs - problem.costs.min(axis=1)[:, None], problem.unit)
     data = layout(problem, best=best, check=task.clock.check) if leaf > scale.penalty else None
     task.clock.prepared()
     if data is None:

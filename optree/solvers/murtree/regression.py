@@ -5,7 +5,7 @@ section 4.9.2. The search is the classifier's (``fast/depth_first.py``) with oth
 trees of two levels follow from sums of the target over pairs of columns. The similarity bound does not hold for squared
 errors and is off. Equal rows share a leaf, which bounds the cost of every support.
 
-Guarantee. The target is rounded to a grid of whole numbers of at most 20 bits (`Target`). Values that lie on such a
+Guarantee. The target is rounded to a grid of whole numbers of at most 20 bits (`Grid`). Values that lie on such a
 grid, as whole numbers and short decimals do, are kept. For the rounded target the search is exact up to the rounding of
 leaf costs. A leaf's cost is rounded by at most 2^-48 of the root's sum of squares, so a tree of L leaves is within
 2 L * 2^-48 of that sum of the optimum. Rounding the target moves the root mean squared error of every tree by half a
@@ -15,13 +15,12 @@ step at most.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from optree.budget import Budget, Clock
-from optree.columns import Feature
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import Trace, TracePoint, require_iterations
@@ -37,7 +36,7 @@ _BITS = 20  # highest number of bits of a whole target
 _ROOM = 2.0**51  # highest weighted sum of squares
 
 
-class Target(NamedTuple):
+class Grid(NamedTuple):
     """A target in whole numbers: ``y = start + step * whole``, up to rounding."""
 
     whole: np.ndarray  # int64[n], not negative
@@ -46,7 +45,7 @@ class Target(NamedTuple):
     exact: bool  # whether nothing was rounded but the last digit of float64
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray) -> Target:
+    def of(cls, y: np.ndarray, weights: np.ndarray) -> Grid:
         """Return the target on the coarsest decimal grid that holds all values, else on the finest grid with room."""
         start, span, total = float(y.min()), float(y.max() - y.min()), float(weights.sum())
         if span == 0:
@@ -101,29 +100,25 @@ def _columns(
 
 
 def regress(
-    codes: np.ndarray,
-    features: tuple[Feature, ...],
-    y: np.ndarray,
-    weights: np.ndarray,
+    problem: Problem,
     objective: Objective,
     budget: Budget | Clock | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Regression:
-    """Find the tree of least squared error, for int[n, q] codes 0 and 1, and positive int64[n] weights.
+    """Find the tree of least squared error over binary features, for a target of values and positive weights.
 
     The penalty of a split is lambda times the squared error of a leaf. ``log`` receives lines of progress, whose costs
     are shares of the cost of a leaf.
     """
-    problem = Problem.coded(codes, np.zeros(len(y), np.int32), features, ("",), weights)
     solver = get("murtree")
     solver.check_objective(objective)
-    solver.check_problem(problem)
+    solver.check_columns(problem)
     clock = (budget or Budget()).start()
-    target = Target.of(y, weights)
-    data, numbers, certain, leaf = _columns(problem.codes, target.whole, problem.weights)
+    grid = Grid.of(problem.y, problem.weights)
+    data, numbers, certain, leaf = _columns(problem.codes, grid.whole, problem.weights)
     clock.prepared()
     penalty = round(objective.regularization * leaf)
-    levels, splits = min(objective.max_depth, len(y) - 1), objective.max_splits
+    levels, splits = min(objective.max_depth, len(problem.y) - 1), objective.max_splits
     trace, counters = Trace(clock, log, 1 / max(leaf, 1)), {"iterations": 0, "supports": 0}
     trace.start("murtree", "squared error")
     tree, upper, lower, status = Tree.leaf(problem), leaf, leaf, "optimal"
@@ -137,29 +132,15 @@ def regress(
     require_iterations(status, counters)
     seconds = clock.searched()
     trace.end("murtree", status, upper, min(lower, upper))
-    square = target.step**2 / numbers[2]
+    square = grid.step**2 / numbers[2]
     return Regression(
-        _with_values(tree, problem, y),
+        tree,
         upper * square,
         min(lower, upper) * square,
         leaf * square,
         status,
-        0.0 if target.exact else target.step,
+        0.0 if grid.exact else grid.step,
         counters,
         seconds,
         trace.points(),
     )
-
-
-def _with_values(tree: Tree, problem: Problem, y: np.ndarray) -> Tree:
-    """Return the tree with the mean of each node's rows as its value; an empty node takes its parent's value."""
-    weight, parent = tree.counts[:, 0], np.zeros(tree.n_nodes, int)
-    total = np.bincount(tree.apply(problem.codes), problem.weights * (y - y.min()), tree.n_nodes)
-    for node in range(tree.n_nodes - 1, -1, -1):
-        children = list(tree.children(node))
-        parent[children] = node
-        total[node] += total[children[::-1]].sum()
-    values = np.empty(tree.n_nodes)
-    for node in range(tree.n_nodes):
-        values[node] = y.min() + total[node] / weight[node] if weight[node] else values[parent[node]]
-    return replace(tree, prediction=np.arange(tree.n_nodes, dtype=np.int32), values=values)
