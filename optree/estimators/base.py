@@ -247,12 +247,14 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             reached = float(path.stretches[-1].lowest) if path.stretches else 1
             warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
         self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
-        self.solver_ = self._solver
+        self.solver_ = path.search
         models = []
         for stretch in path.stretches:
             model = copy(self).set_params(regularization=str(stretch.highest))
             cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
-            model._keep(stretch.tree, problem.columns, "optimal", cost, cost, problem.total_weight, unit)
+            model._keep(
+                stretch.tree, stretch.columns or problem.columns, "optimal", cost, cost, problem.total_weight, unit
+            )
             models.append((float(stretch.highest), model))
         return models
 

@@ -1,25 +1,31 @@
-"""All optimal trees along lambda, from searches that share one memo.
+"""All optimal trees along lambda, by the search that a solver chooses for the least lambda.
 
-The cost of a tree is a straight line in lambda: its loss, and a slope for each split or leaf. The optimal cost is the
-lower envelope of these lines. Take two trees that are optimal at the ends of an interval, and the lambda at which their
-lines meet. If no tree costs less at that lambda, no other tree is optimal in between. A tree that costs less is a
-corner of the envelope, and both halves are searched in turn. An envelope of k trees takes about 2 k searches, each with
-an incumbent. Source: Eisner, Severance, "Mathematical techniques for efficient record segmentation in large shared
-databases", JACM 1976.
+``envelope.py`` has the method. The searches are over all thresholds, with rows that are sorted once and one pass of the
+heuristics for all penalties; or else the engine's over coded features, which share one memo.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
 
 from optree.budget import Budget, Clock, Stopped
-from optree.objective import Objective
+from optree.columns import Columns
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace, require_iterations
 from optree.solvers import get
-from optree.solvers.engine.solver import Search
+from optree.solvers.base import Task
+from optree.solvers.driver import finish
+from optree.solvers.engine.search import Search
+from optree.solvers.engine.starts import Starts
+from optree.solvers.envelope import Envelope, Line
+from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.tree import Tree
 
 
@@ -32,6 +38,7 @@ class Stretch:
     highest: Fraction
     loss: int
     paid: int  # splits or leaves
+    columns: Columns | None = field(default=None, repr=False)  # of the tree's features; None: those of the problem
 
 
 @dataclass(frozen=True)
@@ -42,51 +49,143 @@ class LambdaPath:
     status: str  # "optimal", or the limit that ended the search
     counters: dict[str, int]
     search_seconds: float
+    search: str = ENGINE  # the search that did the work
+    unproven: tuple[Stretch, ...] = ()  # after a limit, the best known trees from there to the requested lambda
 
 
-class _Envelope:
-    def __init__(self, problem: Problem, objective: Objective, clock: Clock, switches: dict[str, bool]):
-        self.problem, self.objective, self.clock = problem, objective, clock
-        self.search = Search(problem, objective, switches)
+class _CodedSearch:
+    """Searches of the engine over coded features, which share a memo."""
 
-    def _line(self, tree: Tree) -> tuple[int, int]:
-        return tree.loss(self.problem), tree.n_splits if self.objective.penalty == "split" else tree.n_leaves
+    name = ENGINE
 
-    def optimum(self, at: Fraction, tree: Tree | None) -> Tree:
-        """Return an optimal tree at lambda = ``at``: ``tree``, unless a better tree exists."""
-        scale = replace(self.objective, regularization=at).scale(self.problem)
-        incumbent = None if tree is None else self.objective.cost(tree, scale, tree.loss(self.problem))
-        status, _, better = self.search.minimise(scale, self.clock.start(), Trace(self.clock), incumbent)
-        if status != "optimal":
-            raise Stopped(status)
-        return tree if better is None else better
+    def __init__(self, task: Task, switches: dict[str, bool]):
+        self.task, self.problem = task, task.problem
+        self._search = Search(task.problem, task.objective, switches, task.clock.check)
+        self._starts = Starts(task, 1 if self._search.data is None else len(self._search.data.bits))
+        self.known = [self.line(Tree.leaf(self.problem))]
 
-    def between(self, high: Fraction, above: Tree, low: Fraction, below: Tree) -> Iterator[tuple[Fraction, Tree]]:
-        """Yield the trees of the envelope after ``above`` to ``below``, each with its greatest lambda."""
-        (loss, paid), (less, more) = self._line(above), self._line(below)
-        if more == paid:
-            return
-        meet = Fraction(loss - less, (more - paid) * self.problem.total_weight * self.problem.unit)
-        middle = self.optimum(meet, above) if low < meet < high else above
-        if middle is above:
-            yield meet, below
-        else:
-            yield from self.between(high, above, meet, middle)
-            yield from self.between(meet, middle, low, below)
+    @property
+    def counters(self) -> dict[str, int]:
+        return self._search.counters
 
-    def walk(self, lowest: Fraction, step: int = 4) -> Iterator[tuple[Fraction, Tree]]:
-        """Yield the trees of the envelope from lambda = 1 down, each with its greatest lambda."""
-        high, above = Fraction(1), self.optimum(Fraction(1), None)
-        yield high, above
-        while high > lowest:
-            if high * self.problem.total_weight * self.problem.unit * len(self.problem.y) < 1:
-                yield lowest, above  # the penalties of all splits together are below one unit of loss
-                return
-            low = max(lowest, high / step)
-            below = self.optimum(low, above)
-            yield from self.between(high, above, low, below)
-            high, above = low, below
-            yield high, above
+    def line(self, tree: Tree) -> Line:
+        """Return the line of a tree."""
+        paid = tree.n_splits if self.task.objective.penalty == "split" else tree.n_leaves
+        return Line(tree.loss(self.problem), paid, lambda: tree)
+
+    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction) -> str:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status."""
+        clock, starts = self.task.clock.start(), self._starts
+        trace, tree = Trace(clock), incumbent.read()
+        starts.task, starts.best = replace(self.task, objective=objective, scale=scale, trace=trace), tree
+        cost = starts.task.cost(tree)
+        status, _, better = self._search.minimise(scale, clock, trace, cost, starts=starts)
+        found = starts.best if better is None else better
+        if found is not tree:
+            self.known.append(self.line(found))
+        return status
+
+    def read(self, line: Line) -> tuple[Tree, Columns]:
+        """Return the tree of a line and its columns."""
+        return line.read(), self.problem.columns
+
+
+class _NumbersSearch:
+    """Searches over all thresholds, which share the sorted rows, and one pass of the heuristics for all penalties."""
+
+    def __init__(self, task: Task, name: str, least: Fraction):
+        from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
+
+        self.task, self.name, self._least, self._iterations = task, name, least, 0
+        self.rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+        self.per_leaf, self._has_started = int(task.objective.penalty == "leaf"), False
+        self.known = [Line(self.rows.leaf(np.arange(len(self.rows.label))), self.per_leaf, lambda: None)]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"iterations": self._iterations}
+
+    def _paid(self, tree) -> int:
+        """Return the number of splits, or of leaves after the first, of a tree of the search."""
+        if tree is None:
+            return 0
+        own = len(tree.children) - 1 if self.per_leaf else 1
+        return own + sum(map(self._paid, tree.children))
+
+    def _append(self, tree, cost: int, scale: Scale) -> None:
+        paid = self._paid(tree)
+        self.known.append(Line((cost - paid * scale.penalty) // scale.error, self.per_leaf + paid, lambda: tree))
+
+    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction) -> str:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status."""
+        from optree.solvers.all_thresholds.solver import new_search
+
+        def starts() -> Iterator[tuple[object, int]]:
+            if not self._has_started:
+                self._has_started = True
+                self.known += self._heuristics()
+                line = min(self.known, key=lambda line: line.cost(penalty))
+                yield line.read(), cost_of(line)
+
+        def cost_of(line: Line) -> int:
+            return scale.error * line.loss + scale.penalty * (line.paid - self.per_leaf)
+
+        penalty, cost = Fraction(scale.penalty, scale.error), cost_of(incumbent)
+        clock = self.task.clock.start(self._iterations)
+        search = new_search(self.name, self.rows, scale, objective, clock)
+        search.starts = starts
+        search.offer(incumbent.read(), cost)
+        search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))
+        status = search.run()
+        self._iterations += search.iterations
+        if search.cost < cost:
+            self._append(search.tree(), search.cost, scale)
+        return status
+
+    def _heuristics(self) -> Iterator[Line]:
+        """Yield the lines of heuristic trees over the columns without multiway splits."""
+        from optree.solvers.all_thresholds.rows import renumber
+        from optree.solvers.starts import heuristic_lines
+
+        binary = np.flatnonzero(~self.rows.sample.is_multiway)
+        if len(binary):
+            rows = self.rows.take(binary)
+            for loss, splits, read in heuristic_lines(rows, self.task.objective, self._least, self.task.clock):
+                yield Line(loss, splits + self.per_leaf, lambda read=read: renumber(read(), binary))
+
+    def read(self, line: Line) -> tuple[Tree, Columns]:
+        """Return the tree of a line and its columns."""
+        return self.rows.tree(self.task.problem, line.read())
+
+
+class _NoSearch:
+    """The path of a call whose time is over before the search."""
+
+    counters: ClassVar[dict[str, int]] = {"iterations": 0}
+
+    def __init__(self, task: Task, status: str):
+        self.task, self.name, self._status = task, task.route.search, status
+        self._columns = task.problem.columns.at_splits([])[0]
+        tree = Tree.leaf(task.problem.over(self._columns))
+        self.known = [Line(tree.loss(task.problem.over(self._columns)), task.objective.penalty == "leaf", lambda: tree)]
+
+    def minimise(self, *_) -> str:
+        return self._status
+
+    def read(self, line: Line) -> tuple[Tree, Columns]:
+        return line.read(), self._columns
+
+
+def _search_of(task: Task, switches: dict[str, bool], least: Fraction):
+    """Return the searches of the route that the solver takes at the least lambda."""
+    try:
+        task.clock.check()
+        name = route_of_engine(task, switches).search
+        if name in (ALL_THRESHOLDS, SPARSE_THRESHOLDS):
+            return _NumbersSearch(task, name, least)
+        return _CodedSearch(task, switches)
+    except Stopped as stop:
+        return _NoSearch(task, stop.args[0])
 
 
 def lambda_path(
@@ -98,28 +197,46 @@ def lambda_path(
 ) -> LambdaPath:
     """Return all optimal trees for lambda from 1 down to the lambda of the objective, whose constraints all trees obey.
 
-    ``budget`` limits all searches together; a limit leaves the proven part of the path. ``log`` takes a line of
-    text for each tree. ``switches`` are parameters of the engine.
+    ``budget`` limits all searches together; a limit leaves the proven part of the path, and the best known trees below
+    it. ``log`` takes a line of text for each tree. ``switches`` are parameters of the engine.
     """
-    solver = get("optree")
+    solver = get(ENGINE)
     solver.check_objective(objective)
     solver.check_problem(problem)
-    clock = (budget or Budget()).start()
-    envelope = _Envelope(problem, objective, clock, solver.check_parameters(switches))
-    corners: list[tuple[Fraction, Tree]] = []
-    status = "optimal"
-    reached = Fraction(1)
-    try:
-        for reached, tree in envelope.walk(objective.regularization):
-            if not corners or envelope._line(tree) != envelope._line(corners[-1][1]):
-                corners.append((reached, tree))
-                if log:
-                    log(f"{clock.seconds():.1f} s, lambda = {float(reached):g}: {tree.n_splits} splits")
-    except Stopped as stop:
-        status = stop.args[0]
-    require_iterations(status, envelope.search.counters)
-    ends = [at for at, _ in corners[1:]] + [reached]
-    stretches = tuple(
-        Stretch(tree, low, high, *envelope._line(tree)) for (high, tree), low in zip(corners, ends, strict=False)
-    )
-    return LambdaPath(stretches, status, envelope.search.counters, clock.searched())
+    switches, clock = solver.check_parameters(switches), (budget or Budget()).start()
+
+    def scaled(penalty: Fraction) -> tuple[Scale, Objective]:
+        other = replace(objective, regularization=penalty / highest)
+        return other.scale(problem), other
+
+    scale = replace(objective, regularization=Fraction(1)).scale(problem)
+    highest = Fraction(scale.penalty, scale.error)
+    lowest = objective.regularization * highest
+    costed, trace = objective.measure.with_costs(problem), Trace(clock)
+    task = Task(costed, objective, scale, clock, trace, route=Route(ENGINE, ""))
+    search = _search_of(task, switches, lowest)
+
+    def find(penalty: Fraction, incumbent: Line, lower: Fraction) -> None:
+        status = search.minimise(*scaled(penalty), incumbent, lower)
+        if status != "optimal":
+            raise Stopped(status)
+        if log:
+            line, what = envelope.best(penalty), "splits" if objective.penalty == "split" else "leaves"
+            log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {line.paid} {what} are optimal")
+
+    envelope = Envelope(search.known, find, highest)
+    status = finish(lambda: envelope.walk(lowest, Fraction(1, len(problem.y))))
+    require_iterations(status, search.counters)
+    seconds, reached = clock.searched(), envelope.reached
+
+    def stretches(corners: list[tuple[Fraction, Line]], end: Fraction) -> Iterator[Stretch]:
+        ends = [penalty for penalty, _ in corners[1:]] + [end]
+        for (penalty, line), low in zip(corners, ends, strict=False):
+            tree, columns = search.read(line)
+            paid = tree.n_splits if objective.penalty == "split" else tree.n_leaves
+            loss = tree.loss(costed.over(columns))
+            yield Stretch(tree, low / highest, penalty / highest, loss, paid, columns)
+
+    proven = tuple(stretches(envelope.corners, reached))
+    below = envelope.known_from(reached, lowest) if reached > lowest else []
+    return LambdaPath(proven, status, search.counters, seconds, search.name, tuple(stretches(below, lowest)))

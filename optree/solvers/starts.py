@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
@@ -47,10 +48,33 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
     scale.penalty * splits``. The iterator ends when the clock reaches a limit of time or memory. It is empty if no
     split is allowed.
     """
+    read = _Reader(rows, scale)
+    for name, path in _paths(rows, objective, scale.penalty / scale.error, clock):
+        yield name, *read.best(path, objective.max_splits)
+
+
+def heuristic_lines(
+    rows: Rows, objective: Objective, least: Fraction, clock: Clock
+) -> Iterator[tuple[int, int, Callable[[], Split | None]]]:
+    """Yield the errors and splits of trees that a heuristic finds for some penalty of at least ``least`` per error.
+
+    The last item of each triple is a function that reads the tree. Limits are as for :func:`heuristics`.
+    """
+    for _, path in _paths(rows, objective, float(least), clock):
+        for at in range(1, path.best(float(least)) + 1):
+            if objective.max_splits is None or path.penalty[at] <= objective.max_splits:
+                errors, splits = int(path.loss[at]), int(path.penalty[at])
+                ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
+                read = _Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
+                yield errors, splits, partial(read.tree, path, at)
+
+
+def _paths(rows: Rows, objective: Objective, least_alpha: float, clock: Clock) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the trees of each heuristic for all penalties from ``least_alpha`` on."""
     depth = min(_DEPTH if objective.max_depth is None else objective.max_depth, len(rows.label) - 1)
     if not depth or objective.max_splits == 0:
         return
-    sample, read = _sample(rows), _Reader(rows, scale)
+    sample = _sample(rows)
     for name, (criterion, leaves) in MEMBERS.items():
         growth = Growth(
             max_depth=depth,
@@ -59,14 +83,14 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
             min_samples_leaf=objective.min_samples_leaf,
             per_split=True,
             criterion=criterion,
-            least_alpha=scale.penalty / scale.error,
+            least_alpha=least_alpha,
         )
         if clock.limit(0, growth.n_layers * sample.packed.nbytes / 2**20):
             return
         path = solve(sample, growth, clock=without_iterations(clock))
         if path.status == "interrupted":
             raise KeyboardInterrupt
-        yield name, *read.best(path, objective.max_splits)
+        yield name, path
         if path.status != "heuristic":
             return
 
@@ -151,8 +175,15 @@ class _Reader:
         if max_splits is not None:
             # the first tree with ``max_splits`` splits or more
             at = min(at, int(np.searchsorted(path.penalty, max_splits)))
-        best = self._options(path, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
+        best = self._pruned(path, at, max_splits)
         return best.tree, best.cost
+
+    def tree(self, path: Path, at: int) -> Split | None:
+        """Return the pruned subtree of least cost of a tree of the path."""
+        return self._pruned(path, at, None).tree
+
+    def _pruned(self, path: Path, at: int, max_splits: int | None) -> Option:
+        return self._options(path, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
 
     def _rank(self, feature: int) -> np.ndarray:
         """Return the rank of each row in a column."""

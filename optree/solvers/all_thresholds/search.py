@@ -8,7 +8,7 @@ is a lower bound for thresholds near the ends of a column.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -72,7 +72,8 @@ def _new_machine(rows: Rows, depth: int, min_rows: int, general: bool | None) ->
 class AnytimeSearch:
     """The common base of the searches: the incumbent, the lower bound, and trees of heuristics.
 
-    ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice.
+    ``note`` is called with the cost of the incumbent and the lower bound on every tree after each slice. ``starts``
+    returns trees and their costs, for a search that takes longer than its first iterations.
     """
 
     def __init__(self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]):
@@ -80,7 +81,7 @@ class AnytimeSearch:
         self.everything = np.arange(len(rows.label))
         self.general = True if rows.classes > 2 else None
         self.cost, self._tree = scale.error * rows.leaf(self.everything), None
-        self.lower, self.status = min(self.cost, scale.penalty), None
+        self.lower, self.status, self.starts = min(self.cost, scale.penalty), None, self._heuristics
         self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the heuristics
 
     def tree(self) -> Tree:
@@ -93,12 +94,18 @@ class AnytimeSearch:
             self.cost, self._tree = cost, tree
 
     def offer_heuristics(self) -> None:
-        """Offer the trees of heuristics over the columns without multiway splits."""
-        self.end, binary = INFINITE, np.flatnonzero(~self.rows.sample.is_multiway)
+        """Offer the trees of heuristics."""
+        self.end = INFINITE
+        for tree, cost in self.starts():
+            self.offer(tree, cost)
+            self._note(self.cost, self.lower)
+
+    def _heuristics(self) -> Iterator[tuple[Tree, int]]:
+        """Yield the trees and costs of heuristics over the columns without multiway splits."""
+        binary = np.flatnonzero(~self.rows.sample.is_multiway)
         if len(binary):
             for _, tree, cost in heuristics(self.rows.take(binary), self.objective, self.scale, self.clock):
-                self.offer(renumber(tree, binary), cost)
-                self._note(self.cost, self.lower)
+                yield renumber(tree, binary), cost
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""

@@ -15,12 +15,14 @@ intervals. Budgets with slack, lanes of thresholds, penalties, weights and leaf 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.result import Outcome, Trace
 from optree.solvers.all_thresholds.rows import Rows, Tree
-from optree.solvers.all_thresholds.search import Search
+from optree.solvers.all_thresholds.search import AnytimeSearch, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.routing import ALL_THRESHOLDS, DEEPEST, SPARSE_THRESHOLDS
@@ -51,6 +53,18 @@ def run_search(task: Task, name: str, threads: int = 1) -> Outcome:
     return Outcome(tree, *rest, columns=columns)
 
 
+def new_search(
+    name: str,
+    rows: Rows,
+    scale: Scale,
+    objective: Objective,
+    clock: Clock,
+    note: Callable[[int, int], None] = lambda cost, lower: None,
+) -> AnytimeSearch:
+    """Return the named search, see :class:`AnytimeSearch`."""
+    return (SparseSearch if name == SPARSE_THRESHOLDS else Search)(rows, scale, objective, clock, note)
+
+
 def search(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, name: str, threads: int = 1
 ) -> tuple[Tree, int, str, dict[str, int]]:
@@ -60,12 +74,8 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + leaf, lower + leaf)
 
-    if name == SPARSE_THRESHOLDS:
-        found = SparseSearch(rows, scale, objective, clock, note)
-        status = found.run()
-    else:
-        found = Search(rows, scale, objective, clock, note)
-        status = found.run(threads)
+    found = new_search(name, rows, scale, objective, clock, note)
+    status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
     return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}
 

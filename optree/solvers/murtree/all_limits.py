@@ -69,7 +69,7 @@ class Grid:
             low, after = max(meets, default=(Fraction(0), None))
             stretches.append(Stretch(self.trees[self.which[-1, n]], max(low, lowest), high, loss[n], n))
             high, n = low, after if after is not None and loss[after] == lower[after] else None
-        return LambdaPath(tuple(stretches), self.status, self.counters, self.search_seconds)
+        return LambdaPath(tuple(stretches), self.status, self.counters, self.search_seconds, "murtree")
 
 
 class _Filling:

@@ -1,0 +1,133 @@
+"""The lower envelope of the costs of all trees along the penalty, for any exact search.
+
+The cost of a tree is a straight line in the penalty of a split or leaf: its loss, and a slope. The optimal cost is the
+lower envelope of all lines, a concave function. The envelope is walked from a greatest penalty down. Let T be the tree
+that is optimal so far. The next penalty is the greatest at which a known tree costs the same as T, or a fraction of the
+last penalty if no known tree does. A search at this penalty has the best known tree as its incumbent.
+
+**Statement** (walk): if the search proves T, T is optimal from the last penalty down to this one. Otherwise the search
+finds a tree whose line meets the line of T in between, where the walk continues.
+**Proof**: T's line touches the envelope at both ends. A concave function that touches a line at both ends of an
+interval is on or above the line in between, and no line is below the envelope. In the other case, the found tree costs
+less at the lower end and no less at the upper end, so the lines meet.
+**Used in** `Envelope.walk`. A tree that was proven before at a lower penalty needs no further search down to it.
+**Worth**: the work of a search grows as the penalty falls. The walk searches no penalty below the next corner of known
+trees, so that a limit leaves a long proven part.
+
+**Statement** (chord): the optimum at a penalty is at least the chord between the optima at two penalties around it, one
+of which may be 0 with the lower bound 0.
+**Proof**: a concave function is on or above its chords. Costs are not negative.
+**Used in** `Envelope.lower`, for searches that begin with a lower bound.
+
+Complexity: about two searches for each tree of the envelope. Source: Eisner, Severance, "Mathematical techniques for
+efficient record segmentation in large shared databases", JACM 1976, for the meeting points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+_STEP = 2  # the ratio of two penalties that are searched one after another, if no known tree lies in between
+
+
+class Line(NamedTuple):
+    """The cost of a tree: ``loss + penalty * paid``, in the units of the problem's loss."""
+
+    loss: int
+    paid: int  # splits or leaves
+    read: Callable[[], object]  # returns the tree, of the kind of the search
+
+    def cost(self, penalty: Fraction) -> Fraction:
+        """Return the cost at a penalty."""
+        return self.loss + penalty * self.paid
+
+
+class Envelope:
+    """The lower envelope of the lines of all trees, from a greatest penalty down.
+
+    Parameters
+    ----------
+    known : list of Line
+        At least one tree. A search appends each tree that it finds.
+    search : callable
+        ``search(penalty, incumbent, lower)`` appends a tree that costs less than the incumbent, a Line, to ``known``,
+        unless there is none. It raises an exception at a limit. ``lower`` is a lower bound on all costs.
+
+    Attributes
+    ----------
+    corners : list of (Fraction, Line)
+        The proven part: the trees, each with the greatest penalty at which it is optimal, by falling penalty.
+    reached : Fraction
+        The penalty down to which the corners are proven; the greatest one if there are none.
+    """
+
+    def __init__(self, known: list[Line], search: Callable[[Fraction, Line, Fraction], None], highest: Fraction):
+        self.known, self._search, self.reached = known, search, highest
+        self.corners: list[tuple[Fraction, Line]] = []
+        self._proven: dict[Fraction, Fraction] = {}
+
+    def best(self, penalty: Fraction) -> Line:
+        """Return the best known tree at a penalty; of equal trees the one that is best below the penalty."""
+        return min(self.known, key=lambda line: (line.cost(penalty), -line.paid))
+
+    def lower(self, penalty: Fraction) -> Fraction:
+        """Return the lower bound of the chord."""
+        above = min((at for at in self._proven if at > penalty), default=None)
+        if above is None:
+            return Fraction(0)
+        below = max((at for at in self._proven if at < penalty), default=Fraction(0))
+        ends = self._proven.get(below, Fraction(0)), self._proven[above]
+        return ends[0] + (ends[1] - ends[0]) * (penalty - below) / (above - below)
+
+    def optimum(self, penalty: Fraction) -> Line:
+        """Return an optimal tree at a penalty."""
+        if penalty not in self._proven:
+            self._search(penalty, self.best(penalty), self.lower(penalty))
+            self._proven[penalty] = self.best(penalty).cost(penalty)
+        return self.best(penalty)
+
+    def walk(self, lowest: Fraction, negligible: Fraction) -> None:
+        """Find the envelope; below the penalty ``negligible`` no tree of more splits is better."""
+        line = self.optimum(self.reached)
+        self.corners.append((self.reached, line))
+        while self.reached > lowest:
+            if self.reached < negligible:
+                self.reached = lowest
+                return
+            penalty = max(lowest, *self._meetings(line), _fraction_of(self.reached))
+            best = self.optimum(penalty)
+            if best.cost(penalty) == line.cost(penalty):
+                self.reached = penalty
+                if best.paid > line.paid and penalty > lowest:
+                    line = best
+                    if self.corners[-1][0] == penalty:  # three lines meet in a point
+                        self.corners.pop()
+                    self.corners.append((penalty, line))
+                touched = (at for at, cost in self._proven.items() if at < penalty and line.cost(at) == cost)
+                self.reached = min(touched, default=penalty)
+
+    def _meetings(self, line: Line) -> Iterator[Fraction]:
+        """Yield the penalties below which a known tree is better than the given one."""
+        for other in self.known:
+            if other.loss < line.loss and other.paid > line.paid:
+                yield Fraction(line.loss - other.loss, other.paid - line.paid)
+
+    def known_from(self, penalty: Fraction, lowest: Fraction) -> list[tuple[Fraction, Line]]:
+        """Return the best known trees from a penalty down, each with the greatest penalty at which it is best."""
+        at, corners = penalty, []
+        line = self.best(at)
+        while True:
+            corners.append((at, line))
+            at = max(self._meetings(line), default=lowest)
+            if at <= lowest:
+                return corners
+            line = self.best(at)
+
+
+def _fraction_of(penalty: Fraction) -> Fraction:
+    """Return a lower penalty of small numerator and denominator, about a :data:`_STEP`-th."""
+    part = penalty / _STEP
+    return Fraction(ceil(part)) if part > 1 else Fraction(1, ceil(1 / part))
