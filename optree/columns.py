@@ -17,6 +17,8 @@ import numpy as np
 
 from optree.errors import OptreeError
 
+NO_SIDE = -2  # the code of a missing value that no side of a split was chosen for, since no fitted row had one
+
 
 @dataclass(frozen=True)
 class Feature:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from optree.columns import Feature
+from optree.columns import NO_SIDE, Feature
 from optree.errors import OptreeError
 from optree.problem import Problem
 
@@ -201,8 +201,18 @@ class Tree:
             numbers[node, : len(places)] = places
         return numbers
 
+    @cached_property
+    def _heaviest_child(self) -> np.ndarray:
+        """Return the child of most training weight at each node, int32[m], the first of equals; 0 for a leaf."""
+        weight, child = self.counts.sum(axis=1), np.zeros(self.n_nodes, np.int32)
+        for node in np.flatnonzero(self.feature != LEAF):
+            child[node] = weight[self.children(node)].argmax()
+        return child
+
     def apply(self, codes: np.ndarray) -> np.ndarray:
         """Return the node where each row ends, int32[n].
+
+        A row whose code is NO_SIDE, a missing value without a side, goes to the child of most training weight.
 
         codes : int[n, q], or an object that is indexed like such an array.
         """
@@ -213,10 +223,12 @@ class Tree:
             descends = feature != LEAF
             rows, node, feature = rows.compress(descends), node.compress(descends), feature.compress(descends)
             code = codes[rows, feature]
-            if len(code) and code.min() < 0:
-                descends = code >= 0
+            if some_negative := len(code) > 0 and code.min() < 0:
+                descends = code != -1
                 rows, node, code = rows.compress(descends), node.compress(descends), code.compress(descends)
             child = code if self.places is None else self._child_numbers[node, code]
+            if some_negative:
+                child = np.where(code == NO_SIDE, self._heaviest_child[node], child)
             node = self.first_child.take(node) + child
             ends[rows] = node
         return ends

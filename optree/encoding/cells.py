@@ -109,26 +109,33 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
     return dict(zip(columns, map(bool, mask), strict=True))
 
 
-def read_texts(name: str, values) -> list[str]:
-    """Return the categories of a column as text."""
+def _refuse_missing(name: str, count: int) -> None:
+    """Raise OptreeError for missing values of a column, if there are any."""
+    if count:
+        raise OptreeError(
+            f"encoding: column {name!r}: {count} rows have no value, and missing = 'error'; fill them in, or drop them"
+        )
+
+
+def read_texts(name: str, values, missing: str = "error") -> list[str | None]:
+    """Return the categories of a column as text, None for a missing value, which ``missing = "error"`` refuses."""
     raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
     raw = raw.tolist()
-    distinct = set(raw)
-    if any(map(is_missing, distinct)):
-        missing = sum(map(is_missing, raw))
-        raise OptreeError(f"encoding: column {name!r}: {missing} rows have no value; fill them in, or drop them")
-    texts = {value: cell_text(value) for value in distinct}
+    texts = {value: None if is_missing(value) else cell_text(value) for value in set(raw)}
+    if missing == "error" and None in texts.values():
+        _refuse_missing(name, sum(map(is_missing, raw)))
     return [texts[value] for value in raw]
 
 
-def read_numbers(name: str, values) -> np.ndarray:
-    """Return the numbers of a column, float64[n]."""
+def read_numbers(name: str, values, missing: str = "error") -> np.ndarray:
+    """Return the numbers of a column, float64[n], NaN for a missing value, which ``missing = "error"`` refuses."""
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
         raise OptreeError(f"encoding: column {name!r}: {error}; a numeric column accepts numbers only") from error
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        bad = len(numbers) - int(finite.sum())
-        raise OptreeError(f"encoding: column {name!r}: {bad} rows are missing or infinite; fill them in, or drop them")
+    if not np.isfinite(numbers).all():
+        if infinite := int(np.isinf(numbers).sum()):
+            raise OptreeError(f"encoding: column {name!r}: {infinite} rows are infinite; give finite numbers")
+        if missing == "error":
+            _refuse_missing(name, int(np.isnan(numbers).sum()))
     return numbers

@@ -12,18 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.columns import codes_type
+from optree.columns import NO_SIDE, codes_type
 
 _CELLS = 2**18  # codes that are computed at once, so that the values which they compare stay in the processor's cache
 
-# The code of a value: the value itself, a position; or 1 if the value is the operand, is at most the operand, or is at
-# most the operand or missing.
-POSITION, EQUAL, BELOW, BELOW_OR_MISSING = range(4)
+# The kinds of tests. The code of a value is the value itself, a position; or 1 if the value is the operand, or is at
+# most the operand. A missing value is NaN, for which the tests named after it hold and the others do not. In a column
+# without missing values in the fitted rows its code is NO_SIDE.
+POSITION, EQUAL, EQUAL_OR_MISSING, BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE = range(6)
+
+
+def _where_known(codes: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
+    """Return the codes, NO_SIDE for a missing value."""
+    return np.where(is_missing, NO_SIDE, codes) if is_missing.any() else codes
+
+
 _CODE: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = (
     lambda values, _: values,
-    np.equal,
+    lambda positions, position: _where_known(positions == position, positions == NO_SIDE),
+    lambda positions, position: (positions == position) | np.isnan(positions),
     np.less_equal,
-    lambda values, operand: (values <= operand) | np.isnan(values),
+    lambda values, threshold: (values <= threshold) | np.isnan(values),
+    lambda values, threshold: _where_known(values <= threshold, np.isnan(values)),
 )
 
 
@@ -31,7 +41,7 @@ class ValueTests(NamedTuple):
     """The tests of values that features make."""
 
     column: np.ndarray  # int64[q], the column of each feature
-    kind: np.ndarray  # int8[q], POSITION, EQUAL, BELOW or BELOW_OR_MISSING
+    kind: np.ndarray  # int8[q], the kinds of tests
     operand: np.ndarray  # float64[q], the position or threshold that values are compared with
 
     @classmethod

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from optree.columns import Feature
-from optree.encoding.cells import cell_text, number_text, read_numbers, read_texts
-from optree.encoding.coded_rows import BELOW, EQUAL, POSITION
+from optree.columns import NO_SIDE, Feature
+from optree.encoding.cells import cell_text, is_missing, number_text, read_numbers, read_texts
+from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, EQUAL, EQUAL_OR_MISSING, POSITION
 from optree.errors import choice
 
 NUMERIC = ("thresholds", "bins", "intervals", "values")
+IS_MISSING, NOT_MISSING = (BELOW_OR_MISSING, -math.inf), (BELOW, math.inf)  # the tests of missing values alone
 _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A fitted column; it has no features if it has no parts."""
+    """A fitted column; it has no features if it has no tests.
+
+    A binary feature of a column with missing values comes in two forms, one for each side of the missing values. A
+    feature of several categories has a category of its own for them.
+    """
 
     name: str
     form: str  # "ordinal", "onehot", "thresholds", "bins", "intervals" or "values"
     parts: tuple  # its categories (str), distinct values (float) or thresholds (float), in order
-    kept: tuple[int, ...] | None = None  # the categories or intervals with a binary feature; None: all, less a dropped
+    has_missing: bool = False  # whether the fitted rows have missing values
+    kept: tuple[tuple[int, float], ...] | None = None  # the tests of its features; None: all
 
     @classmethod
     def from_dict(cls, data: Mapping) -> Column:
         """Read a column of :meth:`optree.encoding.Encoder.to_dict`."""
         kept = data.get("kept")
-        return cls(data["name"], data["form"], tuple(data["parts"]), None if kept is None else tuple(kept))
+        kept = None if kept is None else tuple((int(kind), float(operand)) for kind, operand in kept)
+        return cls(data["name"], data["form"], tuple(data["parts"]), data.get("has_missing", False), kept)
 
     @property
     def is_numeric(self) -> bool:
@@ -43,71 +51,96 @@ class Column:
         return self.form in ("thresholds", "bins", "intervals")
 
     @property
+    def is_whole(self) -> bool:
+        """Return whether the column is one feature, with a category for each of its parts."""
+        return self.form in ("ordinal", "values", "bins")
+
+    @property
     def n_categories(self) -> int:
         """Return the greatest number of categories of a feature of the column."""
-        return len(self.parts) + (self.form == "bins") if self.form in ("ordinal", "values", "bins") else 2
+        return len(self.parts) + (self.form == "bins") + self.has_missing if self.is_whole else 2
 
     def n_features(self, drop: str) -> int:
         """Return the number of features of the column."""
-        return len(self.parts) if self.form == "thresholds" else len(self.tests(drop))
-
-    def _with_feature(self, drop: str) -> Sequence[int]:
-        """Return the categories or intervals that have a binary feature."""
-        if self.kept is not None:
-            return self.kept
-        return range(len(self.parts) + 1) if self.form == "intervals" else range(len(self.parts))[_KEPT[drop]]
-
-    def features(self, drop: str) -> list[Feature]:
-        """Return the features of this column."""
-        if not self.parts:
-            return []
-        if self.form == "thresholds":
-            pairs = [(f"{self.name} > {text}", f"{self.name} <= {text}") for text in map(number_text, self.parts)]
-            return [Feature(pair[1], pair) for pair in pairs]
-        texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
-        relation = "<=" if self.has_thresholds else "="
-        conditions = [f"{self.name} {relation} {text}" for text in texts]
-        if self.form in ("bins", "intervals"):
-            inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
-            intervals = (conditions[0], *inner, f"{self.name} > {texts[-1]}")
-            if self.form == "bins":
-                return [Feature(self.name, intervals)]
-            chosen = [intervals[position] for position in self._with_feature(drop)]
-            return [Feature(interval, (f"not {interval}", interval)) for interval in chosen]
-        if self.form in ("ordinal", "values"):
-            return [Feature(self.name, tuple(conditions))]
-        chosen = [(texts[position], conditions[position]) for position in self._with_feature(drop)]
-        return [Feature(condition, (f"{self.name} != {text}", condition)) for text, condition in chosen]
+        if self.form == "thresholds" and self.kept is None:
+            return len(self.parts) + self.has_missing * (len(self.parts) + 1)
+        return len(self.tests(drop))
 
     def tests(self, drop: str) -> list[tuple[int, float]]:
         """Return the kind and the operand of each feature's test, in the order of the features."""
+        if self.kept is not None:
+            return list(self.kept)
+        if self.is_whole:
+            return [(POSITION, 0.0)] * (self.n_categories > 1)
         if self.form == "thresholds":
-            return [(BELOW, threshold) for threshold in self.parts]
-        if self.form in ("onehot", "intervals"):
-            return [(EQUAL, position) for position in self._with_feature(drop)] if self.parts else []
-        return [(POSITION, 0.0)] if self.parts else []
+            below = BELOW if self.has_missing else BELOW_OR_NO_SIDE
+            joined = [IS_MISSING, *((BELOW_OR_MISSING, part) for part in self.parts)] if self.has_missing else []
+            return [(below, part) for part in self.parts] + joined
+        positions = range(len(self.parts) + 1) if self.form == "intervals" else range(len(self.parts))[_KEPT[drop]]
+        tests = [(EQUAL, float(position)) for position in positions if len(self.parts) > 1]
+        if self.has_missing:  # of two categories, one with the missing values is the complement of the other
+            tests += [(EQUAL_OR_MISSING, operand) for _, operand in tests if len(positions) > 2]
+            tests.append(IS_MISSING)
+        return tests
 
-    def read(self, values: np.ndarray, unseen: str) -> np.ndarray:
+    def features(self, drop: str) -> list[Feature]:
+        """Return the features of this column."""
+        if self.form == "thresholds":
+            return [self._feature(test, [], []) for test in self.tests(drop)]
+        texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
+        conditions = [f"{self.name} {'<=' if self.has_thresholds else '='} {text}" for text in texts]
+        if texts and self.form in ("bins", "intervals"):
+            inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
+            conditions = [conditions[0], *inner, f"{self.name} > {texts[-1]}"]
+        if self.is_whole:
+            labels = (*conditions, *[f"{self.name} is missing"] * self.has_missing)
+            return [Feature(self.name, labels)] * (len(labels) > 1)
+        return [self._feature(test, texts, conditions) for test in self.tests(drop)]
+
+    def _feature(self, test: tuple[int, float], texts: list[str], conditions: list[str]) -> Feature:
+        """Return the binary feature of a test."""
+        (kind, operand), known = test, (f"{self.name} is missing", f"{self.name} is not missing")
+        if math.isinf(operand):
+            return Feature(known[1], known) if test == NOT_MISSING else Feature(known[0], known[::-1])
+        if self.form == "thresholds":
+            yes, no = (f"{self.name} {relation} {number_text(operand)}" for relation in ("<=", ">"))
+        else:
+            yes = conditions[int(operand)]
+            no = f"not {yes}" if self.form == "intervals" else f"{self.name} != {texts[int(operand)]}"
+        if self.has_missing:
+            joins = kind in (EQUAL_OR_MISSING, BELOW_OR_MISSING)
+            yes, no = yes + " or missing" * joins, no + " or missing" * (not joins)
+        return Feature(yes, (no, yes))
+
+    def read(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
         """Return the values of rows for :meth:`tests`, array[n]: numbers for thresholds, else positions."""
-        values = (read_numbers if self.is_numeric else read_texts)(self.name, values)
+        values = (read_numbers if self.is_numeric else read_texts)(self.name, values, missing)
         if self.form == "thresholds":
             return values
         if self.has_thresholds:
-            return np.searchsorted(self.parts, values)
-        rank = {part: i for i, part in enumerate(self.parts)}
-        position = np.fromiter((rank.get(value, -1) for value in values), np.int64, len(values))
-        if unseen == "error" and position.min(initial=0) < 0:
-            shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
-            raise choice(f"encoding: column {self.name!r}", cell_text(values[int((position < 0).argmax())]), shown)
+            position, lacks = np.searchsorted(self.parts, values).astype(np.float64), np.isnan(values)
+        else:
+            rank = {part: i for i, part in enumerate(self.parts)}
+            position = np.fromiter((rank.get(value, -1) for value in values), np.float64, len(values))
+            if position.min(initial=0) == 0:
+                return position
+            lacks = np.fromiter((is_missing(value) for value in values), bool, len(values))
+            unknown = (position < 0) & ~lacks
+            if unseen == "error" and unknown.any():
+                shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
+                raise choice(f"encoding: column {self.name!r}", cell_text(values[int(unknown.argmax())]), shown)
+        own = self.n_categories - 1 if self.is_whole else math.nan
+        position[lacks] = own if self.has_missing else NO_SIDE
         return position
 
     def keep(self, features: Sequence[int], drop: str) -> Column:
         """Return the column with some of its features, by their numbers in rising order."""
-        if not features:
-            return replace(self, parts=(), kept=None)
+        tests = self.tests(drop)
+        return self.over([tests[feature] for feature in features])
+
+    def over(self, tests: Sequence[tuple[int, float]]) -> Column:
+        """Return the column with the features of some tests."""
+        parts = self.parts if tests else ()
         if self.form == "thresholds":
-            return replace(self, parts=tuple(self.parts[feature] for feature in features))
-        if self.form in ("onehot", "intervals"):
-            positions = self._with_feature(drop)
-            return replace(self, kept=tuple(positions[feature] for feature in features))
-        return self
+            parts = tuple(sorted({operand for _, operand in tests if math.isfinite(operand)}))
+        return replace(self, parts=parts, kept=tuple(tests))

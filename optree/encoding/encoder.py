@@ -40,6 +40,7 @@ _ACCEPTED = {
     "numeric": NUMERIC,
     "cuts": ("quantiles", "distinct", "mdlp"),
     "unseen": ("error", "ignore"),
+    "missing": ("error", "best"),
 }
 
 
@@ -68,6 +69,11 @@ class EncodingSpec:
     cuts : {"quantiles", "distinct", "mdlp"}, default "quantiles"
         The choice of thresholds: quantiles of the rows, quantiles of the distinct values, or by the classes
         (:mod:`optree.encoding.mdlp`). ``mdlp`` also chooses their number, so ``max_cuts`` must be None.
+    missing : {"error", "best"}, default "error"
+        The treatment of missing values (None, NaN): an error, or the better side of each split. For a column with
+        missing values in the fitted rows, each binary feature comes in two forms, one for each side, and there is a
+        feature for the missing values alone. A feature of several categories has one for them. In a column without
+        missing values in the fitted rows, a missing value goes to the child of most weight.
 
     Raises
     ------
@@ -82,6 +88,7 @@ class EncodingSpec:
     onehot: tuple[str, ...] = ()
     unseen: str = "error"
     cuts: str = "quantiles"
+    missing: str = "error"
 
     def __post_init__(self):
         for key, accepted in _ACCEPTED.items():
@@ -160,7 +167,7 @@ class Encoder:
         Raises
         ------
         OptreeError
-            If values are missing, or no column has a feature.
+            If values are missing and ``missing`` is "error", or no column has a feature.
         """
         table = read_columns(X, names)
         self.names_ = list(table)
@@ -187,23 +194,30 @@ class Encoder:
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         """Fit a column; ``pair`` has its two values, if it is known to have two."""
         if categorical:
-            parts = ordered(set(read_texts(name, values)))
+            texts = set(read_texts(name, values, self.spec.missing))
+            parts, has_missing = ordered(texts - {None}), None in texts
             form = "onehot" if name in self.spec.onehot else self.spec.categorical
         elif pair is not None and self.spec.numeric != "values":
             form = "bins" if self.spec.numeric == "bins" else "thresholds"
             return Column(name, form, (threshold_between(*pair),))
         else:
-            numbers, form = read_numbers(name, values), self.spec.numeric
+            numbers, form = read_numbers(name, values, self.spec.missing), self.spec.numeric
+            known = ~np.isnan(numbers)
+            if has_missing := not known.all():
+                numbers, labels = numbers[known], None if labels is None else labels[known]
             if form != "values":
-                if labels is not None:
-                    found = mdlp_thresholds(numbers, labels)
-                else:
-                    found = thresholds(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
-                if form == "intervals" and len(found) == 1:
+                found = self._find_thresholds(numbers, labels) if len(numbers) else ()
+                if len(found) == 0 or (form == "intervals" and len(found) == 1):
                     form = "thresholds"  # the second of two intervals is the complement of the first
-                return Column(name, form, found) if found else None
+                return Column(name, form, found, has_missing) if found or (has_missing and len(numbers)) else None
             parts = distinct_values(numbers)[0].tolist()
-        return Column(name, form, tuple(parts)) if len(parts) > 1 else None
+        return Column(name, form, tuple(parts), has_missing) if parts and len(parts) + has_missing > 1 else None
+
+    def _find_thresholds(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:
+        """Return the thresholds of a column without missing values; ``labels`` are the classes for ``mdlp``."""
+        if labels is not None:
+            return mdlp_thresholds(numbers, labels)
+        return thresholds(numbers, self.spec.max_cuts, self.spec.cuts == "distinct")
 
     @property
     def features_(self) -> tuple[Feature, ...]:
@@ -237,8 +251,8 @@ class Encoder:
         Raises
         ------
         OptreeError
-            If the encoder is not fitted, ``X`` has other columns, or a value is missing or unseen in a column with
-            features.
+            If the encoder is not fitted, ``X`` has other columns, or a value is unseen in a column with features, or
+            missing where ``missing`` is "error".
         """
         return self.read(X).array(self.n_categories_)
 
@@ -257,11 +271,11 @@ class Encoder:
         if names != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(names)}; expected: {', '.join(self.names_)}")
         place = {name: number for number, name in enumerate(names)}
-        columns = [(place[column.name], column) for column in self.columns_ if column.parts]
+        columns = [(place[column.name], column) for column in self.columns_ if column.tests(self.spec.drop)]
         if not self._compares_numbers(table, columns):
             values = np.empty((len(table), len(columns)), order="F")
             for number, (at, column) in enumerate(columns):
-                values[:, number] = column.read(read_column(table, at), self.spec.unseen)
+                values[:, number] = column.read(read_column(table, at), self.spec.unseen, self.spec.missing)
             columns, table = [(number, column) for number, (_, column) in enumerate(columns)], values
         tests = [(at, *test) for at, column in columns for test in column.tests(self.spec.drop)]
         return CodedRows(table, ValueTests.of(tests))

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from optree.columns import Feature, NumberSplit
+from optree.columns import NumberSplit
 from optree.encoding.cells import read_columns, read_numbers
-from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, CodedRows, ValueTests
-from optree.encoding.columns import Column
-from optree.encoding.encoder import Encoder
+from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, CodedRows, ValueTests
+from optree.encoding.columns import IS_MISSING, NOT_MISSING, Column
+from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.encoding.thresholds import threshold_between
 
-NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none, and later ones go right
+NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none
+_KIND = BELOW_OR_NO_SIDE, BELOW, BELOW_OR_MISSING  # the tests of thresholds for these sides
 
 
 class ExpandedColumns(NamedTuple):
@@ -53,43 +54,19 @@ def expand_missing_like(X: np.ndarray, column: np.ndarray, missing: np.ndarray) 
     return np.where(np.isnan(X) & (missing == LEFT), -np.inf, X)
 
 
-class ThresholdEncoder:
-    """An encoder of numbers at given thresholds.
+def threshold_encoder(names: Sequence[str], splits: Sequence[tuple[int, float, int]]) -> Encoder:
+    """Return an encoder of numbers, with a feature for each split, in their order.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All columns.
-    splits : sequence of (int, float, int)
-        The column and the threshold of each feature, and the side of missing values: NONE, RIGHT or LEFT.
+    splits : the column, the threshold, and the side of missing values (NONE, RIGHT or LEFT) of each split; splits of
+    one column are neighbours.
     """
-
-    def __init__(self, names: Sequence[str], splits: Sequence[tuple[int, float, int]]):
-        self.names_ = list(names)
-        self.column = np.array([column for column, _, _ in splits], np.int64)
-        self.threshold = np.array([threshold for _, threshold, _ in splits], np.float64)
-        self.missing = np.array([missing for _, _, missing in splits], np.int8)
-
-    @property
-    def features_(self) -> tuple[Feature, ...]:
-        """Return the features, one per threshold."""
-        splits = zip(self.column.tolist(), self.threshold.tolist(), self.missing.tolist(), strict=True)
-        return tuple(_feature(self.names_[column], threshold, missing) for column, threshold, missing in splits)
-
-    def read(self, X: np.ndarray) -> CodedRows:
-        """Return rows float64[n, p], whose codes are computed on access."""
-        kind = np.where(self.missing == LEFT, BELOW_OR_MISSING, BELOW).astype(np.int8)
-        return CodedRows(X, ValueTests(self.column, kind, self.threshold))
-
-    def to_dict(self) -> dict:
-        """Return the encoder as a dict for JSON."""
-        columns = zip(("column", "cut", "missing"), (self.column, self.threshold, self.missing), strict=True)
-        return {"names": self.names_, **{key: array.tolist() for key, array in columns}}
-
-    @classmethod
-    def from_dict(cls, data: dict) -> ThresholdEncoder:
-        """Read a dict of :meth:`to_dict`."""
-        return cls(data["names"], list(zip(data["column"], data["cut"], data["missing"], strict=True)))
+    encoder = Encoder(EncodingSpec(max_cuts=None, missing="best"))
+    encoder.names_ = list(names)
+    for column, own in groupby(splits, lambda split: split[0]):
+        tests = [(_KIND[side], threshold) for _, threshold, side in own]
+        has_missing = tests[0][0] != BELOW_OR_NO_SIDE
+        encoder.columns_.append(Column(encoder.names_[column], "thresholds", (), has_missing).over(tests))
+    return encoder
 
 
 class SparseEncoder(Encoder):
@@ -98,27 +75,37 @@ class SparseEncoder(Encoder):
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         if categorical:
             return super()._fit_column(name, values, categorical, labels, pair)
-        numbers = read_numbers(name, values)
-        return Column(name, "thresholds", ()) if numbers.min() < numbers.max() else None
+        numbers = read_numbers(name, values, self.spec.missing)
+        low, high, has_missing = np.fmin.reduce(numbers), np.fmax.reduce(numbers), bool(np.isnan(numbers).any())
+        return Column(name, "thresholds", (), has_missing) if low < high or (has_missing and low == high) else None
 
     @property
     def _width(self) -> list[int]:
         """Return the number of columns of :meth:`numeric_columns` for each column."""
-        return [1 if column.is_numeric else column.n_features(self.spec.drop) for column in self.columns_]
+        drop = self.spec.drop
+        return [1 + column.has_missing if column.is_numeric else column.n_features(drop) for column in self.columns_]
 
     @property
     def is_multiway(self) -> np.ndarray:
         """Return the columns of :meth:`numeric_columns` that are split into all their categories, bool[p']."""
-        multiway = [column.form == "ordinal" and len(column.parts) > 2 for column in self.columns_]
+        multiway = [column.form == "ordinal" and column.n_categories > 2 for column in self.columns_]
         return np.repeat(multiway, self._width)
 
     def numeric_columns(self, X) -> np.ndarray:
-        """Return columns to be split at any threshold, float64[n, p']: numbers, and a 0/1 column per category."""
+        """Return columns to be split at any threshold, float64[n, p'], without missing values.
+
+        A column of numbers has the missing values above all numbers, and another column has them below. A category has
+        a 0/1 column for each of its features.
+        """
         table, blocks = read_columns(X, self.names_), []
         for column in self.columns_:
-            values = column.read(table[column.name], self.spec.unseen)[:, None]
+            values = column.read(table[column.name], self.spec.unseen, self.spec.missing)[:, None]
             tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
-            blocks.append(values if column.is_numeric else CodedRows(values, tests).array(column.n_categories))
+            if not column.is_numeric:
+                values = CodedRows(values, tests).array(column.n_categories)
+            elif column.has_missing:
+                values = np.where(np.isnan(values), [np.inf, -np.inf], values)
+            blocks.append(values)
         return np.hstack(blocks).astype(np.float64, copy=False)
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
@@ -127,31 +114,34 @@ class SparseEncoder(Encoder):
         A split has its column of :meth:`numeric_columns`. A feature comes with a truth value: whether its code is 1
         below the threshold.
         """
-        owner = np.repeat(np.arange(len(self._width)), self._width)
-        used: list[set[float]] = [set() for _ in self.columns_]
-        for column, low, high in splits:
-            used[owner[column]].add(threshold_between(low, high))
-        numeric, columns = [column.is_numeric for column in self.columns_], list(self.columns_)
-        for i in np.flatnonzero(numeric):
-            columns[i] = replace(columns[i], parts=tuple(sorted(used[i])))
-        size = [column.n_features(self.spec.drop) for column in columns]
-        first, start = np.cumsum([0, *size]), np.cumsum([0, *self._width])
+        owner, start = np.repeat(np.arange(len(self._width)), self._width), np.cumsum([0, *self._width])
+        tests = [
+            _test(self.columns_[owner[column]].has_missing, column - start[owner[column]], low, high)
+            if self.columns_[owner[column]].is_numeric
+            else None
+            for column, low, high in splits
+        ]
+        encoder, columns = copy(self), list(self.columns_)
+        for i, column in enumerate(columns):
+            if column.is_numeric:
+                kept = sorted({test for (at, *_), test in zip(splits, tests, strict=True) if owner[at] == i})
+                columns[i] = column.over(kept)
+        first = np.cumsum([0, *(column.n_features(self.spec.drop) for column in columns)])
         found = []
-        for column, low, high in splits:
-            number, at = owner[column], column - start[owner[column]]
-            if numeric[number]:
-                at = columns[number].parts.index(threshold_between(low, high))
-            found.append((int(first[number] + at), numeric[number]))
-        encoder = copy(self)
+        for (column, *_), test in zip(splits, tests, strict=True):
+            number = owner[column]
+            at = column - start[number] if test is None else columns[number].kept.index(test)
+            found.append((int(first[number] + at), test is not None))
         encoder.columns_ = columns
         return encoder, found
 
 
-def _feature(name: str, threshold: float, missing: int) -> Feature:
-    """Return the feature of a threshold, which is 1 on its left side."""
-    if threshold == -np.inf:
-        return Feature(f"{name} is missing", (f"{name} is not missing", f"{name} is missing"))
-    greater, left = Column(name, "thresholds", (threshold,)).features("none")[0].labels
-    greater += " or missing" * (missing == RIGHT)
-    left += " or missing" * (missing == LEFT)
-    return Feature(left, (greater, left))
+def _test(has_missing: bool, copy: int, low: float, high: float) -> tuple[int, float]:
+    """Return the test of a threshold of one copy of a column: copy 0 has the missing values above all numbers."""
+    if not has_missing:
+        return BELOW_OR_NO_SIDE, threshold_between(low, high)
+    if high == np.inf:
+        return NOT_MISSING
+    if low == -np.inf:
+        return IS_MISSING
+    return (BELOW_OR_MISSING if copy else BELOW), threshold_between(low, high)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.encoding.sparse_thresholds import ExpandedColumns, ThresholdEncoder
+from optree.encoding import Encoder
+from optree.encoding.sparse_thresholds import ExpandedColumns, threshold_encoder
 from optree.solvers.dpdt.search import Path
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
@@ -97,13 +98,13 @@ class AlphaPath:
             children.append((pair[0], pair[1]))
         return links, children
 
-    def tree(self, number: int, names: list[str], classes: tuple[str, ...]) -> tuple[Tree, ThresholdEncoder]:
+    def tree(self, number: int, names: list[str], classes: tuple[str, ...]) -> tuple[Tree, Encoder]:
         """Return a tree, and the encoder of its thresholds."""
         links, children = self._splits(number)
         features = [int(self._path.feature[link]) for link in links]
         sides = [(int(self._column[feature]), int(self._missing[feature])) for feature in features]
         splits = [(side[0], float(self._threshold[link]), side[1]) for link, side in zip(links, sides, strict=True)]
-        encoder = ThresholdEncoder(names, sorted(set(splits)))
+        encoder = threshold_encoder(names, sorted(set(splits)))
         rank = {split: i for i, split in enumerate(sorted(set(splits)))}
         # A node is (position of its split or -1, its sums). Code 0 is "greater", so the right child is first.
         nodes, feature, first_child = [(0 if links else -1, self._root)], [], []

@@ -92,7 +92,7 @@ class ClassPredictions(ClassifierMixin):
 
 def _checked_cells(X: np.ndarray) -> np.ndarray:
     """Return an array of numbers and texts, and raise TypeError for any other value."""
-    if X.dtype == object and not all(isinstance(value, (str, Number, np.bool_)) for value in X.flat):
+    if X.dtype == object and not all(value is None or isinstance(value, (str, Number, np.bool_)) for value in X.flat):
         raise TypeError("X: each value must be a number or text; argument must be a string or a number")
     return X
 
@@ -106,6 +106,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
     iteration_limit: int | None = None
     categorical_features: str | Sequence = "from_dtype"
     unseen: str = "error"
+    missing: str = "best"
     verbose: bool = False
 
     _has_numbers = False  # whether numeric columns may be searched at every threshold, see `Columns.has_numbers`
@@ -114,8 +115,18 @@ class TreeEstimator(TreeViews, BaseEstimator):
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding; by default every column becomes binary columns."""
         return EncodingSpec(
-            categorical="onehot", numeric="thresholds", max_cuts=self.max_thresholds, unseen=self.unseen
+            categorical="onehot",
+            numeric="thresholds",
+            max_cuts=self.max_thresholds,
+            unseen=self.unseen,
+            missing=self.missing,
         )
+
+    def __sklearn_tags__(self):
+        """Return scikit-learn's tags: NaN is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
 
     @property
     def _budget(self) -> Budget:
@@ -162,14 +173,14 @@ class TreeEstimator(TreeViews, BaseEstimator):
         if hasattr(X, "iloc"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        return _checked_cells(validate_data(self, X, reset=reset, dtype=None))
+        return _checked_cells(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"))
 
     def _rows(self, X, y) -> tuple:
         """Return X for the encoder, and y as a one-dimensional array of the same length."""
         if hasattr(X, "iloc"):
             validate_data(self, X, y, reset=True, skip_check_array=True)
             return X, column_or_1d(y, warn=True)
-        X, y = validate_data(self, X, y, reset=True, dtype=None)
+        X, y = validate_data(self, X, y, reset=True, dtype=None, ensure_all_finite="allow-nan")
         return _checked_cells(X), y
 
 
@@ -204,7 +215,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories, without missing values.
+            Numbers and categories; None and NaN are missing values.
         y : array-like of shape (n_samples,)
             Classes of any type.
         {fit_end}

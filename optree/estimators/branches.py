@@ -57,4 +57,4 @@ class BranchesClassifier(TreeClassifier):
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
-        return EncodingSpec(categorical="ordinal", numeric="values", unseen=self.unseen)
+        return EncodingSpec(categorical="ordinal", numeric="values", unseen=self.unseen, missing=self.missing)

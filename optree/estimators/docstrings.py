@@ -10,6 +10,13 @@ _TEXTS = {
         The greatest number of thresholds of a numeric column, taken at its quantiles; None for all thresholds between
         distinct values.
     """,
+    "missing": """
+        missing : {"best", "error"}, default="best"
+            The treatment of missing values (NaN, None). "best": each split of a column with missing values sends all of
+            them to one side, which is chosen like a threshold, by the objective; a multiway split has a child for them.
+            A test for missing values alone is a further candidate split. In a column without missing values in the
+            training rows, a missing value goes to the child of most training weight. "error" refuses missing values.
+    """,
     "common": """
         time_limit : float or None, default=30
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
@@ -22,6 +29,7 @@ _TEXTS = {
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
             At a multiway split such a row stops, and gets the class of the split's training rows.
+        {missing}
         verbose : bool, default=False
             Whether to print the search and the reason for it, its progress once a second, and its end.
     """,
@@ -128,6 +136,7 @@ _TEXTS = {
         n_jobs : int or None, default=None
             Threads, which share the root splits; the tree is the same for any number. Each thread needs memory for some
             copies of ``X``.
+        {missing}
         bounds : bool, default=True
             Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
         verbose : bool, default=False
@@ -137,7 +146,7 @@ _TEXTS = {
         ----------
         tree_ : optree.tree.Tree
             The tree for ``alpha``.
-        encoder_ : optree.encoding.sparse_thresholds.ThresholdEncoder
+        encoder_ : optree.encoding.Encoder
             The encoder of columns as the features of ``tree_``, which are its thresholds.
         alpha_path_ : tuple of optree.estimators.alpha_path.AlphaStep
             All trees that are best for some alpha, by rising alpha, with ``lowest`` and ``highest`` alpha, ``loss``,
@@ -151,9 +160,8 @@ _TEXTS = {
 
         Notes
         -----
-        Values are compared as float64; infinite values are refused. Missing values (NaN) go to one side of each
-        threshold, and both sides are candidates, as in scikit-learn. They go right if a column had none in training. A
-        column with missing values counts twice in ``max_features``. Of trees of equal cost the least complex is
+        Values are compared as float64; infinite values are refused. A column with missing values counts twice in
+        ``max_features``. Of trees of equal cost the least complex is
         returned, then the first in CART's order.
 
         References
@@ -188,6 +196,9 @@ _TEXTS = {
             Seed of the draws of ``max_features``.
         n_jobs : int or None, default=None
             Threads, which share the root splits of a tree.
+        missing : {"best", "error"}, default="best"
+            As in ``DPDTreeRegressor``, but in a column without missing values in the training rows a missing value goes
+            right.
         verbose : bool, default=False
             Whether to print the number of stages once a second.
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from optree.encoding.cells import read_numbers
 from optree.errors import OptreeError, choice
 from optree.solvers.dpdt.growth import GENERATORS, Growth
 
@@ -43,6 +44,7 @@ class NumericEstimator(BaseEstimator):
     max_features: int | float | str | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    missing: str = "best"
     verbose: bool = False
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
@@ -99,13 +101,10 @@ class NumericEstimator(BaseEstimator):
             arguments["y_numeric"] = True
         checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
         X, y = checked if arguments else (checked, None)
-        if np.isinf(X).any():
-            column = int(np.isinf(X).any(axis=0).argmax())
-            name = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])[column]
-            infinite = int(np.isinf(X[:, column]).sum())
-            raise OptreeError(
-                f"X: column {name!r} has {infinite} infinity; give finite numbers, or NaN where they are missing"
-            )
+        if not np.isfinite(X.sum()):
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+            for name, values in zip(names, X.T, strict=True):
+                read_numbers(name, values, self.missing)
         if arguments and isinstance(self, ClassifierMixin):
             check_classification_targets(y)
         return X, y
@@ -125,5 +124,5 @@ class NumericEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         """Return scikit-learn's tags: NaN is accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self.missing != "error"
         return tags

@@ -92,7 +92,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories, without missing values.
+            Numbers and categories; None and NaN are missing values.
         y : array-like of shape (n_samples,)
             The target, finite numbers.
         {fit_end}

@@ -101,6 +101,7 @@ class OptimalTreeClassifier(TreeClassifier):
             numeric="thresholds",
             max_cuts=self.max_thresholds,
             unseen=self.unseen,
+            missing=self.missing,
         )
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:

@@ -24,7 +24,7 @@ from support.modes import seeds
 from support.refusal import refused
 
 from optree import DPDTreeClassifier, DPDTreeRegressor, estimators
-from optree.encoding.sparse_thresholds import ThresholdEncoder
+from optree.encoding import Encoder
 from optree.tree import Tree
 
 IRIS = load_iris(return_X_y=True, as_frame=True)
@@ -53,7 +53,7 @@ def test_what_a_fit_leaves_behind():
     assert model.predict_proba(X[:1]).tolist() == [[1, 0, 0]]
     assert len(set(model.apply(X))) == 3
     again = Tree.from_dict(json.loads(json.dumps(model.tree_.to_dict())))
-    encoder = ThresholdEncoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict())))
+    encoder = Encoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict())))
     assert np.array_equal(again.predict(encoder.read(X.to_numpy())), model.predict(X))
 
 
@@ -246,7 +246,7 @@ def test_missing_values_go_where_scikit_learn_sends_them(model):
         same += np.allclose(mine.predict(X), cart.fit(both_ways, y, weights).predict(both_ways))
         assert mine.score(X, y, weights) == pytest.approx(cart.fit(X, y, weights).score(X, y, weights), abs=0.015), seed
         assert model(3, min_samples_leaf=9).fit(X, y, weights).cost_ <= mine.cost_
-        again = ThresholdEncoder.from_dict(json.loads(json.dumps(mine.encoder_.to_dict())))
+        again = Encoder.from_dict(json.loads(json.dumps(mine.encoder_.to_dict())))
         assert np.array_equal(mine.tree_.apply(again.read(X)), mine.apply(X))
     assert same >= 18 or model is DPDTreeClassifier  # where classes are counted it draws among equal splits
 

@@ -186,7 +186,7 @@ def test_values_that_were_not_seen():
 @pytest.mark.parametrize(
     ("X", "y", "parameters", "words"),
     [
-        (COLOURS.assign(shape=None), FRUIT, {}, ["'shape'", "20"]),
+        (COLOURS.assign(shape=None), FRUIT, {"missing": "error"}, ["'shape'", "20"]),
         (COLOURS, ["apple"] * 20, {}, ["y has 1 class, apple", "two or more"]),
         (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
         (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
