@@ -264,7 +264,7 @@ class Encoder:
         OptreeError
             As :meth:`transform`.
         """
-        if not self.columns_:
+        if not self.names_:
             raise OptreeError("encoding: not fitted; call fit first")
         table = as_table(X)
         names = column_names(table, self.names_)

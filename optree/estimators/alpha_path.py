@@ -12,6 +12,8 @@ from optree.solvers.dpdt.search import Path
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
+_GREATEST = np.finfo(np.float64).max
+
 
 class AlphaStep(NamedTuple):
     """A tree that is best for all alphas from ``lowest`` to ``highest``."""
@@ -50,7 +52,7 @@ class AlphaPath:
             seen.add(link)
             feature = int(path.feature[link])
             self._threshold[link] = _short_threshold(path.threshold[link], sample, feature)
-            goes_left = X[rows, feature] <= self._threshold[link]
+            goes_left = X[rows, feature] <= min(self._threshold[link], _GREATEST)
             for child, child_rows, sums in (
                 (path.left, rows[goes_left], self._sums_left),
                 (path.right, rows[~goes_left], self._sums_right),
@@ -126,8 +128,13 @@ class AlphaPath:
 
 
 def _short_threshold(threshold: float, sample: Sample, feature: int) -> float:
-    """Return the threshold rounded to 12 digits, or unchanged if rounding would split the rows differently."""
+    """Return the threshold rounded to 12 digits, or unchanged if rounding would split the rows differently.
+
+    The threshold between all numbers and missing values is infinite.
+    """
     level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
     above = int(np.searchsorted(level, threshold, side="right"))
+    if np.isinf(level[above]):
+        return np.inf
     short = float(f"{threshold:.12g}")
     return short if level[above - 1] <= short < level[above] else float(threshold)

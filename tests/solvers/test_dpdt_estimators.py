@@ -254,7 +254,7 @@ def test_missing_values_go_where_scikit_learn_sends_them(model):
 def test_what_missing_values_look_like():
     X = np.array([[np.nan, 1.0], [np.nan, 2.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0], [4.0, 2.0]])
     model = DPDTreeClassifier(1).fit(X, [1, 1, 0, 0, 0, 0])
-    assert model.export_text() == "x0 > 4 or missing: 1 (2)\nx0 <= 4: 0 (4)"
+    assert model.export_text() == "x0 is missing: 1 (2)\nx0 is not missing: 0 (4)"
     model = DPDTreeClassifier(1).fit(X, [1, 1, 1, 0, 0, 0])
     assert model.export_text() == "x0 > 1.5: 0 (3)\nx0 <= 1.5 or missing: 1 (3)"
     assert model.predict([[np.nan, 0.0], [9.0, np.nan]]).tolist() == [1, 0]
@@ -292,8 +292,8 @@ def test_a_target_far_from_zero():
 @pytest.mark.parametrize(
     ("X", "parameters", "words"),
     [
-        ([[np.inf], [1.0], [np.nan]], {}, ["'x0'", "1 infinity", "NaN"]),
-        (pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, np.inf, 3]}), {}, ["'b'", "1 infinity"]),
+        ([[np.inf], [1.0], [np.nan]], {}, ["'x0'", "1 rows are infinite", "finite"]),
+        (pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, np.inf, 3]}), {}, ["'b'", "1 rows are infinite"]),
         ([[0.0], [1.0], [2.0]], {"max_depth": 0}, ["max_depth", "0", ">= 1"]),
         ([[0.0], [1.0], [2.0]], {"max_depth": None}, ["max_depth", "None"]),
         ([[0.0], [1.0], [2.0]], {"cart_nodes_list": 8}, ["cart_nodes_list", "8", "sequence"]),
