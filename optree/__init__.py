@@ -21,6 +21,7 @@ _ESTIMATORS = (
     "MurTreeClassifier",
     "MurTreeRegressor",
     "OptimalTreeClassifier",
+    "OptimalTreeClassifierCV",
     "SPLITClassifier",
 )
 __all__ = [*_ESTIMATORS, "__version__", "solvers"]

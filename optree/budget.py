@@ -90,6 +90,17 @@ class Clock:
         self.prepare_seconds = 0.0  # of the layout of the data; 0 until :meth:`prepared` is called
         self.search_seconds: float | None = None  # None until :meth:`searched` is called
         self._measured_at, self._rss_mib = -math.inf, 0.0
+        self._interrupted = threading.Event()  # shared by all clocks that this clock starts
+
+    def interrupt(self) -> None:
+        """Have the searches of this clock, in other threads, end as after Ctrl-C."""
+        self._interrupted.set()
+
+    def until(self, seconds: float | None) -> Clock:
+        """Return this running clock with another limit on its seconds."""
+        clock = copy(self)
+        clock.budget = replace(self.budget, seconds=seconds)
+        return clock
 
     def start(self, iterations: int = 0) -> Clock:
         """Return this running clock for a search that begins now; ``iterations`` of its budget are done."""
@@ -141,6 +152,8 @@ class Clock:
         ``iterations`` are done so far, and the solver is about to allocate ``more_mib`` MiB.
         """
         budget, now = self.budget, self.seconds()
+        if self._interrupted.is_set():
+            return "interrupted"
         if budget.seconds is not None and now >= budget.seconds:
             return "time_limit"
         if budget.iterations is not None and iterations >= budget.iterations:
@@ -154,6 +167,8 @@ class Clock:
 
     def check(self) -> None:
         """Raise :class:`Stopped` at the time limit: for the steps before a search, when there is no incumbent yet."""
+        if self._interrupted.is_set():
+            raise Stopped("interrupted")
         if self.budget.seconds is not None and self.seconds() >= self.budget.seconds:
             raise Stopped("time_limit")
 

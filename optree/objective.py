@@ -103,6 +103,17 @@ class Constraints:
 CONSTRAINTS: dict[str, Constraint] = {one.name: one.metadata["constraint"] for one in fields(Constraints)}
 
 
+def share(name: str, value) -> Fraction:
+    """Return a user's number in [0, 1] exactly: a float as its shortest decimal, a string as written."""
+    try:
+        exact = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        exact = None
+    if exact is None or isinstance(value, bool) or not 0 <= exact <= 1:
+        raise OptreeError(f"{name}: {value!r} is not accepted; give a number from 0 to 1")
+    return exact
+
+
 @dataclass(frozen=True)
 class Objective(Constraints):
     """Loss plus penalty, under constraints; the loss is the misclassified weight, or that of the costs or the measure.
@@ -142,12 +153,7 @@ class Objective(Constraints):
             If lambda is not a number in [0, 1], if the penalty or the measure is unknown, or if a constraint is not a
             whole number >= 0 (``min_samples_leaf``: >= 1).
         """
-        try:
-            exact = Fraction(str(regularization))
-        except (ValueError, ZeroDivisionError):
-            exact = None
-        if exact is None or isinstance(regularization, bool) or not 0 <= exact <= 1:
-            raise OptreeError(f"regularization: {regularization!r} is not accepted; give a number from 0 to 1")
+        exact = share("regularization", regularization)
         if penalty not in PENALTIES:
             raise choice("penalty", penalty, PENALTIES)
         given = {"max_depth": max_depth, "max_splits": max_splits, "min_samples_leaf": min_samples_leaf, **others}

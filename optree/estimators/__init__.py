@@ -8,6 +8,7 @@ from optree.estimators.gosdt import GOSDTClassifier
 from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.murtree_regressor import MurTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
+from optree.estimators.optimal_cv import OptimalTreeClassifierCV
 from optree.estimators.split import LicketySPLITClassifier, SPLITClassifier
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MurTreeClassifier",
     "MurTreeRegressor",
     "OptimalTreeClassifier",
+    "OptimalTreeClassifierCV",
     "SPLITClassifier",
     "TreeClassifier",
 ]

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from optree import solvers
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.columns import codes_type
 from optree.drawing import views
 from optree.encoding import Encoder, EncodingSpec
@@ -34,7 +34,7 @@ from optree.target import Classes
 from optree.tree import Tree
 
 if TYPE_CHECKING:
-    from optree.solvers.lambda_path import LambdaPath
+    from optree.solvers.lambda_path import LambdaPath, Stretch
 
 
 class TreeViews:
@@ -137,10 +137,10 @@ class TreeEstimator(TreeViews, BaseEstimator):
         """Return the function for lines of progress."""
         return print if self.verbose else None
 
-    def _objective(self) -> Objective:
-        """Return the objective of the parameters that the subclass has."""
+    def _objective(self, regularization=None) -> Objective:
+        """Return the objective of the parameters that the subclass has, for its own lambda or another."""
         own = {name: getattr(self, name) for name in ("penalty", *CONSTRAINTS) if hasattr(self, name)}
-        return Objective.of(self.regularization, **own)
+        return Objective.of(self.regularization if regularization is None else regularization, **own)
 
     @staticmethod
     def _weighted(X, y, sample_weight):
@@ -221,7 +221,10 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, y, sample_weight)
+        return self._find_tree(*self._problem(X, y, sample_weight), objective, clock)
+
+    def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
+        """Set the fitted attributes to the tree of an objective."""
         seed, start = getattr(self, "random_state", None) or 0, self._start(problem, objective)
         solver = solvers.get(self._solver)
         result = solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
@@ -230,7 +233,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         if result.status not in ("optimal", "heuristic"):
             gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
             text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
         self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
         return self
@@ -259,23 +262,25 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
             warnings.warn(f"lambda_path: {path.status} at lambda = {reached:g}", ConvergenceWarning, stacklevel=3)
         self.counters_, self.search_seconds_, self.trace_ = path.counters, path.search_seconds, ()
         self.solver_ = path.search
-        models = []
-        for stretch in path.stretches:
-            model = copy(self).set_params(regularization=str(stretch.highest))
-            cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
-            model._keep(
-                stretch.tree, stretch.columns or problem.columns, "optimal", cost, cost, problem.total_weight, unit
-            )
-            models.append((float(stretch.highest), model))
-        return models
+        return [(float(stretch.highest), self._model(stretch, problem, unit)) for stretch in path.stretches]
 
-    def _problem(self, X, y, sample_weight) -> tuple[Problem, Fraction]:
-        """Return the problem of the rows of positive weight, and the weight of its unit; set ``classes_``."""
+    def _model(self, stretch: Stretch, problem: Problem, unit: Fraction) -> Self:
+        """Return a copy of this estimator with the tree of a stretch, at its greatest lambda."""
+        model, columns = copy(self).set_params(regularization=str(stretch.highest)), stretch.columns or problem.columns
+        cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
+        model._keep(stretch.tree, columns, "optimal", cost, cost, problem.total_weight, unit)
+        return model
+
+    def _problem(self, X, y, sample_weight, classes: np.ndarray | None = None) -> tuple[Problem, Fraction]:
+        """Return the problem of the rows of positive weight, and the weight of its unit; set ``classes_``.
+
+        ``classes`` are sorted, by default those of the rows.
+        """
         X, y = self._rows(X, y)
         check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        names = tuple(map(str, self.classes_))
+        self.classes_ = np.unique(y) if classes is None else classes
+        labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))
         if len(names) < 2:
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
         weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)

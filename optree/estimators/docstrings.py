@@ -33,6 +33,28 @@ _TEXTS = {
         verbose : bool, default=False
             Whether to print the search and the reason for it, its progress once a second, and its end.
     """,
+    "optimal": """
+        penalty : {"split", "leaf"}, default="split"
+            Whether lambda is paid for each split or each leaf. Equivalent for binary splits.
+        max_depth : int or None, default=None
+            The greatest number of splits on a path. Small values allow searches that are many times faster
+            (``solver_``).
+        max_splits : int or None, default=None
+            The greatest number of splits of the tree.
+        min_samples_leaf : int, default=1
+            The minimum number of rows in a leaf, whatever their weights. Empty children of a split do not count.
+        class_weight : dict, "balanced" or None, default=None
+            Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
+        costs : array-like of shape (n_classes, n_classes) or None, default=None
+            ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None
+            for 1 for each wrong class.
+        max_thresholds : int or None, default=None
+            {max_thresholds}
+        iteration_limit : int or None, default=None
+            Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
+        one_vs_rest : bool or sequence of str, default=False
+            The categorical columns that are split one category against the rest, by name, or all of them.
+    """,
     "lookahead": """
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are

@@ -14,9 +14,43 @@ from optree.estimators.docstrings import documented
 from optree.solvers.lambda_path import lambda_path
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalTrees(TreeClassifier):
+    """The common base of estimators by the engine: their common parameters, and the encoding."""
+
+    penalty: str = "split"
+    max_depth: int | None = None
+    max_splits: int | None = None
+    min_samples_leaf: int = 1
+    class_weight: dict | str | None = None
+    costs: Sequence | None = None
+    max_thresholds: int | None = None
+    one_vs_rest: bool | Sequence[str] = False
+
+    _solver = "optree"
+
+    @property
+    def _has_numbers(self) -> bool:
+        """Return whether numeric columns may be searched at every threshold."""
+        return self.max_thresholds is None
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
+        every = isinstance(self.one_vs_rest, (bool, np.bool_))
+        return EncodingSpec(
+            categorical="onehot" if every and self.one_vs_rest else "ordinal",
+            onehot=() if every else tuple(map(str, self.one_vs_rest)),
+            numeric="thresholds",
+            max_cuts=self.max_thresholds,
+            unseen=self.unseen,
+            missing=self.missing,
+        )
+
+
 @documented
 @dataclass(eq=False, repr=False)
-class OptimalTreeClassifier(TreeClassifier):
+class OptimalTreeClassifier(OptimalTrees):
     """Optimal sparse trees with binary and multiway splits, by the engine.
 
     Minimises the share of misclassified rows, or the loss that ``costs`` define, plus ``regularization`` for each split
@@ -29,25 +63,7 @@ class OptimalTreeClassifier(TreeClassifier):
     regularization : float or str, default=0.01
         Lambda in [0, 1], the accuracy that a split (or leaf) must gain. A float is read as its shortest decimal, a
         string as written.
-    penalty : {"split", "leaf"}, default="split"
-        Whether lambda is paid for each split or each leaf. Equivalent for binary splits.
-    max_depth : int or None, default=None
-        The greatest number of splits on a path. Small values allow searches that are many times faster (``solver_``).
-    max_splits : int or None, default=None
-        The greatest number of splits of the tree.
-    min_samples_leaf : int, default=1
-        The minimum number of rows in a leaf, whatever their weights. Empty children of a split do not count.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the weights of rows. "balanced" gives each class the same total weight.
-    costs : array-like of shape (n_classes, n_classes) or None, default=None
-        ``costs[i][j]`` >= 0 is the cost, in rows, of predicting ``classes_[j]`` for a row of ``classes_[i]``; None for
-        1 for each wrong class.
-    max_thresholds : int or None, default=None
-        {max_thresholds}
-    iteration_limit : int or None, default=None
-        Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
-    one_vs_rest : bool or sequence of str, default=False
-        The categorical columns that are split one category against the rest, by name, or all of them.
+    {optimal}
     warm_start : bool, default=False
         Start from the tree of the last ``fit``, if its splits are candidates again. The result is optimal in either
         case.
@@ -74,35 +90,12 @@ class OptimalTreeClassifier(TreeClassifier):
 
     regularization: float | str = 0.01
     _: KW_ONLY
-    penalty: str = "split"
-    max_depth: int | None = None
-    max_splits: int | None = None
-    min_samples_leaf: int = 1
-    class_weight: dict | str | None = None
-    costs: Sequence | None = None
-    max_thresholds: int | None = None
-    one_vs_rest: bool | Sequence[str] = False
     warm_start: bool = False
-
-    _solver = "optree"
 
     @property
     def _has_numbers(self) -> bool:
         """Return whether numeric columns may be searched at every threshold, which takes no start tree."""
-        return self.max_thresholds is None and not self.warm_start
-
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding."""
-        every = isinstance(self.one_vs_rest, (bool, np.bool_))
-        return EncodingSpec(
-            categorical="onehot" if every and self.one_vs_rest else "ordinal",
-            onehot=() if every else tuple(map(str, self.one_vs_rest)),
-            numeric="thresholds",
-            max_cuts=self.max_thresholds,
-            unseen=self.unseen,
-            missing=self.missing,
-        )
+        return super()._has_numbers and not self.warm_start
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
         """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.

@@ -217,7 +217,10 @@ def lambda_path(
     search = _search_of(task, switches, lowest)
 
     def find(penalty: Fraction, incumbent: Line, lower: Fraction) -> None:
-        status = search.minimise(*scaled(penalty), incumbent, lower)
+        scale, other = scaled(penalty)
+        if ceil(lower * scale.error) >= incumbent.cost(penalty) * scale.error:  # costs are whole numbers
+            return
+        status = search.minimise(scale, other, incumbent, lower)
         if status != "optimal":
             raise Stopped(status)
         if log:

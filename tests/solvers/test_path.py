@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 from support.modes import compiled_only, seeds
 from support.objectives import random_objective
 from support.problems import harder_problem, make, with_costs
 from support.real_data import embedded
 
-from optree import solvers
+from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
 from optree.errors import OptreeError
 from optree.objective import Objective
+from optree.solvers import routing
+from optree.solvers.all_thresholds import search as all_searches
+from optree.solvers.envelope import Envelope, Line
 from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
@@ -48,6 +55,96 @@ def test_the_path_is_the_lower_envelope():
             assert above.lowest == below.highest
             assert above.paid < below.paid
             assert above.loss > below.loss
+
+
+@pytest.mark.parametrize("seed", seeds(60, 6))
+def test_the_envelope_of_hidden_lines(seed):
+    random = np.random.RandomState(seed)
+    hidden = {(int(loss), int(paid)) for loss, paid in random.randint(0, [60, 12], (random.randint(1, 40), 2))}
+    leaf = max(loss for loss, _ in hidden), 0
+    lines, asked = [Line(*line, lambda: None) for line in hidden | {leaf}], []
+    known = [Line(*leaf, lambda: None), *lines[: random.randint(3)]]
+
+    def search(penalty, incumbent, lower):
+        asked.append(penalty)
+        better = [line for line in lines if line.cost(penalty) < incumbent.cost(penalty)]
+        assert lower <= min(line.cost(penalty) for line in lines)
+        if better:
+            known.append(min(better, key=lambda line: (line.cost(penalty), random.random_sample())))
+
+    lowest, envelope = Fraction(int(random.randint(0, 3)), 7), Envelope(known, search, Fraction(60))
+    envelope.walk(lowest, Fraction(1, 1000))
+    ends = [at for at, _ in envelope.corners[1:]] + [lowest]
+    assert (envelope.corners[0][0], envelope.reached) == (60, lowest)
+    for (high, line), low in zip(envelope.corners, ends, strict=True):
+        assert high > low
+        for at in (low, (high + low) / 2, high):
+            assert line.cost(at) == min(other.cost(at) for other in lines)
+    assert len(asked) == len(set(asked)) <= 2 * len(envelope.corners) + 20  # and a search for each halving
+
+
+def random_table(seed):
+    """Return a small table of numbers with ties, perhaps with categories, its classes, weights, and a limited path."""
+    random = np.random.RandomState(seed)
+    n, p, classes = random.randint(4, 22), random.randint(1, 5), random.randint(2, 5)
+    X = random.randint(0, random.choice([2, 3, 5, 12]), (n, p)).astype(float)
+    y = X.sum(axis=1).astype(int) % classes if random.rand() < 0.3 else random.randint(0, classes, n)
+    y[:2], X[:2, 0] = [0, 1], [-1, 9]
+    X = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    if random.rand() < 0.4:
+        X["kind"] = random.choice(["a", "b", "c"], n)
+    limits = {"max_depth": [None, None, 2, 3][random.randint(4)], "penalty": ["split", "leaf"][random.randint(2)]}
+    model = OptimalTreeClassifier(
+        random.choice(["0.3", "0.05", "0.001"]), one_vs_rest=bool(random.rand() < 0.5), **limits
+    )
+    if limits["max_depth"] and random.rand() < 0.5:
+        model.set_params(min_samples_leaf=int(random.randint(1, 4)))
+    return X, y, random.choice([0.5, 1, 2], n) if random.rand() < 0.4 else None, model
+
+
+@pytest.mark.parametrize("cells", [0, 10**7], ids=["heuristics first", "proof first"])
+def test_the_path_over_all_thresholds_is_that_over_encoded_columns(cells, monkeypatch):
+    monkeypatch.setattr(all_searches, "_QUICK_CELLS", cells)
+    names = set()
+    for seed in seeds(80, 6):
+        X, y, weights, model = random_table(seed)
+        monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0)
+        found = model.lambda_path(X, y, weights)
+        names.add(found[0][1].solver_)
+        monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 10**9)
+        encoded = model.lambda_path(X, y, weights)
+        assert encoded[0][1].solver_ == "optree"
+        assert [(at, tree.cost_) for at, tree in found] == [(at, tree.cost_) for at, tree in encoded]
+        weights = np.ones(len(y)) if weights is None else weights
+        for at, tree in found:
+            wrong = weights[tree.predict(X) != y].sum()
+            paid = tree.tree_.n_splits if tree.penalty == "split" else tree.tree_.n_leaves
+            assert float(tree.cost_) == pytest.approx(wrong + at * weights.sum() * paid)
+    assert {"sparsethresholds", "allthresholds"} <= names
+
+
+@compiled_only
+def test_stopped_anywhere_the_path_over_all_thresholds_is_proven_or_said_to_be_known():
+    model = OptimalTreeClassifier("0.004", max_depth=3, time_limit=None)
+    problem, _ = model._problem(*load_breast_cancer(return_X_y=True), None)
+    whole = lambda_path(problem, model._objective())
+    at_lowest = []
+    for iterations in (0, 1, 30, 1000, 4000, 12000, 10**6):
+        path = lambda_path(problem, model._objective(), Budget(iterations=iterations))
+        parts = [*path.stretches, *path.unproven]
+        assert (parts[0].highest, parts[-1].lowest) == (1, Fraction("0.004"))
+        assert all(one.lowest == other.highest for one, other in pairwise(parts))
+        assert [(s.loss, s.paid) for s in path.stretches] == [(s.loss, s.paid) for s in whole.stretches][
+            : len(path.stretches)
+        ]
+        for known in path.unproven:
+            best = next(s for s in whole.stretches if s.lowest <= known.highest <= s.highest)
+            assert cost(problem, known, known.highest) >= cost(problem, best, known.highest)
+            assert known.loss == known.tree.loss(problem.over(known.columns))
+        at_lowest.append(cost(problem, parts[-1], Fraction("0.004")))
+    assert at_lowest == sorted(at_lowest, reverse=True)
+    assert at_lowest[0] > at_lowest[-1]
+    assert (path.status, path.unproven) == ("optimal", ())
 
 
 @compiled_only

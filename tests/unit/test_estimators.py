@@ -25,6 +25,7 @@ from optree import (
     MurTreeClassifier,
     MurTreeRegressor,
     OptimalTreeClassifier,
+    OptimalTreeClassifierCV,
     SPLITClassifier,
     estimators,
 )
@@ -39,6 +40,7 @@ FRUIT = ["apple", "chili", "apple", "bean"] * 5
     [
         BranchesClassifier(iteration_limit=200, unseen="ignore"),
         OptimalTreeClassifier(iteration_limit=20),
+        OptimalTreeClassifierCV(iteration_limit=20, cv=3),
         MurTreeClassifier(max_depth=3),
         DL85Classifier(max_depth=2),
         MurTreeRegressor(max_depth=2),
