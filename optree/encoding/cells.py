@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from numbers import Real
 
 import numpy as np
 
 from optree.errors import OptreeError, choice
+
+_DATES = date, timedelta, np.datetime64, np.timedelta64
+_IDENTIFIER_ROWS, _IDENTIFIER_SHARE = 20, 0.95
 
 
 def is_missing(value) -> bool:
@@ -96,6 +102,8 @@ def _of_array(column: np.ndarray) -> np.ndarray:
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:
     """Return whether each column is categorical: by a mask, by names, or for "from_dtype" if it has no numbers."""
     if isinstance(categorical, str) and categorical == "from_dtype":
+        for name, values in columns.items():
+            _refuse_kinds(name, values)
         return {name: values.dtype.kind != "f" for name, values in columns.items()}
     mask = np.asarray(categorical)
     if mask.dtype != bool:
@@ -107,6 +115,50 @@ def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, 
     if len(mask) != len(columns):
         raise OptreeError(f"encoding: a mask of {len(mask)} entries for {len(columns)} columns; give one for each")
     return dict(zip(columns, map(bool, mask), strict=True))
+
+
+def _refuse_kinds(name: str, values: np.ndarray) -> None:
+    """Raise OptreeError for a column of dates, and for a column of numbers and texts."""
+    kinds = {type(value) for value in values} if values.dtype.kind == "O" else ()
+    dates, texts, numbers = (any(issubclass(kind, wanted) for kind in kinds) for wanted in (_DATES, str, Real))
+    if dates and (date := next((value for value in values if isinstance(value, _DATES) and value == value), None)):
+        raise OptreeError(
+            f"encoding: column {name!r} has dates or durations, such as {date}; give numbers, such as the year or the "
+            "days since a date"
+        )
+    known = [value for value in values if not isinstance(value, (str, bool, np.bool_))] if texts and numbers else []
+    if number := next((value for value in known if not is_missing(value)), None):
+        text = next(value for value in values if isinstance(value, str))
+        raise OptreeError(
+            f"encoding: column {name!r} has numbers and texts, such as {number!r} and {text!r}; give numbers alone "
+            "(None where they are missing), or texts alone"
+        )
+
+
+def find_identifiers(columns: dict[str, np.ndarray], categorical: dict[str, bool]) -> list[str]:
+    """Return the categorical columns that look like an identifier; warn about them, and about row numbers.
+
+    In an identifier 95 % of the rows, of 20 or more, have a category of their own. A multiway split of it would have a
+    leaf for each row. Row numbers are whole numbers that count the rows.
+    """
+    found = []
+    for name, values in columns.items():
+        if (n := len(values)) < _IDENTIFIER_ROWS:
+            continue
+        if categorical[name]:
+            counts = Counter(value for value in read_texts(name, values, "best") if value is not None)
+            if (alone := sum(count == 1 for count in counts.values())) >= _IDENTIFIER_SHARE * n:
+                found.append(name)
+                text = f"{alone} of {n} rows have a category of their own, as in an identifier; it is left out"
+                _warn(f"column {name!r}: {text}. To keep it, name it in categorical_features")
+        elif values.max() - values.min() == n - 1 and (np.diff(np.sort(values)) == 1).all():
+            ends = f"{number_text(values.min())} to {number_text(values.max())}"
+            _warn(f"column {name!r}: it counts the rows from {ends}; if it is an identifier, leave it out")
+    return found
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=7)  # the caller of `fit`
 
 
 def _refuse_missing(name: str, count: int) -> None:

@@ -74,6 +74,8 @@ class EncodingSpec:
         missing values in the fitted rows, each binary feature comes in two forms, one for each side, and there is a
         feature for the missing values alone. A feature of several categories has one for them. In a column without
         missing values in the fitted rows, a missing value goes to the child of most weight.
+    most_children : int or None, default None
+        A categorical column of more categories has the ``onehot`` encoding.
 
     Raises
     ------
@@ -89,6 +91,7 @@ class EncodingSpec:
     unseen: str = "error"
     cuts: str = "quantiles"
     missing: str = "error"
+    most_children: int | None = None
 
     def __post_init__(self):
         for key, accepted in _ACCEPTED.items():
@@ -144,7 +147,9 @@ class Encoder:
         self.columns_: list[Column] = []
         self.classes_: tuple[str, ...] = ()
 
-    def fit(self, X, y=None, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None) -> Encoder:
+    def fit(
+        self, X, y=None, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None, without=()
+    ) -> Encoder:
         """Learn categories, thresholds and classes.
 
         Parameters
@@ -158,6 +163,8 @@ class Encoder:
             The categorical columns, as a mask or by name; by default all columns that have no numbers.
         classes : sequence of str, optional
             All classes in order, if ``y`` may lack some.
+        without : sequence of str, default ()
+            Columns that get no features.
 
         Returns
         -------
@@ -172,6 +179,7 @@ class Encoder:
         table = read_columns(X, names)
         self.names_ = list(table)
         mask = which_categorical(categorical, table)
+        table = {name: values for name, values in table.items() if name not in without}
         for name in self.spec.onehot:
             if not mask.get(name):
                 raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
@@ -186,7 +194,8 @@ class Encoder:
         self.columns_ = [column for column in fits if column]
         if not self.columns_:
             raise OptreeError(
-                f"encoding: all of the {len(table)} columns are constant or have no threshold; give one that varies"
+                f"encoding: all of the {len(self.names_)} columns are constant or have no threshold; give one that "
+                "varies"
             )
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
         return self
@@ -196,7 +205,8 @@ class Encoder:
         if categorical:
             texts = set(read_texts(name, values, self.spec.missing))
             parts, has_missing = ordered(texts - {None}), None in texts
-            form = "onehot" if name in self.spec.onehot else self.spec.categorical
+            many = self.spec.most_children is not None and len(parts) + has_missing > self.spec.most_children
+            form = "onehot" if many or name in self.spec.onehot else self.spec.categorical
         elif pair is not None and self.spec.numeric != "values":
             form = "bins" if self.spec.numeric == "bins" else "thresholds"
             return Column(name, form, (threshold_between(*pair),))

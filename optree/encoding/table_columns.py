@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from optree.columns import CodedColumns, Columns, Feature, Numbers, NumberSplit
+from optree.encoding.cells import find_identifiers, read_columns, which_categorical
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 
@@ -43,9 +44,13 @@ class TableColumns(Columns):
 
         check : called with the fitted encoder before rows are coded; has_numbers : see :class:`Columns`.
         """
+        without: list[str] | None = None
 
         def fit(kind: type[Encoder]):
-            return kind(spec).fit(X, categorical=categorical, classes=classes)
+            nonlocal without
+            if without is None:
+                without = _identifiers(X, categorical)
+            return kind(spec).fit(X, categorical=categorical, classes=classes, without=without)
 
         def checked() -> Encoder:
             check(encoder := fit(Encoder))
@@ -95,3 +100,11 @@ class TableColumns(Columns):
             return self, []
         encoder, found = self._numbers.at_splits(splits)
         return TableColumns(self.X, lambda: encoder), found
+
+
+def _identifiers(X, categorical) -> list[str]:
+    """Return the columns to leave out; columns that are named as categorical stay."""
+    if not isinstance(categorical, str):
+        return []
+    table = read_columns(X)
+    return find_identifiers(table, which_categorical(categorical, table))

@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Number
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
 from optree.budget import Budget, Clock
@@ -27,6 +25,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import check_fits
+from optree.estimators.tables import read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
@@ -63,7 +62,7 @@ class TreeViews:
 
     def _codes(self, X) -> CodedRows:
         check_is_fitted(self)
-        return self.encoder_.read(self._table(X, reset=False))
+        return self.encoder_.read(self._table(X))
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
@@ -88,13 +87,6 @@ class ClassPredictions(ClassifierMixin):
         """Return the class shares among the training rows of each row's leaf, float64[n_samples, n_classes]."""
         codes = self._codes(X)
         return self.tree_.predict_proba(codes)
-
-
-def _checked_cells(X: np.ndarray) -> np.ndarray:
-    """Return an array of numbers and texts, and raise TypeError for any other value."""
-    if X.dtype == object and not all(value is None or isinstance(value, (str, Number, np.bool_)) for value in X.flat):
-        raise TypeError("X: each value must be a number or text; argument must be a string or a number")
-    return X
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -123,9 +115,9 @@ class TreeEstimator(TreeViews, BaseEstimator):
         )
 
     def __sklearn_tags__(self):
-        """Return scikit-learn's tags: NaN is accepted."""
+        """Return scikit-learn's tags: NaN and sparse matrices are accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.allow_nan, tags.input_tags.sparse = self.missing != "error", True
         return tags
 
     @property
@@ -168,20 +160,13 @@ class TreeEstimator(TreeViews, BaseEstimator):
         self.tree_ = tree.renumber(numbers, [tree.features[feature] for feature in used])
         self.encoder_ = columns.encoder.keep(used)
 
-    def _table(self, X, *, reset: bool):
-        """Return X for the encoder: a DataFrame unchanged, anything else as a checked array."""
-        if hasattr(X, "iloc"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        return _checked_cells(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"))
+    def _table(self, X):
+        """Return the table of new rows."""
+        return read_table(self, X, reset=False, memory_limit=self.memory_limit)[0]
 
     def _rows(self, X, y) -> tuple:
-        """Return X for the encoder, and y as a one-dimensional array of the same length."""
-        if hasattr(X, "iloc"):
-            validate_data(self, X, y, reset=True, skip_check_array=True)
-            return X, column_or_1d(y, warn=True)
-        X, y = validate_data(self, X, y, reset=True, dtype=None, ensure_all_finite="allow-nan")
-        return _checked_cells(X), y
+        """Return the table of the training rows, and y as an array of the same length."""
+        return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
 
 
 @documented

@@ -52,8 +52,10 @@ _TEXTS = {
             {max_thresholds}
         iteration_limit : int or None, default=None
             Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
-        one_vs_rest : bool or sequence of str, default=False
-            The categorical columns that are split one category against the rest, by name, or all of them.
+        one_vs_rest : "auto", bool or sequence of str, default="auto"
+            The categorical columns that are split one category against the rest: by name, all, none, or with "auto" the
+            columns of more than 20 categories. A split into many children fits each of them to few rows, for one
+            penalty.
     """,
     "lookahead": """
         max_ways : int, default=2

@@ -104,8 +104,8 @@ class _DPDTree(TreeViews, NumericEstimator):
         model._select(number(model, "alpha"))
         return model
 
-    def _table(self, X, *, reset: bool) -> np.ndarray:
-        return self._rows(X, reset=reset)[0]
+    def _table(self, X) -> np.ndarray:
+        return self._rows(X, reset=False)[0]
 
 
 @documented

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from optree.encoding import EncodingSpec
+from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.solvers.lambda_path import lambda_path
+
+_MOST_CHILDREN = 20  # of a multiway split by default; its children must not be leaves of a few rows each
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,7 +28,7 @@ class OptimalTrees(TreeClassifier):
     class_weight: dict | str | None = None
     costs: Sequence | None = None
     max_thresholds: int | None = None
-    one_vs_rest: bool | Sequence[str] = False
+    one_vs_rest: str | bool | Sequence[str] = "auto"
 
     _solver = "optree"
 
@@ -37,14 +40,18 @@ class OptimalTrees(TreeClassifier):
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
-        every = isinstance(self.one_vs_rest, (bool, np.bool_))
+        given, auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
+        if auto and given != "auto":
+            raise OptreeError(f"one_vs_rest: {given!r} is not accepted; give 'auto', True, False or names of columns")
+        every = isinstance(given, (bool, np.bool_))
         return EncodingSpec(
-            categorical="onehot" if every and self.one_vs_rest else "ordinal",
-            onehot=() if every else tuple(map(str, self.one_vs_rest)),
+            categorical="onehot" if every and given else "ordinal",
+            onehot=() if every or auto else tuple(map(str, given)),
             numeric="thresholds",
             max_cuts=self.max_thresholds,
             unseen=self.unseen,
             missing=self.missing,
+            most_children=_MOST_CHILDREN if auto else None,
         )
 
 
