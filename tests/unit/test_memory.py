@@ -47,7 +47,7 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
     with refused(
         "3000 rows with 1 candidate splits need 1 MiB", "0 MiB are available; give fewer rows or fewer columns"
     ):
-        BranchesClassifier(memory_limit=1).fit(texts, Y)
+        BranchesClassifier(memory_limit=1, categorical_features=["a"]).fit(texts, Y)
 
 
 def test_the_limit_of_a_container_and_of_the_machine(monkeypatch, tmp_path):
