@@ -1,8 +1,9 @@
 """Heuristic trees for an exact search to start from, each pruned exactly for the objective.
 
 DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). With one candidate split for each state its tree
-is CART's, so one search grows every tree of this module. A state whose errors cost at most the penalty of a split stays
-a leaf: no pruned tree splits such a state.
+is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. If there are
+others, another CART comes first, which takes multiway splits too (``greedy.py``). A node whose errors cost at most the
+penalty of a split stays a leaf: no pruned tree splits such a node.
 
 DPDT's hulls have the best subtree of each penalty. Under a limit on splits the next larger tree of the hull is pruned
 by the knapsack over its subtrees, which is exact for that tree.
@@ -22,12 +23,16 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.objective import Objective, Scale
-from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, renumber
+from optree.solvers.all_thresholds.rows import Tree as Grown
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import Path, solve
+from optree.solvers.greedy import Level, grow
 from optree.solvers.kernels.presorted_columns import Sample
 
 _DEPTH = 64  # of a tree without a limit
+CARTS = {"multiway CART, gini": False, "multiway CART, entropy": True}
+"""Whether each CART with multiway splits goes by entropy."""
 MEMBERS = {
     "CART, gini": ("gini", ()),
     "CART, entropy": ("entropy", ()),
@@ -37,20 +42,49 @@ MEMBERS = {
     "DPDT, deeper": ("gini", (8, 4, 3, 2, 2)),
     "DPDT, widest": ("gini", (8, 8, 8)),
 }
-"""Criterion, and leaves of the CART of a state by depth, of each heuristic in order of seconds."""
+"""Criterion, and leaves of the CART of a state by depth, of each other heuristic in order of seconds."""
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
-def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Split | None, int]]:
+def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree (None for a leaf) and the cost of each heuristic, cheapest first.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
-    scale.penalty * splits``. The iterator ends when the clock reaches a limit of time or memory. It is empty if no
-    split is allowed.
+    scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
+    iterator ends when the clock reaches a limit of time or memory. It is empty if no split is allowed.
     """
-    read = _Reader(rows, scale)
-    for name, path in _paths(rows, objective, scale.penalty / scale.error, clock):
-        yield name, *read.best(path, objective.max_splits)
+    multiway = rows.sample.is_multiway
+    if multiway.any():
+        yield from carts(rows, objective, scale, clock)
+    if not multiway.all():
+        binary = np.flatnonzero(~multiway)
+        read = _Reader(rows.take(binary) if multiway.any() else rows, scale)
+        for name, path in _paths(read.rows, objective, scale.penalty / scale.error, clock):
+            tree, cost = read.best(path, objective.max_splits)
+            yield name, renumber(tree, binary), cost
+
+
+def carts(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None = None
+) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the name, the tree and the cost of each CART with multiway splits, see :func:`heuristics`.
+
+    levels : the greatest number of splits on a path, beside the objective's. When the clock reaches a limit, the levels
+    that are grown are the tree.
+    """
+    limits = levels, objective.max_depth, _DEPTH, len(rows.label) - 1
+    depth = min(limit for limit in limits if limit is not None)
+    if not depth or objective.max_splits == 0:
+        return
+    per_leaf = objective.penalty == "leaf"
+    another = scale.penalty / scale.error if per_leaf else 0.0
+    for name, by_entropy in CARTS.items():
+        if clock.limit(0):
+            return
+        limits = depth, objective.min_samples_leaf, scale.penalty // scale.error, another
+        grown = grow(rows, by_entropy, *limits, lambda: clock.limit(0))
+        best = _pruned(grown, scale, per_leaf, objective.max_splits)
+        yield name, best.tree, best.cost
 
 
 def heuristic_lines(
@@ -152,6 +186,31 @@ def prune(leaf: int, children: list[list[Option]], penalty: int, limit: int | No
     found = [Option(0, leaf, None)]
     found += [Option(one.splits, one.cost, make(*one.tree)) for one in sums if one.cost < leaf]
     return found if limit is not None else found[-1:]
+
+
+def _pruned(grown: list[Level], scale: Scale, per_leaf: bool, limit: int | None) -> Option:
+    """Return the pruned subtree of least cost of a CART."""
+    below: list[list[Option]] = []
+    for level, after in zip(grown[::-1], [None, *grown[:0:-1]], strict=True):
+        errors, splits, first, own = level.errors.tolist(), level.split.tolist(), level.first.tolist(), []
+        for number, (feature, low, high) in enumerate(splits):
+            leaf = scale.error * errors[number]
+            if feature < 0:
+                own.append([Option(0, leaf, None)])
+                continue
+            inside = slice(first[number], first[number + 1])
+            make, paid = partial(Split, feature, low, high), 1
+            if high < 0:
+                make = partial(_multiway, feature, tuple(after.rank[inside].tolist()))
+                paid = low - 1 if per_leaf else 1
+            own.append(prune(leaf, below[inside], paid * scale.penalty, limit, make))
+        below = own
+    return below[0][-1]
+
+
+def _multiway(feature: int, ranks: tuple[int, ...], *children: Grown) -> MultiwaySplit:
+    """Return a multiway split."""
+    return MultiwaySplit(feature, ranks, children)
 
 
 def _front(options: Iterable[Option]) -> list[Option]:

@@ -13,10 +13,11 @@ from support.modes import seeds
 from optree.budget import Budget
 from optree.objective import Objective, Scale
 from optree.solvers import starts
-from optree.solvers.all_thresholds.rows import Rows
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import solve
-from optree.solvers.starts import MEMBERS, heuristics
+from optree.solvers.greedy import grow
+from optree.solvers.starts import CARTS, MEMBERS, heuristics
 
 NO_LIMIT = Objective.of("0")
 
@@ -25,70 +26,178 @@ def found(rows, objective, scale, budget=None):
     return {name: (tree, cost) for name, tree, cost in heuristics(rows, objective, scale, (budget or Budget()).start())}
 
 
+def mixed_rows(seed):
+    """Return :func:`random_rows` with whole weights, and columns of up to six categories that are split into all."""
+    X, y, weights, classes = random_rows(seed)
+    random = np.random.RandomState(seed)
+    is_multiway = random.random_sample(X.shape[1]) < random.choice([0, 0.5, 1])
+    X = np.where(is_multiway, np.unique(X, return_inverse=True)[1].reshape(X.shape) % random.randint(2, 7), X)
+    return (
+        X,
+        y,
+        np.ones(len(y), np.int64) if weights is None else np.ceil(weights).astype(np.int64),
+        classes,
+        is_multiway,
+    )
+
+
 def recount(X, y, weights, tree, scale, rows, limits):
-    """Return (cost, splits, depth) of a tree by the values beside its thresholds; check leaves and pruning."""
+    """Return (cost, splits, depth) of a tree by the values that it splits; check leaves and pruning."""
     by_class = np.bincount(y, weights)
     leaf = scale.error * int(by_class.sum() - by_class.max())
     if tree is None:
         return leaf, 0, 0
-    _, low, high = rows.numbers(tree)
-    values = X[:, tree.feature]
-    left = values <= low
-    assert low in values
-    assert high == values[~left].min()
-    assert min(left.sum(), (~left).sum()) >= limits.min_samples_leaf
+    values, column = X[:, tree.feature], rows.level[rows.first_level[tree.feature] :]
+    if isinstance(tree, MultiwaySplit):
+        assert rows.sample.is_multiway[tree.feature]
+        assert np.array_equal(np.unique(values), column[list(tree.ranks)])
+        sides = [values == column[rank] for rank in tree.ranks]
+    else:
+        low, high = column[tree.low], column[tree.high]
+        assert low in values
+        assert high == values[values > low].min()
+        sides = [values <= low, values > low]
+    assert min(map(np.count_nonzero, sides)) >= limits.min_samples_leaf
     below = [
         recount(X[side], y[side], weights[side], child, scale, rows, limits)
-        for side, child in ((left, tree.left), (~left, tree.right))
+        for side, child in zip(sides, tree.children, strict=True)
     ]
-    cost = sum(part[0] for part in below) + scale.penalty
+    paid = len(sides) - 1 if limits.penalty == "leaf" else 1
+    cost = sum(part[0] for part in below) + paid * scale.penalty
     assert cost < leaf
     return cost, 1 + sum(part[1] for part in below), 1 + max(part[2] for part in below)
 
 
 def test_costs_are_recounted_and_limits_are_obeyed():
-    for seed in seeds(600, 40):
+    multiway = 0
+    for seed in seeds(900, 40):
         random = np.random.RandomState(seed)
-        X, y, weights, classes = random_rows(seed)
-        weights = np.ones(len(y), np.int64) if weights is None else np.ceil(weights).astype(np.int64)
+        X, y, weights, classes, is_multiway = mixed_rows(seed)
         objective = Objective.of(
             "0",
+            penalty=["split", "leaf"][seed % 2],
             max_depth=[None, 0, 1, 2, 3, 5][random.randint(6)],
             max_splits=[None, None, 0, 1, 2, 4][random.randint(6)],
             min_samples_leaf=int(random.choice([1, 1, 2, 4])),
         )
         scale = Scale(int(random.choice([1, 3])), int(random.choice([0, 1, 2, 5, 20])), 1)
-        rows = Rows(X, y, classes, weights, objective.min_samples_leaf)
+        rows = Rows(X, y, classes, weights, objective.min_samples_leaf, is_multiway)
         leaf, trees = scale.error * rows.leaf(np.arange(len(rows.label))), found(rows, objective, scale)
         may_split = 0 not in (objective.max_depth, objective.max_splits) and len(rows.label) > 1
-        assert list(trees) == (list(MEMBERS) if may_split else [])
+        names = [*(CARTS if is_multiway.any() else ()), *(() if is_multiway.all() else MEMBERS)]
+        assert list(trees) == (names if may_split else [])
         for name, (tree, cost) in trees.items():
             counted, splits, depth = recount(X, y, weights, tree, scale, rows, objective)
             assert counted == cost <= leaf, (seed, name)
             assert objective.max_depth is None or depth <= objective.max_depth
             assert objective.max_splits is None or splits <= objective.max_splits
-        if trees and objective.max_splits is None:
+            multiway += isinstance(tree, MultiwaySplit)
+        if trees and objective.max_splits is None and not is_multiway.any():
             assert min(trees["DPDT"][1], trees["DPDT, wider"][1]) <= trees["CART, gini"][1]
+    assert multiway
+
+
+def purity(by_entropy, counts):
+    """Return the weight of a child less its impurity, by Gini; by entropy the negative impurity."""
+    counts = counts[counts > 0]
+    weight = counts.sum()
+    return float((counts * np.log(counts / weight)).sum() if by_entropy else (counts**2).sum() / weight)
+
+
+def test_each_split_of_cart_is_the_purest():
+    """All splits of all nodes are rated anew."""
+    kinds = set()
+    for seed in seeds(400, 20):
+        X, y, weights, classes, is_multiway = mixed_rows(seed)
+        least, another, by_entropy = [(1, 0.0, False), (1, 1.5, False), (2, 0.0, True)][seed % 3]
+        rows = Rows(X, y, classes, weights, least, is_multiway)
+        levels, members = grow(rows, by_entropy, 6, least, 0, another, lambda: None), [np.arange(len(rows.label))]
+        for depth, level in enumerate(levels):
+            below = []
+            for at, (feature, low, high) in enumerate(level.split.tolist()):
+                inside, rated = members[at], {}
+                assert level.errors[at] == rows.leaf(inside)
+                for column in range(X.shape[1]):
+                    rank, multiway = rows.ranks(column, inside), is_multiway[column]
+                    present = np.unique(rank)
+                    splits = [present] if multiway else [present[i : i + 2] for i in range(len(present) - 1)]
+                    for some in splits:
+                        sides = [rank == value for value in some] if multiway else [rank <= some[0], rank > some[0]]
+                        if len(sides) < 2 or min(map(np.count_nonzero, sides)) < least:
+                            continue
+                        counts = [np.bincount(rows.label[inside[s]], rows.weight[inside[s]], classes) for s in sides]
+                        value = sum(purity(by_entropy, count) for count in counts) - another * (len(sides) - 2)
+                        rated[column, *([len(some), -1] if multiway else some.tolist())] = value, sides
+                if feature < 0:
+                    assert not rated or not level.errors[at] or depth == 6
+                    continue
+                value, sides = rated[feature, low, high]
+                assert value >= max(value for value, _ in rated.values()) - 1e-9 * rows.total
+                assert level.first[at + 1] - level.first[at] == len(sides)
+                below += [inside[side] for side in sides]
+                kinds.add(high < 0)
+            members = below
+        assert not members
+    assert kinds == {False, True}
+
+
+def test_a_limit_leaves_the_levels_so_far():
+    random = np.random.RandomState(0)
+    X, y = random.random_sample((300, 3)), random.randint(0, 2, 300)
+    rows, calls = Rows(X, y, 2, np.ones(300, np.int64)), iter([None] * 4 + ["time_limit"] * 99)
+    whole = grow(rows, False, 9, 1, 0, 0.0, lambda: None)
+    part = grow(rows, False, 9, 1, 0, 0.0, lambda: next(calls))
+    assert len(whole) > 3
+    assert len(part) == 2
+    assert np.array_equal(part[0].split, whole[0].split)
+    assert (part[1].split == -1).all()
 
 
 def prunings(tree):
     """Return (splits, tree) of all pruned subtrees."""
     if tree is None:
         return [(0, None)]
-    pairs = product(prunings(tree.left), prunings(tree.right))
-    return [(0, None)] + [(1 + a + b, tree._replace(left=left, right=right)) for (a, left), (b, right) in pairs]
+    ends = ("left", "right") if isinstance(tree, Split) else ("children",)
+    pruned = [(0, None)]
+    for some in product(*map(prunings, tree.children)):
+        children = tuple(child for _, child in some)
+        changed = dict(zip(ends, children if len(ends) == 2 else [children], strict=True))
+        pruned.append((1 + sum(splits for splits, _ in some), tree._replace(**changed)))
+    return pruned
 
 
-def cost_of(rows, members, tree, scale):
+def cost_of(rows, members, tree, scale, per_leaf=False):
     """Return the cost of a tree by its ranks."""
     if tree is None:
         return scale.error * rows.leaf(members)
-    rank = np.empty(len(rows.label), int)
-    words = rows.packed[tree.feature]
-    rank[words & np.uint64(0xFFFFFFFF)] = words >> np.uint64(32)
-    left = rank[members] <= tree.low
-    below = cost_of(rows, members[left], tree.left, scale), cost_of(rows, members[~left], tree.right, scale)
-    return scale.penalty + sum(below)
+    rank = rows.ranks(tree.feature, members)
+    sides = [rank <= tree.low, rank > tree.low] if isinstance(tree, Split) else [rank == value for value in tree.ranks]
+    paid = len(sides) - 1 if per_leaf else 1
+    below = (cost_of(rows, members[s], child, scale, per_leaf) for s, child in zip(sides, tree.children, strict=True))
+    return paid * scale.penalty + sum(below)
+
+
+def test_pruning_of_multiway_splits_is_exact():
+    """All prunings of a whole CART are tried."""
+    tried = 0
+    for seed in seeds(300, 10):
+        X, y, _, classes, is_multiway = mixed_rows(seed)
+        rows, scale = (
+            Rows(X[:16], y[:16], classes, np.ones(len(y[:16]), np.int64), 1, is_multiway),
+            Scale(2, seed % 5, 1),
+        )
+        levels, per_leaf = grow(rows, False, 4, 1, 0, 0.0, lambda: None), bool(seed % 2)
+        everyone, grown = np.arange(len(rows.label)), starts._pruned(levels, Scale(1, -1000, 1), False, None).tree
+        if len(every := prunings(grown)) > 3000:
+            continue
+        costs = [(splits, cost_of(rows, everyone, tree, scale, per_leaf)) for splits, tree in every]
+        for limit in (*range(6), None):
+            best = starts._pruned(levels, scale, per_leaf, limit)
+            assert best.cost == min(cost for splits, cost in costs if limit is None or splits <= limit), seed
+            assert limit is None or best.splits <= limit
+            assert cost_of(rows, everyone, best.tree, scale, per_leaf) == best.cost
+        tried += is_multiway.any() and len(costs) > 3
+    assert tried
 
 
 def test_pruning_to_a_number_of_splits_is_exact():

@@ -18,7 +18,7 @@ from optree.solvers.all_thresholds import depth_first as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
-from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
+from optree.solvers.all_thresholds.rows import Rows, Tree
 from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.starts import heuristics
@@ -101,11 +101,9 @@ class AnytimeSearch:
             self._note(self.cost, self.lower)
 
     def _heuristics(self) -> Iterator[tuple[Tree, int]]:
-        """Yield the trees and costs of heuristics over the columns without multiway splits."""
-        binary = np.flatnonzero(~self.rows.sample.is_multiway)
-        if len(binary):
-            for _, tree, cost in heuristics(self.rows.take(binary), self.objective, self.scale, self.clock):
-                yield renumber(tree, binary), cost
+        """Yield the trees and costs of heuristics."""
+        for _, *found in heuristics(self.rows, self.objective, self.scale, self.clock):
+            yield tuple(found)
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""

@@ -3,8 +3,8 @@
 A search that is not over after the work of a stage pauses, computes the trees of the stage, and continues with the best
 tree as its incumbent. Work is counted in iterations times words, never in seconds, so every machine returns the same
 tree. The first stage takes milliseconds: LicketySPLIT to a small depth. The second stage has LicketySPLIT without a
-limit on depth, CART and DPDT. If a feature has more than two categories, both stages have a CART with splits into all
-categories.
+limit on depth, CART and DPDT. If a feature has more than two categories, CART, which splits into all categories, takes
+the place of LicketySPLIT.
 
 The heuristics minimise weighted errors, without limits on splits or on rows in a leaf. With costs, a row weighs the
 difference between the greatest and the least cost of its class, which is exact for two classes. Every tree is pruned
@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -28,15 +27,14 @@ from optree.measure import ACCURACY
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers import get
-from optree.solvers.all_thresholds.rows import Rows, Split
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import INFINITE
-from optree.solvers.starts import Option, heuristics, prune, without_iterations
+from optree.solvers.starts import Option, carts, heuristics, prune, without_iterations
 from optree.tree import LEAF, Tree
 
 _WORDS = (5_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
 _SMALL, _DEEP = 5, 32  # levels of trees
-_GREEDY = 3  # CART by Gini, by entropy, and DPDT
 
 
 class Starts:
@@ -75,77 +73,48 @@ def _without_costs(task: Task) -> tuple[Problem, Objective] | None:
 
 def _small(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
     """Yield the trees of the first stage."""
-    return (_multiway if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _SMALL)
+    return (_carts if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _SMALL)
 
 
 def _large(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
     """Yield the trees of the second stage."""
-    if objective.max_depth is None or objective.max_depth > _SMALL:
-        yield from (_multiway if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _DEEP)
-    if problem.n_parts.max() == 2:
-        yield from _greedy(task, problem, objective)
-
-
-def _limited(objective: Objective, levels: int) -> Objective:
-    """Return the objective with at most some levels."""
-    return replace(objective, max_depth=levels if objective.max_depth is None else min(levels, objective.max_depth))
+    if problem.n_parts.max() == 2 and (objective.max_depth is None or objective.max_depth > _SMALL):
+        yield from _lickety(task, problem, objective, _DEEP)
+    yield from _carts(task, problem, objective, _DEEP)
 
 
 def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
     """Yield the tree of LicketySPLIT."""
     if not task.clock.limit(0):
-        result = get("licketysplit").solve(problem, _limited(objective, levels), without_iterations(task.clock))
+        deepest = levels if objective.max_depth is None else min(levels, objective.max_depth)
+        limited = replace(objective, max_depth=deepest)
+        result = get("licketysplit").solve(problem, limited, without_iterations(task.clock))
         if result.status == "interrupted":
             raise KeyboardInterrupt
         yield result.tree
 
 
-def _greedy(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
-    """Yield the trees of CART and DPDT."""
+def _carts(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
+    """Yield the trees of CART, and beyond a few levels the tree of DPDT."""
     if task.clock.limit(0, 8 * problem.codes.size / 2**20):
         return
-    kept = np.flatnonzero(problem.weights)
-    limits = replace(objective, min_samples_leaf=task.objective.min_samples_leaf)
-    rows = Rows(
-        problem.codes[kept], problem.y[kept], len(problem.classes), problem.weights[kept], limits.min_samples_leaf
-    )
+    kept, least = np.flatnonzero(problem.weights), task.objective.min_samples_leaf
+    data = problem.codes[kept], problem.y[kept], len(problem.classes), problem.weights[kept]
+    rows = Rows(*data, least, problem.n_parts > 2)
 
-    def choose(rows: np.ndarray, split: Split | None) -> tuple[int, list]:
-        return (LEAF, []) if split is None else (split.feature, [split.left, split.right])
-
-    found = heuristics(rows, limits, objective.scale(problem), without_iterations(task.clock))
-    for _, split, _ in islice(found, _GREEDY):
-        yield Tree.grow(problem, choose, split)
-
-
-def _multiway(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
-    """Yield a greedy tree whose splits have the least Gini impurity, with a child for each category.
-
-    Complexity: O(n q) for each level.
-    """
-    scale, classes, clock = objective.scale(problem), len(problem.classes), without_iterations(task.clock)
-    least_rows = task.objective.min_samples_leaf
-
-    def choose(rows: np.ndarray, levels: int) -> tuple[int, list]:
-        y, weights, best, chosen = problem.y[rows], problem.weights[rows], -1.0, LEAF
-        whole = np.bincount(y, weights, classes)
-        if levels == 0 or (whole.sum() - whole.max()) * scale.error <= scale.penalty or clock.limit(0):
+    def choose(_: np.ndarray, split: Split | MultiwaySplit | None) -> tuple[int, list]:
+        if split is None:
             return LEAF, []
-        for feature, size in enumerate(problem.n_parts.tolist()):
-            code = problem.codes[rows, feature]
-            counts = np.bincount(code * classes + y, weights, size * classes).reshape(size, classes)
-            total = counts.sum(axis=1)
-            held = total > 0
-            if held.sum() < 2 or (
-                least_rows > 1 and np.bincount(code[weights > 0], None, size)[held].min() < least_rows
-            ):
-                continue
-            purity = float((counts[held] ** 2).sum(axis=1) @ (1 / total[held]))
-            if purity > best:
-                best, chosen = purity, feature
-        return (LEAF, []) if chosen == LEAF else (chosen, [levels - 1] * int(problem.n_parts[chosen]))
+        if isinstance(split, MultiwaySplit):
+            return split.feature, rows.children_by_value(split, problem.n_parts[split.feature])
+        return split.feature, [split.left, split.right]
 
-    yield Tree.grow(problem, choose, _limited(objective, levels).max_depth)
+    limits, clock = replace(objective, min_samples_leaf=least), without_iterations(task.clock)
+    search = rows, limits, objective.scale(problem), clock
+    for name, tree, _ in carts(*search, levels) if levels == _SMALL else heuristics(*search):
+        yield Tree.grow(problem, choose, tree)
+        if name == "DPDT":  # the wider ones take longer
+            return
 
 
 class _Kept(NamedTuple):

@@ -1,0 +1,116 @@
+"""Wall-clock seconds of every classifier under a limit on time, on large tables.
+
+Each fit is a process of its own. Seconds are those of ``fit``, less the seconds of compilation (``compile_seconds_``).
+A fit may take the limit and half a second, or the limit and five percent if this is more.
+
+    python benchmarks/limits.py --seconds 5 1 --out limits.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import optree
+from optree.bench.system.cli import reporting
+from optree.budget import peak_rss_mib, rss_mib
+
+sys.path.insert(0, str(Path(__file__).parent))
+from any_table import mixed
+
+TABLES = {"million": (1_000_000, 10), "wide": (300_000, 30), "mixed": (300_000, 14)}
+MODELS = {
+    "OptimalTreeClassifier": {},
+    "OptimalTreeClassifier, depth 3": {"max_depth": 3},
+    "OptimalTreeClassifier, 10 thresholds": {"max_thresholds": 10},
+    "MurTreeClassifier": {},
+    "DL85Classifier": {},
+    "BranchesClassifier": {},
+    "GOSDTClassifier": {},
+    "SPLITClassifier": {},
+    "LicketySPLITClassifier": {},
+    "LicketySPLITClassifier, 3 ways": {"max_ways": 3, "max_thresholds": 10},
+    "DPDTreeClassifier": {},
+    "DPDTreeClassifier, exhaustive": {"generator": "exhaustive"},
+    "DPDTreeClassifier, lookahead": {"generator": "lookahead"},
+}
+
+
+def draw(name: str) -> tuple:
+    """Return a table and its classes."""
+    rows, columns = TABLES[name]
+    if name == "mixed":
+        return mixed(rows)
+    random = np.random.RandomState(0)
+    X = random.random_sample((rows, columns))
+    return X, (X[:, :5].sum(axis=1) + 0.5 * random.standard_normal(rows) > 2.5).astype(int)
+
+
+def allowed(limit: float) -> float:
+    """Return the greatest number of seconds under a limit."""
+    return limit + max(0.5, 0.05 * limit)
+
+
+def measure(model: str, table: str, limit: float) -> dict:
+    """Fit one classifier."""
+    warnings.simplefilter("ignore")
+    X, y = draw(table)
+    estimator = getattr(optree, model.split(",")[0])(**MODELS[model]).set_params(time_limit=limit)
+    before, start, found = rss_mib(), time.perf_counter(), {"model": model, "table": table, "limit": limit}
+    try:
+        estimator.fit(X, y)
+    except Exception as error:
+        return found | {"status": f"{type(error).__name__}: {str(error)[:90]}", "seconds": time.perf_counter() - start}
+    seconds = time.perf_counter() - start - estimator.compile_seconds_
+    return found | {
+        "seconds": seconds,
+        "late": seconds > allowed(limit),
+        "compilation": estimator.compile_seconds_,
+        "search": estimator.search_seconds_,
+        "status": estimator.status_,
+        "splits": estimator.tree_.n_splits,
+        "accuracy": float(np.mean(estimator.predict(X[-10_000:]) == y[-10_000:])),
+        "MiB": peak_rss_mib() - before,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--seconds", nargs="+", type=float, default=[5.0, 1.0], help="the limits, 5 and 1 by default")
+    parser.add_argument("--out", type=Path, help="a CSV file")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        model, table, limit = options.one
+        print(json.dumps(measure(model, table, float(limit))))
+        return
+    found = []
+    for table in options.tables:
+        for limit in options.seconds:
+            for model in options.models:
+                command = [sys.executable, __file__, "--one", model, table, str(limit)]
+                run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+                lines = run.stdout.splitlines()
+                killed = {"model": model, "table": table, "limit": limit, "status": f"exit status {run.returncode}"}
+                found.append(json.loads(lines[-1]) if lines else killed)
+                print(found[-1], file=sys.stderr, flush=True)
+    frame = pd.DataFrame(found)
+    if options.out:
+        frame.to_csv(options.out, index=False)
+    print(frame.round(3).to_markdown(index=False))
+
+
+if __name__ == "__main__":
+    with reporting(os.devnull):
+        main()
