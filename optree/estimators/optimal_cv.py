@@ -26,10 +26,12 @@ from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
 from optree.objective import Objective, share
+from optree.problem import Problem
 from optree.solvers.driver import together
 from optree.solvers.lambda_path import lambda_path
 
 RULES = ("best", "one_standard_error")
+_LEAST = 0.001  # the least lambda by default
 _OWN = ("lowest", "cv", "scoring", "rule", "n_jobs")  # parameters that no fold has
 
 
@@ -120,6 +122,12 @@ def inner_number(lowest: Fraction, highest: Fraction) -> float:
     return middle
 
 
+def _default_lowest(problem: Problem, unit: Fraction) -> float:
+    """Return the share of one row, but at least :data:`_LEAST`; a whole weight counts as repeated rows."""
+    rows = max(np.count_nonzero(problem.weights), problem.total_weight * unit)
+    return max(_LEAST, float(f"{float(1 / rows):.2g}"))
+
+
 @documented
 @dataclass(eq=False, repr=False)
 class OptimalTreeClassifierCV(OptimalTrees):
@@ -131,9 +139,10 @@ class OptimalTreeClassifierCV(OptimalTrees):
 
     Parameters
     ----------
-    lowest : float or str, default=0.005
-        The least lambda in [0, 1]: the accuracy that a split (or leaf) must gain on the training rows. The work of a
-        search grows quickly as lambda falls.
+    lowest : float, str or None, default=None
+        The least lambda, from 0 to below 1: the accuracy that a split (or leaf) must gain on the training rows. The
+        work of a search grows quickly as lambda falls. None for 0.001, or for the share of one row if that is greater:
+        with less, a split pays that gains a single row.
     cv : int, splitter or iterable, default=5
         The folds: a number of stratified folds without shuffling, a splitter of scikit-learn, or pairs of training and
         test indices.
@@ -153,6 +162,8 @@ class OptimalTreeClassifierCV(OptimalTrees):
     ----------
     regularization_ : float
         The chosen lambda: about the geometric middle of the chosen step, rounded to few digits.
+    lowest_ : float
+        The least lambda of the path.
     path_ : tuple of optree.estimators.optimal_cv.PathStep
         The steps by falling lambda, with ``lowest`` and ``highest`` lambda, mean ``score``, its ``standard_error``,
         mean number of ``splits``, ``proven`` and the ``scores`` of the folds. In a step that is not ``proven`` a limit
@@ -184,7 +195,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
     """
 
     _: KW_ONLY
-    lowest: float | str = 0.005
+    lowest: float | str | None = None
     cv: object = 5
     scoring: str | Callable | None = None
     rule: str = "best"
@@ -207,9 +218,11 @@ class OptimalTreeClassifierCV(OptimalTrees):
         clock, score = self._budget.start(), self._scorer()
         if self.rule not in RULES:
             raise choice("rule", self.rule, RULES)
-        if share("lowest", self.lowest) == 1:
+        if self.lowest is not None and share("lowest", self.lowest) == 1:
             raise OptreeError(f"lowest: {self.lowest!r} is not accepted; give a number from 0 to below 1")
-        objective, (problem, unit) = self._objective(self.lowest), self._problem(X, y, sample_weight)
+        problem, unit = self._problem(X, y, sample_weight)
+        objective = self._objective(_default_lowest(problem, unit) if self.lowest is None else self.lowest)
+        self.lowest_ = float(objective.regularization)
         rows = Rows(*self._rows(X, y), None if sample_weight is None else np.asarray(sample_weight))
         steps = steps_of(self._folds(rows, groups, objective, score, clock))
         self.path_ = tuple(step for _, _, step in steps)

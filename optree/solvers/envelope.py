@@ -12,7 +12,8 @@ interval is on or above the line in between, and no line is below the envelope. 
 less at the lower end and no less at the upper end, so the lines meet.
 **Used in** `Envelope.walk`. A tree that was proven before at a lower penalty needs no further search down to it.
 **Worth**: the work of a search grows as the penalty falls. The walk searches no penalty below the next corner of known
-trees, so that a limit leaves a long proven part.
+trees. A search that takes longer than all before is left for a search nearer to the last penalty. So a limit leaves a
+long proven part.
 
 **Statement** (chord): the optimum at a penalty is at least the chord between the optima at two penalties around it, one
 of which may be 0 with the lower bound 0.
@@ -26,11 +27,13 @@ efficient record segmentation in large shared databases", JACM 1976, for the mee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
-from math import ceil
 from typing import NamedTuple
 
-_STEP = 2  # the ratio of two penalties that are searched one after another, if no known tree lies in between
+_STEP = 2.0  # the greatest ratio of two penalties that are searched one after another
+_LEAST_STEP = 1.1  # with this ratio a search is never left
+_DENOMINATOR = 20  # of a rounded penalty, at most, or its numerator
 
 
 class Line(NamedTuple):
@@ -45,6 +48,14 @@ class Line(NamedTuple):
         return self.loss + penalty * self.paid
 
 
+class Learned(Exception):
+    """The signal that a search has learned many lines before its proof, so that the walk chooses its penalty again."""
+
+
+class Unfinished(Exception):
+    """The signal that a search takes longer than it may."""
+
+
 class Envelope:
     """The lower envelope of the lines of all trees, from a greatest penalty down.
 
@@ -53,8 +64,9 @@ class Envelope:
     known : list of Line
         At least one tree. A search appends each tree that it finds.
     search : callable
-        ``search(penalty, incumbent, lower)`` appends a tree that costs less than the incumbent, a Line, to ``known``,
-        unless there is none. It raises an exception at a limit. ``lower`` is a lower bound on all costs.
+        ``search(penalty, incumbent, lower, to_the_end)`` appends a tree that costs less than the incumbent, a Line, to
+        ``known``, unless there is none. It raises an exception at a limit, or :class:`Learned`, or else without
+        ``to_the_end`` :class:`Unfinished`. ``lower`` is a lower bound on all costs.
 
     Attributes
     ----------
@@ -64,7 +76,7 @@ class Envelope:
         The penalty down to which the corners are proven; the greatest one if there are none.
     """
 
-    def __init__(self, known: list[Line], search: Callable[[Fraction, Line, Fraction], None], highest: Fraction):
+    def __init__(self, known: list[Line], search: Callable[[Fraction, Line, Fraction, bool], None], highest: Fraction):
         self.known, self._search, self.reached = known, search, highest
         self.corners: list[tuple[Fraction, Line]] = []
         self._proven: dict[Fraction, Fraction] = {}
@@ -82,23 +94,33 @@ class Envelope:
         ends = self._proven.get(below, Fraction(0)), self._proven[above]
         return ends[0] + (ends[1] - ends[0]) * (penalty - below) / (above - below)
 
-    def optimum(self, penalty: Fraction) -> Line:
-        """Return an optimal tree at a penalty."""
+    def optimum(self, penalty: Fraction, to_the_end: bool = True) -> Line:
+        """Return an optimal tree at a penalty; raise :class:`Learned` or :class:`Unfinished` if the search does."""
         if penalty not in self._proven:
-            self._search(penalty, self.best(penalty), self.lower(penalty))
+            self._search(penalty, self.best(penalty), self.lower(penalty), to_the_end)
             self._proven[penalty] = self.best(penalty).cost(penalty)
         return self.best(penalty)
 
     def walk(self, lowest: Fraction, negligible: Fraction) -> None:
         """Find the envelope; below the penalty ``negligible`` no tree of more splits is better."""
-        line = self.optimum(self.reached)
+        with suppress(Learned):
+            self.optimum(self.reached)
+        line, step = self.optimum(self.reached), _STEP
         self.corners.append((self.reached, line))
         while self.reached > lowest:
             if self.reached < negligible:
                 self.reached = lowest
                 return
-            penalty = max(lowest, *self._meetings(line), _fraction_of(self.reached))
-            best = self.optimum(penalty)
+            penalty = max(lowest, *self._meetings(line), _rounded(float(self.reached) / step))
+            to_the_end = step <= _LEAST_STEP
+            try:
+                best = self.optimum(penalty, to_the_end)
+            except Learned:
+                continue
+            except Unfinished:
+                step = max(_LEAST_STEP, min(step, float(self.reached / penalty)) ** 0.5)
+                continue
+            step = step if to_the_end else min(_STEP, step**1.5)
             if best.cost(penalty) == line.cost(penalty):
                 self.reached = penalty
                 if best.paid > line.paid and penalty > lowest:
@@ -127,7 +149,8 @@ class Envelope:
             line = self.best(at)
 
 
-def _fraction_of(penalty: Fraction) -> Fraction:
-    """Return a lower penalty of small numerator and denominator, about a :data:`_STEP`-th."""
-    part = penalty / _STEP
-    return Fraction(ceil(part)) if part > 1 else Fraction(1, ceil(1 / part))
+def _rounded(penalty: float) -> Fraction:
+    """Return about the same number as a fraction of a small numerator or denominator, so that costs are small."""
+    if penalty < 1:
+        return 1 / _rounded(1 / penalty)
+    return Fraction(penalty).limit_denominator(_DENOMINATOR)

@@ -24,9 +24,12 @@ from optree.solvers.base import Task
 from optree.solvers.driver import finish
 from optree.solvers.engine.search import Search
 from optree.solvers.engine.starts import Starts
-from optree.solvers.envelope import Envelope, Line
+from optree.solvers.envelope import Envelope, Learned, Line, Unfinished
+from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.tree import Tree
+
+_ITERATIONS, _TIMES = 6000, 2  # of a search before it is left unfinished: at least, and times those of all before
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,16 @@ class _CodedSearch:
         paid = tree.n_splits if self.task.objective.penalty == "split" else tree.n_leaves
         return Line(tree.loss(self.problem), paid, lambda: tree)
 
-    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction) -> str:
-        """Search for a better tree than the incumbent, and append it to ``known``; return the status."""
+    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status.
+
+        The status is None if ``end`` more iterations are not enough.
+        """
         clock, starts = self.task.clock.start(), self._starts
         trace, tree = Trace(clock), incumbent.read()
         starts.task, starts.best = replace(self.task, objective=objective, scale=scale, trace=trace), tree
         cost = starts.task.cost(tree)
-        status, _, better = self._search.minimise(scale, clock, trace, cost, starts=starts)
+        status, _, better = self._search.minimise(scale, clock, trace, cost, iterations=end, starts=starts)
         found = starts.best if better is None else better
         if found is not tree:
             self.known.append(self.line(found))
@@ -116,31 +122,37 @@ class _NumbersSearch:
         paid = self._paid(tree)
         self.known.append(Line((cost - paid * scale.penalty) // scale.error, self.per_leaf + paid, lambda: tree))
 
-    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction) -> str:
-        """Search for a better tree than the incumbent, and append it to ``known``; return the status."""
+    def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
+        """Search for a better tree than the incumbent, and append it to ``known``; return the status.
+
+        The status is None if ``end`` more iterations are not enough.
+        """
         from optree.solvers.all_thresholds.solver import new_search
 
         def starts() -> Iterator[tuple[object, int]]:
             if not self._has_started:
                 self._has_started = True
                 self.known += self._heuristics()
-                line = min(self.known, key=lambda line: line.cost(penalty))
-                yield line.read(), cost_of(line)
+                raise Learned
+            return iter(())
 
         def cost_of(line: Line) -> int:
             return scale.error * line.loss + scale.penalty * (line.paid - self.per_leaf)
 
-        penalty, cost = Fraction(scale.penalty, scale.error), cost_of(incumbent)
-        clock = self.task.clock.start(self._iterations)
+        clock, cost = self.task.clock.start(self._iterations), cost_of(incumbent)
+        limit = clock.budget.iterations
+        clock.budget = replace(clock.budget, iterations=end if limit is None else min(limit, end))
         search = new_search(self.name, self.rows, scale, objective, clock)
         search.starts = starts
         search.offer(incumbent.read(), cost)
         search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))
-        status = search.run()
-        self._iterations += search.iterations
-        if search.cost < cost:
-            self._append(search.tree(), search.cost, scale)
-        return status
+        try:
+            status = search.run()
+        finally:
+            self._iterations += search.iterations
+            if search.cost < cost:
+                self._append(search.tree(), search.cost, scale)
+        return None if status == "iteration_limit" and (limit is None or end < limit) else status
 
     def _heuristics(self) -> Iterator[Line]:
         """Yield the lines of heuristic trees over the columns without multiway splits."""
@@ -216,11 +228,14 @@ def lambda_path(
     task = Task(costed, objective, scale, clock, trace, route=Route(ENGINE, ""))
     search = _search_of(task, switches, lowest)
 
-    def find(penalty: Fraction, incumbent: Line, lower: Fraction) -> None:
+    def find(penalty: Fraction, incumbent: Line, lower: Fraction, to_the_end: bool) -> None:
         scale, other = scaled(penalty)
         if ceil(lower * scale.error) >= incumbent.cost(penalty) * scale.error:  # costs are whole numbers
             return
-        status = search.minimise(scale, other, incumbent, lower)
+        end = INFINITE if to_the_end else max(_ITERATIONS, _TIMES * search.counters["iterations"])
+        status = search.minimise(scale, other, incumbent, lower, end)
+        if status is None:
+            raise Unfinished
         if status != "optimal":
             raise Stopped(status)
         if log:

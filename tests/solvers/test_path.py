@@ -20,7 +20,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
-from optree.solvers.envelope import Envelope, Line
+from optree.solvers.envelope import Envelope, Line, Unfinished
 from optree.solvers.lambda_path import lambda_path
 
 SOLVER = solvers.get("optree")
@@ -65,7 +65,9 @@ def test_the_envelope_of_hidden_lines(seed):
     lines, asked = [Line(*line, lambda: None) for line in hidden | {leaf}], []
     known = [Line(*leaf, lambda: None), *lines[: random.randint(3)]]
 
-    def search(penalty, incumbent, lower):
+    def search(penalty, incumbent, lower, to_the_end):
+        if not to_the_end and random.rand() < 0.3:
+            raise Unfinished
         asked.append(penalty)
         better = [line for line in lines if line.cost(penalty) < incumbent.cost(penalty)]
         assert lower <= min(line.cost(penalty) for line in lines)
@@ -80,7 +82,7 @@ def test_the_envelope_of_hidden_lines(seed):
         assert high > low
         for at in (low, (high + low) / 2, high):
             assert line.cost(at) == min(other.cost(at) for other in lines)
-    assert len(asked) == len(set(asked)) <= 2 * len(envelope.corners) + 20  # and a search for each halving
+    assert len(asked) == len(set(asked)) <= 2 * len(envelope.corners) + 130  # and a search for each step
 
 
 def random_table(seed):
@@ -91,6 +93,8 @@ def random_table(seed):
     y = X.sum(axis=1).astype(int) % classes if random.rand() < 0.3 else random.randint(0, classes, n)
     y[:2], X[:2, 0] = [0, 1], [-1, 9]
     X = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    if random.rand() < 0.3:
+        X = X.mask(random.random_sample(X.shape) < 0.15)
     if random.rand() < 0.4:
         X["kind"] = random.choice(["a", "b", "c"], n)
     limits = {"max_depth": [None, None, 2, 3][random.randint(4)], "penalty": ["split", "leaf"][random.randint(2)]}
