@@ -72,8 +72,7 @@ def _may_leave_out_rows(task: Task) -> bool:
 def search_of(objective: Objective, multiway: bool) -> str | None:
     """Return the search over all thresholds that supports an objective, with multiway splits or without, or None."""
     depth = objective.max_depth
-    sparse = objective.regularization > 0 and objective.min_samples_leaf == 1
-    if sparse and (multiway or depth is None or depth > _SHALLOW):
+    if objective.regularization > 0 and (multiway or depth is None or depth > _SHALLOW):
         return SPARSE_THRESHOLDS
     return None if multiway or depth is None or depth > DEEPEST else ALL_THRESHOLDS
 

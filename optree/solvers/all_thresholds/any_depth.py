@@ -128,7 +128,7 @@ class Rules(NamedTuple):
     penalty: int
     slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most
     unit: int  # of budgets: the penalty, or the cost of an error if the penalty is 0
-    min_rows: int  # 1
+    min_rows: int  # in a leaf
     top: int  # level of the root
     has_sure: bool  # whether any row is a sure error
     per_leaf: bool  # whether a multiway split pays the penalty for each child after the first
@@ -166,6 +166,7 @@ class Machine(NamedTuple):
     threshold: np.ndarray  # int64[levels, LANES], its threshold
     low: np.ndarray  # int64[levels, children], lower bounds on the cost of its children, from 2 * candidate on
     exact: np.ndarray  # bool[levels, children], whether they are exact
+    free: np.ndarray  # int64[levels, children], the same without a minimum number of rows in a leaf; else `low` itself
     pending: np.ndarray  # int64[levels, LANES], the candidates in the order of their search
     tree: np.ndarray  # int64[levels, nodes, 3], the incumbents in preorder
     size: np.ndarray  # int64[levels], their numbers of nodes
@@ -178,9 +179,12 @@ class Machine(NamedTuple):
     sure_inside: np.ndarray  # int64[LANES], the same for the rows inside each lane
     class_weight: np.ndarray  # int64[K], scratch
     way_counts: np.ndarray  # int64[K, LANES], scratch
-    way_cost: np.ndarray  # int64[2, LANES], lowest cost of a multiway stump inside and outside of each lane
+    way_cost: np.ndarray  # int64[2, 2, LANES], lowest cost of a multiway stump inside and outside of each lane, without
+    # and with the minimum number of rows in a leaf
     way_kept: np.ndarray  # int64[2, LANES], scratch: the weight classified correctly
     ways: np.ndarray  # int64[2, LANES], scratch: the number of children
+    way_rows: np.ndarray  # int64[2, LANES], scratch: the rows of a child
+    small_ways: np.ndarray  # int64[2, LANES], scratch: the number of children of fewer rows than a leaf must have
     multiway: np.ndarray  # int64[columns], the columns that are split into all their categories
     task: np.ndarray  # int64[3], of the root: budget, lower bound, levels
     state: np.ndarray  # int64[4]
@@ -372,11 +376,13 @@ def find_multiway_stumps(rules, machine, level, general):
         machine.class_weight,
         machine.ways,
     )
+    rows, small = machine.way_rows, machine.small_ways
     machine.way_cost[:] = INFINITE
     for feature in machine.multiway:
         if machine.n_thresholds[level, frame["side"], feature] == 0:
             continue
         column, kept[:], counts[:], total[:], ways[:] = column_of(machine, level, feature), 0, 0, 0, 0
+        rows[:], small[:] = 0, 0
         for at in range(len(column)):
             row = column[at] >> 1
             k = class_of(machine, level, frame["start"] + row, general)
@@ -385,6 +391,9 @@ def find_multiway_stumps(rules, machine, level, general):
             total[k] += weight
             for lane in range(LANES):
                 own[lane] += weight & -((bits >> lane) & 1)
+            if rules.min_rows > 1:
+                for lane in range(LANES):
+                    rows[1 - ((bits >> lane) & 1), lane] += 1
             if column[at] & 1 or at + 1 == len(column):
                 for lane in range(LANES):
                     inside = outside = np.int64(0)
@@ -395,18 +404,20 @@ def find_multiway_stumps(rules, machine, level, general):
                     kept[1, lane] += outside
                     ways[0, lane] += inside > 0
                     ways[1, lane] += outside > 0
-                counts[:], total[:] = 0, 0
+                    for side in range(2):
+                        small[side, lane] += 0 < rows[side, lane] < rules.min_rows
+                counts[:], total[:], rows[:] = 0, 0, 0
         for lane in range(LANES):
-            inside = outside = np.int64(0)
-            for k in range(len(total)):
-                inside += machine.inside[k, lane]
-                outside += machine.total[level, k] - machine.inside[k, lane]
-            if ways[0, lane] > 1:
-                cost = rules.error * (inside - kept[0, lane]) + penalty_of(rules, ways[0, lane])
-                machine.way_cost[0, lane] = min(machine.way_cost[0, lane], cost)
-            if ways[1, lane] > 1:
-                cost = rules.error * (outside - kept[1, lane]) + penalty_of(rules, ways[1, lane])
-                machine.way_cost[1, lane] = min(machine.way_cost[1, lane], cost)
+            for side in range(2):
+                weight = np.int64(0)
+                for k in range(len(total)):
+                    own = machine.inside[k, lane]
+                    weight += machine.total[level, k] - own if side else own
+                if ways[side, lane] > 1:
+                    cost = rules.error * (weight - kept[side, lane]) + penalty_of(rules, ways[side, lane])
+                    machine.way_cost[0, side, lane] = min(machine.way_cost[0, side, lane], cost)
+                    if small[side, lane] == 0:
+                        machine.way_cost[1, side, lane] = min(machine.way_cost[1, side, lane], cost)
 
 
 @inner_function
@@ -420,10 +431,30 @@ def bound_lanes(sample, rules, machine, level, general):
 
 
 @inner_function
-def cost_of_one_split(rules, machine, level, lane, side, general):
-    """Return the cost of the best tree of at most one split for one child of a lane."""
-    cost = child_cost(rules, machine, level, lane, side, False, general)
-    return min(cost, machine.way_cost[side, lane]) if rules.multiway else cost
+def cost_of_one_split(rules, machine, level, lane, side, limited, general):
+    """Return the cost of the best tree of at most one split for one child of a lane; see ``child_cost``."""
+    cost = child_cost(rules, machine, level, lane, side, limited, general)
+    return min(cost, machine.way_cost[int(limited), side, lane]) if rules.multiway and cost < INFINITE else cost
+
+
+@inner_function
+def bound_child(rules, machine, level, lane, side, near, far, at, general):
+    """Bound one child of a lane by its stumps: write `low`, `exact` and `free` at a place of the candidates.
+
+    near, far : lower bounds from the ends of the interval. Return the cost of its best tree of at most one split.
+    """
+    frame, low = machine.frame[level], cost_of_one_split(rules, machine, level, lane, side, False, general)
+    stump, is_exact = low, True
+    two = cost_of_two_splits(rules, machine, level, lane, side) if frame["levels"] > 2 else INFINITE
+    if low > two:
+        low, is_exact = max(two, near, far), False
+    machine.free[level, at] = low
+    if rules.min_rows > 1:
+        stump = cost_of_one_split(rules, machine, level, lane, side, True, general)
+        is_exact = stump <= two
+        low = stump if is_exact else max(low, two)
+    machine.low[level, at], machine.exact[level, at] = low, is_exact
+    return stump
 
 
 @inner_function
@@ -431,8 +462,8 @@ def bound_multiway(sample, rules, machine, level, feature, general):
     """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
     frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
     column, ways = column_of(machine, level, feature), len(places) + 1
-    cost = stumps = penalty_of(rules, ways)
-    all_exact = True
+    cost = stumps = free = penalty_of(rules, ways)
+    all_exact, has_rows, none = True, True, np.int64(0)
     forget_subtrees(machine, level, ways)
     for first in range(0, ways, LANES):
         machine.bits[: len(column)] = 0
@@ -440,6 +471,7 @@ def bound_multiway(sample, rules, machine, level, feature, general):
         last = min(ways, first + LANES)
         for child in range(first, last):
             begin, end = (places[child - 1] if child else 0), (places[child] if child < len(places) else len(column))
+            machine.rows[child - first], machine.rows[LANES + child - first] = end - begin, len(column) - (end - begin)
             for at in range(begin, end):
                 row = column[at] >> 1
                 machine.bits[row] = np.uint32(1) << np.uint32(child - first)
@@ -448,19 +480,21 @@ def bound_multiway(sample, rules, machine, level, feature, general):
         bound_lanes(sample, rules, machine, level, general)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            low = cost_of_one_split(rules, machine, level, child - first, 0, general)
-            two = cost_of_two_splits(rules, machine, level, child - first, 0) if frame["levels"] > 2 else INFINITE
-            stumps += low
-            machine.low[level, child], machine.exact[level, child] = min(low, two), low <= two
-            cost += min(low, two)
-            all_exact &= low <= two
-    write_node(sample, rules, machine, level, feature, np.int64(-1), ways, stumps)
-    if cost < known["limit"] and not all_exact:
-        machine.interval[0]["feature"], machine.interval[0]["bound"] = feature, cost
+            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general)
+            free += machine.free[level, child]
+            has_rows &= stump < INFINITE
+            if has_rows:
+                stumps += stump
+                cost += machine.low[level, child]
+                all_exact &= machine.exact[level, child]
+    if has_rows:
+        write_node(sample, rules, machine, level, feature, np.int64(-1), ways, stumps)
+    if has_rows and cost < known["limit"] and not all_exact:
+        machine.interval[0]["feature"], machine.interval[0]["bound"] = feature, free
         machine.interval[0]["first"] = machine.interval[0]["last"] = 0
         add_candidate(machine, level, machine.interval[0], 0)
     else:
-        known["lower"] = min(known["lower"], cost)
+        known["lower"] = min(known["lower"], free)
 
 
 @inner_function
@@ -493,31 +527,28 @@ def bound_wave(sample, rules, machine, level, general):
         )
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
-            threshold = machine.lane[THRESHOLD, lane]
-            left = cost_of_one_split(rules, machine, level, lane, 0, general)
-            right = cost_of_one_split(rules, machine, level, lane, 1, general)
-            cost = left + right + rules.penalty
-            write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], np.int64(2), cost)
-            left_exact = right_exact = True
-            if frame["levels"] > 2:
-                two = cost_of_two_splits(rules, machine, level, lane, 0)
-                if left > two:
-                    between = rules.slope * (weights[last + 1] - weights[threshold + 1])
-                    left, left_exact = max(two, before[0], after[0] - between), False
-                two = cost_of_two_splits(rules, machine, level, lane, 1)
-                if right > two:
-                    between = rules.slope * (weights[threshold + 1] - weights[first + 1])
-                    right, right_exact = max(two, after[1], before[1] - between), False
-            cost = left + right + rules.penalty
-            if cost < known["limit"] and not (left_exact and right_exact):
-                at = 2 * add_candidate(machine, level, interval, threshold)
-                machine.low[level, at], machine.low[level, at + 1] = left, right
-                machine.exact[level, at], machine.exact[level, at + 1] = left_exact, right_exact
+            threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
+            far = after[0] - rules.slope * (weights[last + 1] - weights[threshold + 1])
+            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general)
+            far = before[1] - rules.slope * (weights[threshold + 1] - weights[first + 1])
+            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general)
+            has_rows = max(left, right) < INFINITE
+            if has_rows:
+                cost = left + right + rules.penalty
+                write_node(sample, rules, machine, level, feature, machine.lane[PLACE, lane], np.int64(2), cost)
+            low, free = machine.low[level][at : at + 2], machine.free[level][at : at + 2]
+            if (
+                has_rows
+                and low[0] + low[1] + rules.penalty < known["limit"]
+                and not (machine.exact[level, at] and machine.exact[level, at + 1])
+            ):
+                add_candidate(machine, level, interval, threshold)
                 is_open = True
             else:
-                known["lower"] = min(known["lower"], cost)
-                enqueue(rules, known, queue, weights, feature, first, threshold, before, (left, right))
-                first, before = threshold, (left, right)
+                here = free[0], free[1]
+                known["lower"] = min(known["lower"], here[0] + here[1] + rules.penalty)
+                enqueue(rules, known, queue, weights, feature, first, threshold, before, here)
+                first, before = threshold, here
         if not is_open:
             enqueue(rules, known, queue, weights, feature, first, last, before, after)
     return True
@@ -589,6 +620,7 @@ def next_candidate(rules, sets, machine, level):
         if not exact[child] and low[child] < need:
             found = similar_bound(sets, rules.slope, rows, weight, levels_below(frame), need)
             cost += max(np.int64(0), found - low[child])
+            machine.free[level, 2 * at + child] = max(machine.free[level, 2 * at + child], found)
             low[child] = max(low[child], found)
     return True
 
@@ -635,9 +667,8 @@ def raise_bound(sample, rules, machine, level, general):
             split_node(sample, machine, level, around["feature"], 0, child_of(machine, level, at, 0)[1])
         frame["laid_out"] = laid_out
     start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)
-    open_node(
-        sample, rules, machine, level - 1, start, end - begin, side, budget, low[child], levels_below(frame), general
-    )
+    lower = machine.free[level, 2 * at + child]
+    open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels_below(frame), general)
     frame["child"], frame["phase"] = child, TAKE
     machine.state[LEVEL] = level - 1
     return True
@@ -648,7 +679,8 @@ def take_child(rules, sets, machine, level):
     """Take the result of the child that the level below has searched."""
     frame, found, child = machine.frame[level], machine.known[level - 1], machine.frame[level]["child"]
     at = machine.pending[level, frame["number"]]
-    low = machine.low[level][2 * at :]
+    low, free = machine.low[level][2 * at :], machine.free[level][2 * at :]
+    free[child] = max(free[child], found["lower"])
     if found["cost"] < INFINITE:
         low[child], machine.exact[level, 2 * at + child] = found["cost"], True
         first, size = frame["subtrees"], machine.size[level - 1]
@@ -656,10 +688,10 @@ def take_child(rules, sets, machine, level):
         machine.subtree_first[level, child], machine.subtree_size[level, child] = first, size
         frame["subtrees"] += size
     else:
-        low[child] = max(low[child], found["lower"])
-    if low[child] > 2 * rules.penalty:
+        low[child] = max(low[child], free[child], found["limit"])
+    if free[child] > 2 * rules.penalty:
         weight = child_of(machine, level, at, child)[2]
-        remember(sets, rules.slope, machine.child_rows[level, child], weight, levels_below(frame), low[child])
+        remember(sets, rules.slope, machine.child_rows[level, child], weight, levels_below(frame), free[child])
     frame["phase"] = RAISE
 
 
@@ -678,11 +710,14 @@ def settle(sample, rules, machine, level):
     if exact:
         place = np.int64(-1) if multiway else np.int64(positions_of(machine, level, feature)[threshold])
         write_node(sample, rules, machine, level, feature, place, ways_of(machine, level, at), cost)
-    known["lower"] = min(known["lower"], cost)
+    free = penalty_of(rules, ways_of(machine, level, at))
+    for child in range(2 * at, 2 * at + ways_of(machine, level, at)):
+        free += machine.free[level, child]
+    known["lower"] = min(known["lower"], free)
     if not multiway:
         weights, here = (
             weights_below(machine, level, feature),
-            (machine.low[level, 2 * at], machine.low[level, 2 * at + 1]),
+            (machine.free[level, 2 * at], machine.free[level, 2 * at + 1]),
         )
         before, after = (around["first_left"], around["first_right"]), (around["last_left"], around["last_right"])
         enqueue(rules, known, queue, weights, feature, around["first"], threshold, before, here)

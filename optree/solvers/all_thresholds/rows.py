@@ -39,6 +39,7 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
     best = np.int64(-1)
     for feature in range(len(packed)):
         seen, before, most_left, ways, kept = 0, np.int64(-1), np.int64(0), 0, np.int64(0)
+        first, fewest = 0, rows  # of a multiway split: the rows before its present child, and the fewest in a child
         for k in range(len(left)):
             left[k] = 0
         for word in packed[feature]:
@@ -48,6 +49,8 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
             rank = np.int64(word >> np.uint64(32))
             if is_multiway[feature]:
                 if rank != before:
+                    fewest = min(fewest, seen - first if ways else rows)
+                    first = seen
                     kept += most_left
                     most_left = np.int64(0)
                     ways += 1
@@ -65,7 +68,7 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
             seen += 1
             before = rank
         value = error * (kept + most_left) - another * (ways - 2)
-        if is_multiway[feature] and ways > 1 and value > best:
+        if is_multiway[feature] and ways > 1 and min(fewest, rows - first) >= min_rows and value > best:
             best = value
             out[0] = feature
     return best
@@ -274,15 +277,15 @@ class Rows:
         np.add.at(by_class, (group, self.label), self.weight)
         return np.where(self.label == by_class.argmax(axis=1)[group], 0, self.weight)
 
-    def read_preorder(self, rows: np.ndarray, nodes: Iterator[list[int]], scale: Scale, per_leaf: bool) -> Tree:
-        """Build a tree from the nodes of ``any_depth.py``; search its stumps again."""
+    def read_preorder(self, rows: np.ndarray, nodes: Iterator[list[int]], *rest) -> Tree:
+        """Build a tree from the nodes of ``any_depth.py``; search its stumps again, with ``rest`` for `stump`."""
         feature, low, high = next(nodes)
         if feature < 0:
-            return None if feature == LEAF else self.stump(rows, scale, 1, per_leaf)[1]
+            return None if feature == LEAF else self.stump(rows, *rest)[1]
         if self.sample.is_multiway[feature]:
-            return self.multiway_split(rows, feature, lambda child: self.read_preorder(child, nodes, scale, per_leaf))
+            return self.multiway_split(rows, feature, lambda child: self.read_preorder(child, nodes, *rest))
         left = self.sample.rank[feature, rows] <= low
-        children = [self.read_preorder(child, nodes, scale, per_leaf) for child in (rows[left], rows[~left])]
+        children = [self.read_preorder(child, nodes, *rest) for child in (rows[left], rows[~left])]
         return Split(feature, low, high, *children)
 
     def read(self, rows: np.ndarray, depth: int, splits: np.ndarray, scale: Scale, min_rows: int) -> Split | None:

@@ -18,7 +18,7 @@ from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.search import AnytimeSearch, node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.codes import COMPLETE, INFINITE
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
@@ -32,7 +32,7 @@ class SparseSearch(AnytimeSearch):
         super().__init__(*arguments)
         self.levels = kernel.UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
         self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
-        self.per_leaf = self.objective.penalty == "leaf"
+        self.per_leaf, self.min_rows = self.objective.penalty == "leaf", self.objective.min_samples_leaf
 
     @property
     def iterations(self) -> int:
@@ -47,7 +47,7 @@ class SparseSearch(AnytimeSearch):
         """Search, unless no tree of two splits can pay."""
         if self.levels < 2 or self.cost <= self.scale.penalty:
             if self.levels and self.cost > self.scale.penalty:
-                self.offer(*reversed(self.rows.stump(self.everything, self.scale, 1, self.per_leaf)))
+                self.offer(*reversed(self.rows.stump(self.everything, self.scale, self.min_rows, self.per_leaf)))
         elif not self._start():
             self._solve()
 
@@ -67,12 +67,14 @@ class SparseSearch(AnytimeSearch):
         most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 48 * nodes)), _LEVELS[1])
         deepest = min(self.levels, most, n - 1, -(-self.cost // penalty) if penalty else n)
         levels, top = deepest + 1, deepest
+        low = np.zeros((levels, max(2 * LANES, children)), np.int64)
         self._machine = kernel.Machine(
-            **node_arrays(rows, levels, self.general, 1),
+            **node_arrays(rows, levels, self.general, self.min_rows),
             frame=np.zeros(levels, kernel.FRAME),
             around=np.zeros((levels, LANES), INTERVAL),
             threshold=np.zeros((levels, LANES), np.int64),
-            low=np.zeros((levels, max(2 * LANES, children)), np.int64),
+            low=low,
+            free=np.zeros_like(low) if self.min_rows > 1 else low,
             exact=np.zeros((levels, max(2 * LANES, children)), np.bool_),
             pending=np.zeros((levels, LANES), np.int64),
             tree=np.zeros((levels, nodes, 3), np.int64),
@@ -86,7 +88,8 @@ class SparseSearch(AnytimeSearch):
             sure_inside=np.zeros(LANES, np.int64),
             class_weight=np.zeros(rows.classes, np.int64),
             way_counts=np.zeros((rows.classes, LANES), np.int64),
-            **{name: np.zeros((2, LANES), np.int64) for name in ("way_cost", "way_kept", "ways")},
+            way_cost=np.zeros((2, 2, LANES), np.int64),
+            **{name: np.zeros((2, LANES), np.int64) for name in ("way_kept", "ways", "way_rows", "small_ways")},
             multiway=multiway,
             task=np.zeros(3, np.int64),
             state=np.array([0, 0, self.cost, 0]),
@@ -114,7 +117,7 @@ class SparseSearch(AnytimeSearch):
             )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
         self._rules = kernel.Rules(
-            self.scale.error, penalty, slope, self._unit, 1, top, bool(machine.sure.any()), *kinds
+            self.scale.error, penalty, slope, self._unit, self.min_rows, top, bool(machine.sure.any()), *kinds
         )
         return None
 
@@ -159,9 +162,12 @@ class SparseSearch(AnytimeSearch):
         known["head"] = known["tail"] = frame["candidates"] = frame["number"] = 0
         frame["column"], frame["phase"] = len(machine.multiway), kernel.OPEN
 
+        done = False
+
         def step(iterations: int) -> int:
+            nonlocal done
             code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
-            cost = min(self.cost, int(machine.state[kernel.BEST]))
+            cost, done = min(self.cost, int(machine.state[kernel.BEST])), code == COMPLETE
             self._note(cost, max(self.lower, min(cost, self._bound())) if whole else min(cost, self.lower))
             return code
 
@@ -169,8 +175,10 @@ class SparseSearch(AnytimeSearch):
         if machine.state[kernel.BEST] < self.cost:
             self.cost = int(machine.state[kernel.BEST])
             nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
-            self._tree = self.rows.read_preorder(self.everything, nodes, self.scale, self.per_leaf)
-        return self._bound() if whole else self.lower
+            self._tree = self.rows.read_preorder(self.everything, nodes, self.scale, self.min_rows, self.per_leaf)
+        if not whole:
+            return self.lower
+        return int(known["limit"]) if done else self._bound()  # with a minimum of rows in a leaf `_bound` is lower
 
     def _bound(self) -> int:
         """Return the lower bound of the round, over evaluated splits and all that wait or are under search."""
