@@ -35,7 +35,7 @@ def random_table(random):
     return X, random.rand(p) < random.choice([0, 0.6]), y, classes, weights
 
 
-def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels):
+def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, least):
     """Return the lowest cost of a tree, by brute force over all trees."""
 
     @cache
@@ -46,18 +46,19 @@ def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels):
         for column, multiway in zip(X.T, is_multiway, strict=True) if levels and found > scale.penalty else ():
             values = sorted(set(column[rows]))
             groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
-            if multiway and len(values) > 1:
+            if multiway and len(values) > 1 and min(group.bit_count() for group in groups) >= least:
                 penalty = scale.penalty * (len(values) - 1 if per_leaf else 1)
                 found = min(found, penalty + sum(best(group, levels - 1) for group in groups))
             for k in range(1, 1 if multiway else len(values)):
-                left = sum(groups[:k])
-                found = min(found, scale.penalty + best(left, levels - 1) + best(members ^ left, levels - 1))
+                left, right = sum(groups[:k]), sum(groups[k:])
+                if min(left.bit_count(), right.bit_count()) >= least:
+                    found = min(found, scale.penalty + best(left, levels - 1) + best(right, levels - 1))
         return found
 
     return best((1 << len(y)) - 1, levels)
 
 
-def recount(rows, tree, scale, per_leaf, members):
+def recount(rows, tree, scale, per_leaf, members, least):
     """Return the cost and the depth of a tree, counted anew."""
     if tree is None:
         return scale.error * rows.leaf(members), 0
@@ -68,7 +69,9 @@ def recount(rows, tree, scale, per_leaf, members):
     else:
         assert (tree.low in ranks, tree.high) == (True, ranks[ranks > tree.low].min())
         groups = [members[ranks <= tree.low], members[ranks > tree.low]]
-    found = [recount(rows, child, scale, per_leaf, group) for child, group in zip(tree.children, groups, strict=True)]
+    assert min(map(len, groups)) >= least
+    pairs = zip(tree.children, groups, strict=True)
+    found = [recount(rows, child, scale, per_leaf, group, least) for child, group in pairs]
     penalty = scale.penalty * (len(groups) - 1 if per_leaf else 1)
     return penalty + sum(cost for cost, _ in found), 1 + max(depth for _, depth in found)
 
@@ -84,16 +87,17 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     X, is_multiway, y, classes, weights = random_table(random)
     regularization = Fraction(int(random.randint(1, 30)), int(random.choice([97, 150, 211])))
     penalty, depth = random.choice(["split", "leaf"]), random.choice([None, None, 2, 3, 4])
-    unit = regularization * int(weights.sum())
+    least, unit = int(random.choice([1, 1, 2, 3])), regularization * int(weights.sum())
     scale = Scale(unit.denominator, unit.numerator, unit.denominator)
-    rows, bounds = Rows(X, y, classes, weights, is_multiway=is_multiway), []
-    objective = Objective(regularization=regularization, penalty=penalty, max_depth=depth)
+    rows, bounds = Rows(X, y, classes, weights, least, is_multiway), []
+    limits = {"max_depth": depth, "min_samples_leaf": least}
+    objective = Objective(regularization=regularization, penalty=penalty, **limits)
     search = SparseSearch(rows, scale, objective, Budget().start(), lambda *interval: bounds.append(interval))
     assert search.run() == "optimal"
     per_leaf, levels = penalty == "leaf", len(y) if depth is None else depth
-    expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels)
+    expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, least)
     assert (search.cost, search.lower) == (expected, expected)
-    cost, reached = recount(rows, search.tree(), scale, per_leaf, np.arange(len(rows.label)))
+    cost, reached = recount(rows, search.tree(), scale, per_leaf, np.arange(len(rows.label)), least)
     assert cost == expected
     assert reached <= levels
     assert all(lower <= expected <= cost for cost, lower in bounds)
@@ -135,7 +139,7 @@ def test_without_a_penalty_parity_needs_as_many_leaves_as_rows():
     objective = Objective(regularization=Fraction(0), max_depth=5)
     search = SparseSearch(rows, Scale(1, 0, 1), objective, Budget().start(), lambda *_: None)
     assert (search.run(), search.cost) == ("optimal", 0)
-    assert recount(rows, search.tree(), Scale(0, 1, 1), False, np.arange(32)) == (31, 5)
+    assert recount(rows, search.tree(), Scale(0, 1, 1), False, np.arange(32), 1) == (31, 5)
 
 
 @compiled_only
@@ -179,7 +183,7 @@ def test_similar_sets_bound_each_other():
         one, other = (random.rand(12) < 0.7 for _ in range(2))
         if one.any() and other.any():
             costs = [
-                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12)
+                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12, 1)
                 for rows in (one, other)
             ]
             assert costs[0] >= costs[1] - (other & ~one).sum()

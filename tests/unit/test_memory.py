@@ -21,7 +21,7 @@ Y = (X[:, 0] > 0.5).astype(int)
 
 
 @pytest.mark.parametrize(
-    "model", [OptimalTreeClassifier(0.3, min_samples_leaf=2), MurTreeClassifier(1), MurTreeRegressor(1)]
+    "model", [OptimalTreeClassifier(0.3, max_splits=2), MurTreeClassifier(1), MurTreeRegressor(1)]
 )
 def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
     model.set_params(max_thresholds=None, memory_limit=rss_mib() + 60)
@@ -42,7 +42,7 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
     assert available_mib(rss_mib() + 10) == pytest.approx(10, abs=2)
     assert available_mib(1) == 0
     with refused("and 20 MiB are available"):
-        OptimalTreeClassifier(0.3, min_samples_leaf=2).fit(X, Y)
+        OptimalTreeClassifier(0.3, max_splits=2).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
         "3000 rows with 1 candidate splits need 1 MiB", "0 MiB are available; give fewer rows or fewer columns"

@@ -41,6 +41,19 @@ of one split costs at most the bound for t = 3 is solved. With a budget of at mo
 that cost less than 2 A together are solved by their stumps.
 *Worth.* Not measured.
 
+**A minimum of rows in a leaf**
+
+*Statement.* Let T_m(S) be the lowest cost of a tree with at least m rows in each leaf, or of a leaf. Then T_m(S) >=
+T(S).
+*Proof.* Fewer trees are allowed.
+*Used in* ``bound_child``, ``take_child``, ``settle``. Only T is monotone and Lipschitz: a larger set may have room for
+a split that a smaller set has not. So a candidate has two bounds for each child, ``low`` for T_m and ``free`` for T.
+The former decides on the candidate, the latter bounds neighbouring thresholds and enters the memo. A search that finds
+no tree below its budget proves T_m >= budget, and T >= ``known["lower"]``. A threshold beside too few rows is no
+candidate, but its ``free`` bounds count: another node's T may use it.
+*Worth.* The search slows down where the minimum forbids the best trees of T: wine at lambda .01 takes 2,509 iterations
+without a minimum, 4,601 with 5 rows, 86,897 with 20.
+
 **A child needs a heavy class**
 
 *Statement.* Without multiway splits, a split into L and R is not needed if every class weighs at most A / E in R.
@@ -48,7 +61,8 @@ that cost less than 2 A together are solved by their stumps.
 weight right, and (s + 1) m <= (s + 1) A / E. So T(R) >= E w(R) - (s + 1) A + s A = E w(R) - A. The split costs A + T(L)
 + T(R) >= T(L) + E w(R), which is at least the cost of L's tree for all rows. That tree pays fewer penalties and has no
 more levels. Induction on the number of penalties ends the proof.
-*Used in* ``trim_ends``: thresholds of such children are cut off both ends of each column. T(S) stays exact.
+*Used in* ``trim_ends``: thresholds of such children are cut off both ends of each column. T(S) stays exact, and so does
+T_m(S): L's tree has no fewer rows in a leaf when it is used for all rows.
 *Worth.* Not measured.
 
 Budgets for children are whole multiples of A (of E if A is 0), rounded up. The work of a search depends on the number
