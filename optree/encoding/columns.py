@@ -12,7 +12,8 @@ import numpy as np
 from optree.columns import NO_SIDE, Feature
 from optree.encoding.cells import cell_text, is_missing, number_text, read_numbers, read_texts
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, EQUAL, EQUAL_OR_MISSING, POSITION
-from optree.errors import choice
+from optree.encoding.tables import ranks
+from optree.errors import OptreeError, choice
 
 NUMERIC = ("thresholds", "bins", "intervals", "values")
 IS_MISSING, NOT_MISSING = (BELOW_OR_MISSING, -math.inf), (BELOW, math.inf)  # the tests of missing values alone
@@ -32,13 +33,21 @@ class Column:
     parts: tuple  # its categories (str), distinct values (float) or thresholds (float), in order
     has_missing: bool = False  # whether the fitted rows have missing values
     kept: tuple[tuple[int, float], ...] | None = None  # the tests of its features; None: all
+    order: tuple[str, ...] = ()  # the categories of an ordered column, whose numbers are their positions
 
     @classmethod
     def from_dict(cls, data: Mapping) -> Column:
         """Read a column of :meth:`optree.encoding.Encoder.to_dict`."""
         kept = data.get("kept")
         kept = None if kept is None else tuple((int(kind), float(operand)) for kind, operand in kept)
-        return cls(data["name"], data["form"], tuple(data["parts"]), data.get("has_missing", False), kept)
+        return cls(
+            data["name"],
+            data["form"],
+            tuple(data["parts"]),
+            data.get("has_missing", False),
+            kept,
+            tuple(data.get("order", ())),
+        )
 
     @property
     def is_numeric(self) -> bool:
@@ -87,7 +96,7 @@ class Column:
         """Return the features of this column."""
         if self.form == "thresholds":
             return [self._feature(test, [], []) for test in self.tests(drop)]
-        texts = [number_text(part) for part in self.parts] if self.is_numeric else list(self.parts)
+        texts = [self._text(part) for part in self.parts] if self.is_numeric else list(self.parts)
         conditions = [f"{self.name} {'<=' if self.has_thresholds else '='} {text}" for text in texts]
         if texts and self.form in ("bins", "intervals"):
             inner = [f"{low} < {self.name} <= {high}" for low, high in pairwise(texts)]
@@ -97,13 +106,17 @@ class Column:
             return [Feature(self.name, labels)] * (len(labels) > 1)
         return [self._feature(test, texts, conditions) for test in self.tests(drop)]
 
+    def _text(self, number: float) -> str:
+        """Return a number or threshold as text; between two categories of an order, a threshold is the first one."""
+        return self.order[int(number)] if self.order else number_text(number)
+
     def _feature(self, test: tuple[int, float], texts: list[str], conditions: list[str]) -> Feature:
         """Return the binary feature of a test."""
         (kind, operand), known = test, (f"{self.name} is missing", f"{self.name} is not missing")
         if math.isinf(operand):
             return Feature(known[1], known) if test == NOT_MISSING else Feature(known[0], known[::-1])
         if self.form == "thresholds":
-            yes, no = (f"{self.name} {relation} {number_text(operand)}" for relation in ("<=", ">"))
+            yes, no = (f"{self.name} {relation} {self._text(operand)}" for relation in ("<=", ">"))
         else:
             yes = conditions[int(operand)]
             no = f"not {yes}" if self.form == "intervals" else f"{self.name} != {texts[int(operand)]}"
@@ -114,24 +127,42 @@ class Column:
 
     def read(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
         """Return the values of rows for :meth:`tests`, array[n]: numbers for thresholds, else positions."""
-        values = (read_numbers if self.is_numeric else read_texts)(self.name, values, missing)
+        if self.order:
+            values = self._positions(values, unseen, missing)
+        else:
+            values = (read_numbers if self.is_numeric else read_texts)(self.name, values, missing)
         if self.form == "thresholds":
             return values
         if self.has_thresholds:
             position, lacks = np.searchsorted(self.parts, values).astype(np.float64), np.isnan(values)
         else:
             rank = {part: i for i, part in enumerate(self.parts)}
+            if rank.keys() <= {"false", "true"}:
+                rank |= {str(int(part == "true")): i for part, i in rank.items()}  # 0 and 1 in place of truth values
             position = np.fromiter((rank.get(value, -1) for value in values), np.float64, len(values))
             if position.min(initial=0) == 0:
                 return position
             lacks = np.fromiter((is_missing(value) for value in values), bool, len(values))
             unknown = (position < 0) & ~lacks
             if unseen == "error" and unknown.any():
-                shown = [cell_text(part) for part in self.parts[:20]] + ["..."] * (len(self.parts) > 20)
-                raise choice(f"encoding: column {self.name!r}", cell_text(values[int(unknown.argmax())]), shown)
+                raise self._unseen(values[int(unknown.argmax())], self.parts)
         own = self.n_categories - 1 if self.is_whole else math.nan
         position[lacks] = own if self.has_missing else NO_SIDE
         return position
+
+    def _positions(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
+        """Return the positions of categories in the order, NaN for a missing or an ignored unseen category."""
+        texts = read_texts(self.name, values, missing)
+        positions = ranks(texts, self.order)
+        unknown = positions < 0
+        if unseen == "error" and unknown.any():
+            raise self._unseen(texts[int(unknown.argmax())], self.order)
+        return np.where(unknown, math.nan, positions)
+
+    def _unseen(self, value, accepted: Sequence) -> OptreeError:
+        """Return the error for a value that the fitted rows do not have."""
+        shown = [cell_text(part) for part in accepted[:20]] + ["..."] * (len(accepted) > 20)
+        return choice(f"encoding: column {self.name!r}", cell_text(value), shown)
 
     def keep(self, features: Sequence[int], drop: str) -> Column:
         """Return the column with some of its features, by their numbers in rising order."""

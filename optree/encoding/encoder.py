@@ -11,25 +11,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from optree.columns import Feature
-from optree.encoding.cells import (
-    as_table,
-    column_names,
-    ordered,
-    read_column,
-    read_columns,
-    read_numbers,
-    read_texts,
-    which_categorical,
-)
+from optree.encoding.cells import ordered, read_numbers, read_texts
 from optree.encoding.coded_rows import CodedRows, ValueTests
 from optree.encoding.columns import NUMERIC, Column
 from optree.encoding.mdlp import mdlp_thresholds
+from optree.encoding.tables import (
+    as_table,
+    column_names,
+    column_order,
+    ranks,
+    read_column,
+    read_columns,
+    which_categorical,
+)
 from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
 from optree.errors import OptreeError, choice
 from optree.problem import Problem
@@ -148,19 +148,27 @@ class Encoder:
         self.classes_: tuple[str, ...] = ()
 
     def fit(
-        self, X, y=None, *, names: Sequence[str] | None = None, categorical="from_dtype", classes=None, without=()
+        self,
+        X,
+        y=None,
+        *,
+        names: Sequence[str] | None = None,
+        categorical="from_dtype",
+        classes=None,
+        without: Sequence[str] = (),
     ) -> Encoder:
         """Learn categories, thresholds and classes.
 
         Parameters
         ----------
-        X : DataFrame or array[n, q]
+        X : data frame, array[n, q] or sparse matrix
         y : sequence[n], optional
             The classes; needed for :meth:`problem` and ``cuts="mdlp"``.
         names : sequence of str, optional
             The names of the columns of an array, ``x0``, ``x1``, ... by default.
         categorical : "from_dtype", bool[q] or sequence of str, default "from_dtype"
-            The categorical columns, as a mask or by name; by default all columns that have no numbers.
+            The categorical columns, as a mask or by name; by default all columns that have no numbers, except for
+            ordered categories, which are split like numbers.
         classes : sequence of str, optional
             All classes in order, if ``y`` may lack some.
         without : sequence of str, default ()
@@ -176,10 +184,10 @@ class Encoder:
         OptreeError
             If values are missing and ``missing`` is "error", or no column has a feature.
         """
-        table = read_columns(X, names)
+        by_kind, X = isinstance(categorical, str), as_table(X)
+        table = read_columns(X, names, mixed=not by_kind)
         self.names_ = list(table)
         mask = which_categorical(categorical, table)
-        table = {name: values for name, values in table.items() if name not in without}
         for name in self.spec.onehot:
             if not mask.get(name):
                 raise choice("encoding: one-hot column", name, [n for n, chosen in mask.items() if chosen] or ["none"])
@@ -187,14 +195,19 @@ class Encoder:
             raise OptreeError("encoding: cuts = 'mdlp' needs the classes; give y")
         labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
         pairs = two_values(X) if _is_numeric(X) and len(X) and labels is None else [None] * len(table)
-        fits = [
-            self._fit_column(name, values, mask[name], labels, pair)
-            for (name, values), pair in zip(table.items(), pairs, strict=True)
-        ]
+        fits = []
+        for number, ((name, values), pair) in enumerate(zip(table.items(), pairs, strict=True)):
+            if name in without:
+                continue
+            order = column_order(X, number) if by_kind and mask[name] and name not in self.spec.onehot else None
+            if order is None:
+                fits.append(self._fit_column(name, values, mask[name], labels, pair))
+            elif column := self._fit_column(name, ranks(read_texts(name, values, "best"), order), False, labels, None):
+                fits.append(replace(column, order=order))
         self.columns_ = [column for column in fits if column]
         if not self.columns_:
             raise OptreeError(
-                f"encoding: all of the {len(self.names_)} columns are constant or have no threshold; give one that "
+                f"encoding: all of the {len(table)} columns are constant, left out or have no threshold; give one that "
                 "varies"
             )
         self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
@@ -205,7 +218,7 @@ class Encoder:
         if categorical:
             texts = set(read_texts(name, values, self.spec.missing))
             parts, has_missing = ordered(texts - {None}), None in texts
-            many = self.spec.most_children is not None and len(parts) + has_missing > self.spec.most_children
+            many = self.spec.most_children is not None and len(texts) > self.spec.most_children
             form = "onehot" if many or name in self.spec.onehot else self.spec.categorical
         elif pair is not None and self.spec.numeric != "values":
             form = "bins" if self.spec.numeric == "bins" else "thresholds"
@@ -266,8 +279,10 @@ class Encoder:
         """
         return self.read(X).array(self.n_categories_)
 
-    def read(self, X) -> CodedRows:
+    def read(self, X, by_position: bool = False) -> CodedRows:
         """Return new rows, whose codes are computed on access; only columns with features are read.
+
+        by_position : whether the columns of a frame may have other names.
 
         Raises
         ------
@@ -277,15 +292,17 @@ class Encoder:
         if not self.names_:
             raise OptreeError("encoding: not fitted; call fit first")
         table = as_table(X)
-        names = column_names(table, self.names_)
+        names = self.names_ if by_position else column_names(table, self.names_)
         if names != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(names)}; expected: {', '.join(self.names_)}")
         place = {name: number for number, name in enumerate(names)}
         columns = [(place[column.name], column) for column in self.columns_ if column.tests(self.spec.drop)]
         if not self._compares_numbers(table, columns):
-            values = np.empty((len(table), len(columns)), order="F")
+            values = np.empty((table.shape[0], len(columns)), order="F")
             for number, (at, column) in enumerate(columns):
-                values[:, number] = column.read(read_column(table, at), self.spec.unseen, self.spec.missing)
+                values[:, number] = column.read(
+                    read_column(table, at, column.name), self.spec.unseen, self.spec.missing
+                )
             columns, table = [(number, column) for number, (_, column) in enumerate(columns)], values
         tests = [(at, *test) for at, column in columns for test in column.tests(self.spec.drop)]
         return CodedRows(table, ValueTests.of(tests))

@@ -15,10 +15,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from optree.columns import NumberSplit
-from optree.encoding.cells import read_columns, read_numbers
+from optree.encoding.cells import read_numbers
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, CodedRows, ValueTests
 from optree.encoding.columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.tables import read_columns
 from optree.encoding.thresholds import threshold_between
 
 NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none

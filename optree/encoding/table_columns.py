@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from optree.columns import CodedColumns, Columns, Feature, Numbers, NumberSplit
-from optree.encoding.cells import find_identifiers, read_columns, which_categorical
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
 
@@ -18,7 +17,7 @@ class TableColumns(Columns):
 
     Parameters
     ----------
-    X : DataFrame or array[n, q]
+    X : data frame or array[n, q]
     encoder : callable
         Returns the fitted encoder of the coded features; it is called when codes or features are asked for.
     numbers : callable, optional
@@ -39,17 +38,15 @@ class TableColumns(Columns):
         classes: tuple[str, ...],
         check: Callable[[Encoder], None],
         has_numbers: bool,
+        without: Sequence[str] = (),
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
-        check : called with the fitted encoder before rows are coded; has_numbers : see :class:`Columns`.
+        check : called with the fitted encoder before rows are coded; has_numbers : see :class:`Columns`; without :
+        columns without features.
         """
-        without: list[str] | None = None
 
         def fit(kind: type[Encoder]):
-            nonlocal without
-            if without is None:
-                without = _identifiers(X, categorical)
             return kind(spec).fit(X, categorical=categorical, classes=classes, without=without)
 
         def checked() -> Encoder:
@@ -100,11 +97,3 @@ class TableColumns(Columns):
             return self, []
         encoder, found = self._numbers.at_splits(splits)
         return TableColumns(self.X, lambda: encoder), found
-
-
-def _identifiers(X, categorical) -> list[str]:
-    """Return the columns to leave out; columns that are named as categorical stay."""
-    if not isinstance(categorical, str):
-        return []
-    table = read_columns(X)
-    return find_identifiers(table, which_categorical(categorical, table))

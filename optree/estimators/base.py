@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
@@ -25,7 +24,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import check_fits
-from optree.estimators.tables import read_table
+from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
@@ -62,7 +61,7 @@ class TreeViews:
 
     def _codes(self, X) -> CodedRows:
         check_is_fitted(self)
-        return self.encoder_.read(self._table(X))
+        return self.encoder_.read(self._table(X), by_position=True)
 
     def apply(self, X):
         """Return the node of ``tree_`` where each row of X ends, int32[n_samples]."""
@@ -115,9 +114,10 @@ class TreeEstimator(TreeViews, BaseEstimator):
         )
 
     def __sklearn_tags__(self):
-        """Return scikit-learn's tags: NaN and sparse matrices are accepted."""
+        """Return scikit-learn's tags: NaN, texts and sparse matrices are accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan, tags.input_tags.sparse = self.missing != "error", True
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = tags.input_tags.sparse = True
         return tags
 
     @property
@@ -151,7 +151,10 @@ class TreeEstimator(TreeViews, BaseEstimator):
             remedy = f"{fewer}fewer rows or fewer columns"
             check_fits(len(X), encoder.n_features_, code_bytes, self.memory_limit, remedy)
 
-        return TableColumns.of(X, self._encoding, self.categorical_features, classes, check, self._has_numbers)
+        spec, named = self._encoding, self.categorical_features
+        left_out = find_identifiers(X, named, spec.numeric == "values")
+        is_binary = getattr(X, "dtype", None) == np.int8  # a sparse matrix: one byte per cell, in place of a number
+        return TableColumns.of(X, spec, named, classes, check, self._has_numbers and not is_binary, left_out)
 
     def _keep_tree(self, tree: Tree, columns: TableColumns) -> None:
         """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the tree splits."""
@@ -162,7 +165,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
     def _table(self, X):
         """Return the table of new rows."""
-        return read_table(self, X, reset=False, memory_limit=self.memory_limit)[0]
+        return read_table(self, X, reset=False)[0]
 
     def _rows(self, X, y) -> tuple:
         """Return the table of the training rows, and y as an array of the same length."""
@@ -262,7 +265,6 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         ``classes`` are sorted, by default those of the rows.
         """
         X, y = self._rows(X, y)
-        check_classification_targets(y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         self.classes_ = np.unique(y) if classes is None else classes
         labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))

@@ -25,7 +25,10 @@ _TEXTS = {
             MiB of memory of the whole process. A table whose candidate splits cannot fit into it, or into the memory
             that the operating system has free, is refused before it is encoded.
         categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
-            The columns with categories, as a mask or by name; by default all columns that have no numbers.
+            The columns with categories, as a mask or by name; by default all columns of texts, truth values and
+            unordered categories. Ordered categories (pandas, Enum of polars) are split at thresholds, like numbers. By
+            default a column that identifies rows is left out with a warning: at least 95 % of its 20 or more values are
+            different. Dates and durations are refused.
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
             At a multiway split such a row stops, and gets the class of the split's training rows.
@@ -53,9 +56,9 @@ _TEXTS = {
         iteration_limit : int or None, default=None
             Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
         one_vs_rest : "auto", bool or sequence of str, default="auto"
-            The categorical columns that are split one category against the rest: by name, all, none, or with "auto" the
-            columns of more than 20 categories. A split into many children fits each of them to few rows, for one
-            penalty.
+            The categorical columns that are split one category against the rest: the columns of more than 20 categories
+            ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
+            one split.
     """,
     "lookahead": """
         max_ways : int, default=2

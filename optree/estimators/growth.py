@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from optree.encoding.cells import read_numbers
+from optree.encoding.tables import as_table, column_names
 from optree.errors import OptreeError, choice
+from optree.estimators.tables import find_identifiers, read_numeric, read_table
 from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
@@ -94,20 +94,13 @@ class NumericEstimator(BaseEstimator):
             f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
         )
 
-    def _rows(self, X, y="no_validation", *, reset: bool):
+    def _rows(self, X, y=None, *, reset: bool) -> tuple:
         """Return X as float64[n, p], finite or missing, and y."""
-        arguments = {} if isinstance(y, str) else {"y": y}
-        if arguments and isinstance(self, RegressorMixin):
-            arguments["y_numeric"] = True
-        checked = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, **arguments)
-        X, y = checked if arguments else (checked, None)
-        if not np.isfinite(X.sum()):
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
-            for name, values in zip(names, X.T, strict=True):
-                read_numbers(name, values, self.missing)
-        if arguments and isinstance(self, ClassifierMixin):
-            check_classification_targets(y)
-        return X, y
+        X, y = read_table(self, X, y, reset=reset)
+        numbers = read_numeric(X, self.missing)
+        if reset:
+            find_identifiers(numbers, "from_dtype", names=column_names(as_table(X)))
+        return numbers, y
 
     def _weighted(self, X: np.ndarray, y: np.ndarray, sample_weight):
         """Drop rows of zero weight; return X, y and the weights, None if all weights are one."""
@@ -122,7 +115,7 @@ class NumericEstimator(BaseEstimator):
         return X, y, None if (weight == 1).all() else weight
 
     def __sklearn_tags__(self):
-        """Return scikit-learn's tags: NaN is accepted."""
+        """Return scikit-learn's tags: NaN and sparse matrices are accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.allow_nan, tags.input_tags.sparse = self.missing != "error", True
         return tags

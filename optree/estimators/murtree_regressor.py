@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
@@ -99,9 +98,6 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         """
         clock, objective = self._budget.start(), self._objective()
         X, y = self._rows(X, y)
-        y = column_or_1d(y, dtype=np.float64)
-        if not np.isfinite(y).all():
-            raise OptreeError(f"y has {int((~np.isfinite(y)).sum())} values that are NaN or infinity; leave them out")
         if len(y) < 2:
             raise OptreeError(f"X has {len(y)} sample; two or more are needed")
         X, y, sample_weight = self._weighted(X, y, sample_weight)

@@ -12,9 +12,8 @@ from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
+from optree.estimators.tables import MOST_CHILDREN
 from optree.solvers.lambda_path import lambda_path
-
-_MOST_CHILDREN = 20  # of a multiway split by default; its children must not be leaves of a few rows each
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -40,18 +39,18 @@ class OptimalTrees(TreeClassifier):
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
-        given, auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
-        if auto and given != "auto":
+        given, is_auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
+        if is_auto and given != "auto":
             raise OptreeError(f"one_vs_rest: {given!r} is not accepted; give 'auto', True, False or names of columns")
         every = isinstance(given, (bool, np.bool_))
         return EncodingSpec(
             categorical="onehot" if every and given else "ordinal",
-            onehot=() if every or auto else tuple(map(str, given)),
+            onehot=() if every or is_auto else tuple(map(str, given)),
             numeric="thresholds",
             max_cuts=self.max_thresholds,
             unseen=self.unseen,
             missing=self.missing,
-            most_children=_MOST_CHILDREN if auto else None,
+            most_children=MOST_CHILDREN if is_auto else None,
         )
 
 

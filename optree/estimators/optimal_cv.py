@@ -38,7 +38,7 @@ _OWN = ("lowest", "cv", "scoring", "rule", "n_jobs")  # parameters that no fold 
 class Rows(NamedTuple):
     """Rows of a table, with their classes and weights."""
 
-    X: object  # DataFrame or array[n, q]
+    X: object  # data frame or array[n, q]
     y: np.ndarray
     weights: np.ndarray | None
 
@@ -223,7 +223,8 @@ class OptimalTreeClassifierCV(OptimalTrees):
         problem, unit = self._problem(X, y, sample_weight)
         objective = self._objective(_default_lowest(problem, unit) if self.lowest is None else self.lowest)
         self.lowest_ = float(objective.regularization)
-        rows = Rows(*self._rows(X, y), None if sample_weight is None else np.asarray(sample_weight))
+        table, y = self._rows(X, y)
+        rows = Rows(getattr(table, "source", table), y, None if sample_weight is None else np.asarray(sample_weight))
         steps = steps_of(self._folds(rows, groups, objective, score, clock))
         self.path_ = tuple(step for _, _, step in steps)
         self.best_index_, self.one_standard_error_index_ = best_step(self.path_), one_standard_error_step(self.path_)

@@ -1,25 +1,35 @@
-"""The tables that users give to an estimator: data frames of several libraries, arrays, lists and sparse matrices."""
+"""The tables and targets that users give to an estimator, checked, with scikit-learn's warnings."""
 
 from __future__ import annotations
 
-from numbers import Number
+import math
+import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.base import is_regressor
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
 
+from optree.encoding.cells import is_missing, number_text, read_numbers
+from optree.encoding.tables import Frame, as_table, column_names, column_order, read_column, read_columns
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
+# A column that identifies rows has at least this share of different values among its rows with a value, and at least
+# so many of these rows. Fewer rows may all differ by chance.
+_IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+MOST_CHILDREN = 20  # of a multiway split by default: with more, children have few rows each, and one penalty in all
+
 
 def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None = None) -> tuple:
-    """Return X for an encoder, and y as an array of one dimension.
+    """Return X for an encoder, and y as an array of one dimension, None without y.
 
-    A frame becomes a pandas data frame, anything else an array. A sparse matrix becomes an array of one byte per cell
-    if it is binary, else of eight.
+    X becomes a frame of pandas, a :class:`Frame`, or an array. In ``fit`` a sparse matrix becomes an array, of one byte
+    per cell if it is binary. In a prediction it stays sparse, for few of its columns are read.
 
-    reset : whether the estimator learns the columns of X, or compares X with them.
+    reset : whether the estimator learns the columns of X, in ``fit``, or compares X with them.
 
     Raises
     ------
@@ -28,57 +38,153 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     ValueError
         As scikit-learn raises it for rows, columns and y.
     """
-    X = _dense(X, memory_limit) if sparse.issparse(X) else _as_pandas(X)
-    if getattr(X, "ndim", 2) == 1 and hasattr(X, "iloc"):
-        raise OptreeError("X: a Series has one dimension; give a table, such as X.to_frame()")
-    if not hasattr(X, "iloc"):
-        arguments = {"dtype": None, "ensure_all_finite": "allow-nan", "reset": reset}
-        if y is None:
-            return _checked_cells(validate_data(estimator, X, **arguments)), None
-        X, y = validate_data(estimator, X, y, **arguments)
-        return _checked_cells(X), y
-    if 0 in X.shape:
-        raise OptreeError(f"X: the frame has {X.shape[0]} rows and {X.shape[1]} columns; give one or more of each")
-    twice = X.columns[X.columns.duplicated()]
-    if len(twice):
-        raise OptreeError(f"X: two columns are named {str(twice[0])!r}; give each column a name of its own")
-    if y is None:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return X, None
-    validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-    return X, column_or_1d(y, warn=True)
+    if y is not None:
+        _warn_of_order(X, y)
+        y = read_target(y, is_regressor(estimator))
+    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind == "U":
+        X = np.array(X, object)  # rows of numbers and texts, in which numbers stay numbers
+    if hasattr(X, "to_frame") and len(X.shape) == 1:
+        raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
+    frame = X if hasattr(X, "iloc") else Frame.of(X)
+    target = {} if not reset else {"y": y}
+    if frame is None:
+        finite = False if reset else "allow-nan"  # in `fit` each column is read, and an error names it
+        checked = validate_data(
+            estimator, X, reset=reset, dtype=None, accept_sparse="csc", ensure_all_finite=finite, **target
+        )
+        X = checked[0] if target else checked
+        if sparse.issparse(X) and reset:
+            X = _dense(X, memory_limit)
+        return X, y
+    if 0 in frame.shape:
+        raise OptreeError(f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; one or more needed")
+    column_names(frame)
+    validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
+    check_consistent_length(frame, y)
+    return frame, y
 
 
-def _checked_cells(X: np.ndarray) -> np.ndarray:
-    """Return an array of numbers, texts and missing values, and raise TypeError for any other value."""
-    if X.dtype.kind in "mM":
-        raise OptreeError(f"X: the array has dates or durations ({X.dtype}); give numbers, such as days since a date")
-    if X.dtype == object and not all(value is None or isinstance(value, (str, Number, np.bool_)) for value in X.flat):
-        raise TypeError("X: each value must be a number or text; argument must be a string or a number")
-    return X
+def _warn_of_order(X, y) -> None:
+    """Warn if the indices of two frames of pandas have the same labels in another order."""
+    if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or X.index.equals(y.index) or len(X) != len(y):
+        return
+    if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
+        text = "y: its index has the labels of X's index in another order; rows are taken by position"
+        warnings.warn(text, UserWarning, stacklevel=5)
+
+
+def read_target(y, numeric: bool) -> np.ndarray:
+    """Return the classes, or for ``numeric`` the finite numbers, of a target, array[n].
+
+    Raises
+    ------
+    OptreeError
+        If a class is missing.
+    ValueError
+        As scikit-learn raises it for other dimensions and kinds of targets.
+    """
+    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    if numeric:
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    lacks = np.isnan(y) if y.dtype.kind == "f" else np.array([is_missing(value) for value in y if y.dtype.kind == "O"])
+    if lacks.any():
+        raise OptreeError(f"y: {int(lacks.sum())} of {len(y)} rows have no class (NaN or None); leave these rows out")
+    if y.dtype.kind == "O" and not any(isinstance(value, (str, bytes)) for value in y):
+        y = np.array(y.tolist())  # numbers or truth values of a nullable type
+    check_classification_targets(y)
+    return y
 
 
 def _dense(X, memory_limit: float | None) -> np.ndarray:
-    """Return a sparse matrix as an array."""
-    X = X.tocsr()
+    """Return a sparse matrix as an array, of one byte per cell if it is binary."""
     kind = np.dtype(np.int8 if np.isin(X.data, (0, 1)).all() else np.float64)
     needed, available = X.shape[0] * X.shape[1] * kind.itemsize / 2**20, available_mib(memory_limit)
     if needed > available:
         raise OptreeError(
-            f"X: the sparse matrix of {X.shape[0]} x {X.shape[1]} needs {needed:.0f} MiB as an array, and "
-            f"{available:.0f} MiB are available; give fewer rows or columns"
+            f"X: the sparse matrix of {X.shape[0]} x {X.shape[1]} needs {math.ceil(needed)} MiB as an array of "
+            f"{kind.name}, and {int(available)} MiB are available; give fewer rows or columns"
         )
-    return X.astype(kind).toarray()
+    return X.astype(kind, copy=False).toarray()
 
 
-def _as_pandas(X):
-    """Return a frame of polars or a table of pyarrow as a pandas data frame, and anything else unchanged."""
-    if hasattr(X, "iloc"):
-        return X
-    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow
-        return X.to_pandas()
-    if hasattr(X, "columns") and hasattr(X, "get_column"):  # polars
-        import pandas as pd
+def read_numeric(X, missing: str) -> np.ndarray:
+    """Return a table as float64[n, p], finite or missing."""
+    table = as_table(X).toarray() if sparse.issparse(X) else as_table(X)
+    if isinstance(table, np.ndarray) and table.dtype.kind in "iuf":
+        numbers = np.ascontiguousarray(table, np.float64)
+        if np.isfinite(numbers.sum()):
+            return numbers
+    columns = read_columns(table, mixed=False)
+    return np.column_stack([read_numbers(name, values, missing) for name, values in columns.items()])
 
-        return pd.DataFrame({name: X[name].to_numpy() for name in X.columns}, copy=False)
-    return X
+
+def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None) -> tuple[str, ...]:
+    """Return the categorical columns that identify rows; warn of these and of other doubtful columns.
+
+    A column identifies rows if it has values in 20 rows or more, and at least 95 % as many different values. Columns of
+    ``categorical = "from_dtype"`` alone are judged: a user who names the categorical columns wants them.
+
+    multiway_numbers : whether a split has a child for each number; names : the names of the columns of an array.
+    """
+    table, left_out = as_table(X), []
+    if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
+        return ()
+    for number, name in enumerate(column_names(table, names)):
+        values = read_column(table, number, name, mixed=False)
+        is_number = values.dtype.kind == "f"
+        if not is_number and column_order(table, number) is None:
+            text, identifies = _doubt_of_categories(values)
+            left_out += [name] * identifies
+        else:
+            text = _doubt_of_numbers(values, multiway_numbers) if is_number else ""
+        if text:
+            warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
+    return tuple(left_out)
+
+
+def _identifies(different: int, known: int) -> bool:
+    """Return whether a column with so many different values, in so many rows, identifies rows."""
+    return known >= _IDENTIFIER_ROWS and different >= _IDENTIFIER_SHARE * known
+
+
+def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
+    """Return the text of a warning of a column of categories, or "", and whether the column identifies rows."""
+    different = {value for value in set(values) if not is_missing(value)}
+    identifies = len(different) >= _IDENTIFIER_ROWS * _IDENTIFIER_SHARE and _identifies(
+        len(different), len(values) - sum(map(is_missing, values))
+    )
+    if len(different) > MOST_CHILDREN and all(map(_is_number_text, different)):
+        return "its texts are numbers; " + (
+            "almost each row has a text of its own, and the column is left out; give numbers"
+            if identifies
+            else "they are split as categories; give numbers, and they are split at thresholds"
+        ), identifies
+    if identifies:
+        return (
+            "almost each row has a category of its own, as in an identifier, and the column is left out; to keep it, "
+            "name it and the other categorical columns in categorical_features"
+        ), True
+    return "", False
+
+
+def _doubt_of_numbers(values: np.ndarray, multiway: bool) -> str:
+    """Return the text of a warning of a column of numbers, or ""."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return ""
+    low, high = values.min(), values.max()
+    if multiway and _identifies(len(np.unique(values)), len(values)):
+        return "almost each row has a number of its own, and a split has a child for each; give intervals of numbers"
+    if len(values) >= _IDENTIFIER_ROWS and high - low == len(values) - 1 and (np.diff(np.sort(values)) == 1).all():
+        return (
+            f"it counts the rows, from {number_text(low)} to {number_text(high)}; if it is an identifier, leave it out"
+        )
+    return ""
+
+
+def _is_number_text(value) -> bool:
+    """Return whether a text is a finite number."""
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False

@@ -199,7 +199,7 @@ def test_bad_specifications_are_refused(fields, words):
         (X.assign(color=[None, "a", "b", None, "a", "b"]), ["'color'", "2 rows"]),
         (X.assign(color=pd.array([pd.NA, "a", "b", "a", "a", "b"], "string")), ["'color'", "1 rows"]),
         (X.assign(length=[np.nan, np.inf, 1, 2, 3, 4]), ["'length'", "1 rows are infinite"]),
-        (X[["planet", "planet"]], ["2 columns and 1 names"]),
+        (X[["planet", "planet"]], ["two columns are named 'planet'"]),
         (X[["planet"]], ["1 columns are constant"]),
         (X[:1], ["5 columns are constant"]),
         (np.zeros(6), ["1 dimensions"]),

@@ -1,0 +1,430 @@
+"""The tables that users have: each kind of column, frame and target is read, or refused with one line."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from support.refusal import refused
+
+from optree import (
+    BranchesClassifier,
+    DPDTreeClassifier,
+    DPDTreeRegressor,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    OptimalTreeClassifier,
+    OptimalTreeClassifierCV,
+    SPLITClassifier,
+)
+from optree.encoding import Encoder, EncodingSpec
+from optree.estimators.tables import MOST_CHILDREN, find_identifiers
+
+N = 60
+SIZES = ["S", "M", "L"]
+EVERY = [OptimalTreeClassifier, MurTreeClassifier, BranchesClassifier, DPDTreeClassifier, MurTreeRegressor]
+
+
+def table(seed=0, n=N):
+    """Return a frame of several kinds of columns, and classes that its sizes and numbers decide."""
+    random = np.random.RandomState(seed)
+    X = pd.DataFrame(
+        {
+            "colour": random.choice(["red", "green", "blue"], n),
+            "size": pd.Categorical(random.choice(SIZES, n), SIZES, ordered=True),
+            "number": random.random_sample(n).round(2),
+            "flag": random.random_sample(n) < 0.5,
+        }
+    )
+    return X, ((X["size"].cat.codes >= 1) & (X["number"] > 0.3)).astype(int).to_numpy()
+
+
+X, Y = table()
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"colour": "string", "flag": "boolean", "number": "Float64"},
+        {"colour": "category", "flag": object, "number": object},
+        {"colour": object, "number": "Float32", "flag": "int8"},
+    ],
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_type_of_a_column_does_not_change_the_tree(kinds, missing):
+    plain = X.astype({"flag": object})
+    if missing:
+        plain.loc[::7, ["colour", "flag"]] = None
+        plain.loc[::5, "number"] = np.nan
+    expected = OptimalTreeClassifier().fit(plain, Y)
+    if kinds["flag"] == "int8":
+        kinds = {name: kind for name, kind in kinds.items() if name != "flag"}
+    given = plain.astype(kinds)
+    if kinds.get("number") is object:
+        given["number"] = given["number"].where(given["number"].notna(), None)
+    model = OptimalTreeClassifier().fit(given, Y)
+    assert model.cost_ == expected.cost_
+    assert (model.predict(given) == expected.predict(plain)).all()
+    assert (model.predict(plain) == expected.predict(plain)).all()
+
+
+def test_ordered_categories_are_split_at_thresholds_with_their_names():
+    model = OptimalTreeClassifier().fit(X, Y)
+    assert model.export_text().startswith("size > S\n") or "size <= S" in model.export_text()
+    assert model.score(X, Y) == 1
+    codes = X.assign(size=X["size"].cat.codes)
+    assert OptimalTreeClassifier().fit(codes, Y).cost_ == model.cost_
+    for other in (BranchesClassifier(), SPLITClassifier(max_ways=3), MurTreeClassifier(), DPDTreeClassifier()):
+        if isinstance(other, DPDTreeClassifier):
+            with refused("column 'size'", "numbers only"):
+                other.fit(X[["size", "number"]], Y)
+        else:
+            tree = other.fit(X[["size", "colour"]], Y)
+            assert "size" in tree.export_text()
+            assert not any(f"size <= {code}" in tree.export_text() for code in ("0.5", "1.5"))
+    texts = X.astype({"size": object})
+    assert (model.predict(texts) == model.predict(X)).all()
+    assert (pickle.loads(pickle.dumps(model)).predict(X) == Y).all()
+    unordered = OptimalTreeClassifier(categorical_features=["size", "colour", "flag"]).fit(X, Y)
+    assert "size = S" in unordered.export_text()
+    encoder = Encoder(EncodingSpec(max_cuts=None)).fit(X)
+    again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert (again.transform(X) == encoder.transform(X)).all()
+    assert [feature.name for feature in again.features_ if "size" in feature.name] == ["size <= S", "size <= M"]
+
+
+def test_an_unseen_category_of_an_order():
+    model = OptimalTreeClassifier().fit(X, Y)
+    with refused("column 'size'", "'XXL'", "accepted: S, M, L"):
+        model.predict(X.assign(size="XXL"))
+    ignoring = OptimalTreeClassifier(unseen="ignore").fit(X, Y)
+    assert set(ignoring.predict(X.assign(size="XXL"))) <= {0, 1}
+    with_gaps = X.assign(size=X["size"].where(X.index % 6 > 0))
+    model = OptimalTreeClassifier().fit(with_gaps, Y)
+    assert "missing" in model.export_text()
+    numbers = with_gaps.assign(size=with_gaps["size"].cat.codes.astype(float).replace(-1, np.nan))
+    assert OptimalTreeClassifier().fit(numbers, Y).cost_ == model.cost_
+
+
+DATES = [
+    pd.date_range("2020-01-01", periods=N),
+    pd.date_range("2020-01-01", periods=N, tz="UTC"),
+    pd.to_timedelta(range(N), "D"),
+    pd.period_range("2020-01-01", periods=N),
+    [datetime.date(2020, 1, 1)] * N,
+    [None] + [datetime.timedelta(1)] * (N - 1),
+    [pd.Timestamp("2020-01-01"), pd.NaT] * (N // 2),
+    pd.Categorical(pd.date_range("2020-01-01", periods=N)),
+]
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+@pytest.mark.parametrize("dates", DATES, ids=range(len(DATES)))
+def test_dates_are_refused_with_advice(estimator, dates):
+    with refused("column 'when' has dates or durations", "give numbers", "days since"):
+        estimator().fit(X[["number"]].assign(when=dates), Y)
+    model = OptimalTreeClassifier().fit(X[["number"]], X["number"] > 0.5)
+    with refused("column 'number' has dates"):
+        model.predict(pd.DataFrame({"number": dates}))
+
+
+def test_dates_in_arrays():
+    with refused("column 'x0' has dates"):
+        OptimalTreeClassifier().fit(np.full((N, 1), "2020-01-01", "datetime64[D]"), Y)
+    with refused("column 'x1' has dates"):
+        OptimalTreeClassifier().fit([[1.0, datetime.date(2020, 1, 1)]] * N, Y)
+
+
+def test_columns_of_several_kinds():
+    mixed = X.assign(mixed=[1, "a"] * (N // 2))
+    with refused("column 'mixed' has numbers (1) and texts ('a')", "categorical_features"):
+        OptimalTreeClassifier().fit(mixed, Y)
+    with refused("column 'mixed' has truth values (True) and numbers (2.5)"):
+        OptimalTreeClassifier().fit(X.assign(mixed=[True, None, 2.5] * (N // 3)), Y)
+    names = ["mixed", "colour", "size", "flag"]
+    model = OptimalTreeClassifier(categorical_features=names).fit(mixed, mixed["mixed"] == 1)
+    assert "mixed = 1" in model.export_text()
+    with pytest.raises(TypeError, match="column 'mixed' has a value of type list"):
+        OptimalTreeClassifier().fit(X.assign(mixed=[[1]] * N), Y)
+
+
+def test_constant_columns_are_ignored():
+    more = X.assign(a=1, b="x", c=None, d=np.nan, e=True)
+    assert OptimalTreeClassifier().fit(more, Y).export_text() == OptimalTreeClassifier().fit(X, Y).export_text()
+    gaps = np.where(np.arange(N) % 3 == 0, None, "x")
+    model = OptimalTreeClassifier().fit(pd.DataFrame({"f": gaps}), np.arange(N) % 3 == 0)
+    assert model.score(pd.DataFrame({"f": gaps}), np.arange(N) % 3 == 0) == 1
+
+
+def test_names_of_columns():
+    with refused("two columns are named 'a'"):
+        OptimalTreeClassifier().fit(pd.DataFrame(np.c_[Y, Y], columns=["a", "a"]), Y)
+    with refused("two columns are named '1'"):
+        DPDTreeClassifier().fit(pd.DataFrame(np.c_[Y, Y], columns=[1, "1"]), Y)
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        OptimalTreeClassifier().fit(pd.DataFrame(np.c_[Y, Y], columns=[1, "b"]), Y)
+    numbered = pd.DataFrame(np.c_[X["number"], Y])
+    model = OptimalTreeClassifier().fit(numbered, Y)
+    assert not hasattr(model, "feature_names_in_")
+    assert (model.predict(numbered.to_numpy()) == Y).all()
+
+
+@pytest.mark.parametrize("estimator", [OptimalTreeClassifier, DPDTreeClassifier])
+def test_frames_and_arrays_take_turns_with_scikit_learns_warnings(estimator):
+    frame = X[["number", "flag"]].astype(float)
+    model = estimator().fit(frame.to_numpy(), Y)
+    with pytest.warns(UserWarning, match="X has feature names, but"):
+        renamed = model.predict(frame)
+    assert (renamed == model.predict(frame.to_numpy())).all()
+    model = estimator().fit(frame, Y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert (model.predict(frame.to_numpy()) == renamed).all()
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        model.predict(frame[["flag", "number"]])
+    with pytest.raises(ValueError, match="X has 1 features"):
+        model.predict(frame.to_numpy()[:, :1])
+
+
+def test_truth_values_and_their_numbers_take_turns():
+    flags = X[["flag"]]
+    for given, other in [(flags, flags.astype(int)), (flags.astype(int), flags), (flags, flags.astype(float))]:
+        model = OptimalTreeClassifier().fit(given, X["flag"])
+        assert (model.predict(other) == X["flag"]).all()
+    model = OptimalTreeClassifier().fit(flags, X["flag"])
+    with refused("column 'flag'", "'2'", "accepted: false, true"):
+        model.predict(flags.astype(int) * 2)
+    model = OptimalTreeClassifier().fit(X[["number"]], X["number"] > 0.5)
+    with refused("column 'number'", "'high'", "numbers only"):
+        model.predict(pd.DataFrame({"number": ["high"]}))
+
+
+def test_identifiers_are_left_out_with_a_warning_unless_they_are_named():
+    names = [f"user {number}" for number in np.random.RandomState(0).permutation(N)]
+    with pytest.warns(UserWarning, match="column 'id': almost each row has a category of its own.*left out") as caught:
+        model = OptimalTreeClassifier().fit(X.assign(id=names), Y)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert model.export_text() == OptimalTreeClassifier().fit(X, Y).export_text()
+    assert (model.predict(X.assign(id="new")) == Y).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        categorical = ["id", "colour", "size", "flag"]
+        OptimalTreeClassifier(categorical_features=categorical).fit(X.assign(id=names), Y)
+        OptimalTreeClassifier().fit(X[:19].assign(id=names[:19]), Y[:19])
+        OptimalTreeClassifier().fit(X.assign(id=[*names[: N // 2]] * 2), Y)
+    with pytest.warns(UserWarning, match="'id'"), refused("constant, left out or have no threshold"):
+        OptimalTreeClassifier().fit(pd.DataFrame({"id": names}), Y)
+
+
+def test_the_share_that_makes_an_identifier():
+    for equal, found in [(0, True), (5, True), (6, False)]:  # 100, 95 and 94 different values of 100
+        values = pd.DataFrame({"id": [f"v{max(number, equal)}" for number in range(100)] + [None] * 50})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert find_identifiers(values, "from_dtype") == (("id",) if found else ()), equal
+
+
+def test_numbers_that_are_doubtful():
+    random = np.random.RandomState(0)
+    with pytest.warns(UserWarning, match="column 'row': it counts the rows, from 7 to 66"):
+        model = OptimalTreeClassifier().fit(X.assign(row=7 + random.permutation(N)), Y)
+    assert model.score(X.assign(row=0), Y) == 1
+    with pytest.warns(UserWarning, match="column 'row': it counts the rows, from 0 to 59"):
+        DPDTreeClassifier().fit(X[["number"]].assign(row=range(N)), Y)
+    with pytest.warns(UserWarning, match="column 'x0': its texts are numbers.*left out; give numbers"):
+        OptimalTreeClassifier().fit(np.c_[random.random_sample(N).astype(str), X["colour"]], Y)
+    with pytest.warns(UserWarning, match="column 'code': its texts are numbers; they are split as categories"):
+        OptimalTreeClassifier().fit(X.assign(code=random.randint(0, 40, N).astype(str)), Y)
+    with pytest.warns(UserWarning, match="column 'x0': almost each row has a number of its own"):
+        BranchesClassifier().fit(random.random_sample((N, 1)), Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OptimalTreeClassifier().fit(X.assign(row=2 * random.permutation(N)), Y)
+
+
+def test_many_categories_are_split_one_against_the_rest():
+    random = np.random.RandomState(0)
+    for categories, one in [(MOST_CHILDREN, False), (MOST_CHILDREN + 1, True), (200, True)]:
+        cities = np.array([f"city {number}" for number in np.r_[np.arange(categories), random.randint(0, 3, 800)]])
+        y = cities == "city 1"
+        frame = pd.DataFrame({"city": cities})
+        model = OptimalTreeClassifier("0.001").fit(frame, y)
+        assert len(model.tree_.features[0].labels) == (2 if one else categories)
+        assert model.score(frame, y) == 1
+        children = OptimalTreeClassifier("0.001", one_vs_rest=False).fit(frame, y).tree_.features[0].labels
+        assert len(children) == categories
+    with refused("one_vs_rest: 'city' is not accepted", "'auto', True, False or names"):
+        OptimalTreeClassifier(one_vs_rest="city").fit(frame, y)
+    with refused("categorical_features: 'city' is not accepted"):
+        OptimalTreeClassifier(categorical_features="city").fit(frame, y)
+
+
+def binary_matrix(n=300, p=40):
+    """Return a sparse matrix of zeros and ones, and classes that two of its columns decide."""
+    matrix = sparse.random(n, p, 0.2, random_state=0, format="csr")
+    matrix.data[:] = 1
+    return matrix, (matrix[:, [3]] + matrix[:, [5]]).toarray().ravel() > 0
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "array", "bool"])
+@pytest.mark.parametrize("estimator", [OptimalTreeClassifier, MurTreeClassifier, DPDTreeClassifier, BranchesClassifier])
+def test_sparse_matrices_give_the_tree_of_the_dense_one(form, estimator):
+    matrix, y = binary_matrix()
+    given = {"array": sparse.csr_array, "bool": lambda rows: rows.astype(bool)}.get(form, lambda m: m.asformat(form))
+    model, dense = estimator(max_depth=2).fit(given(matrix), y), estimator(max_depth=2).fit(matrix.toarray(), y)
+    assert model.export_text() == dense.export_text()
+    assert (model.predict(given(matrix)) == y).all()
+    assert (model.predict(matrix.toarray()) == y).all()
+    assert (dense.predict_proba(given(matrix)) == model.predict_proba(matrix.toarray())).all()
+    frame = pd.DataFrame.sparse.from_spmatrix(matrix)
+    assert estimator(max_depth=2).fit(frame, y).predict(frame).tolist() == y.tolist()
+
+
+def test_sparse_numbers_become_dense_if_they_fit():
+    matrix, y = binary_matrix()
+    numbers = matrix.multiply(np.random.RandomState(0).random_sample((1, matrix.shape[1]))).tocsr()
+    model = OptimalTreeClassifier().fit(numbers, y)
+    assert model.export_text() == OptimalTreeClassifier().fit(numbers.toarray(), y).export_text()
+    huge = sparse.csr_matrix((np.full(300, 0.5), (np.arange(300), np.arange(300))), shape=(300, 50_000_000))
+    with refused("the sparse matrix of 300 x 50000000 needs 114441 MiB as an array of float64", "MiB are available"):
+        OptimalTreeClassifier().fit(huge, y)
+    with refused("as an array of float64", "0 MiB are available"):
+        OptimalTreeClassifier(memory_limit=1).fit(numbers, y)
+    numbers[0, 0] = np.inf
+    with refused("column 'x0': 1 rows are infinite"):
+        OptimalTreeClassifier().fit(numbers, y)
+
+
+def test_targets():
+    expected = OptimalTreeClassifier().fit(X, Y).export_text()
+    for y in (pd.Series(Y, dtype="Int64"), pd.Series(Y, index=range(N, 2 * N)), Y.tolist(), pd.Series(Y, dtype=object)):
+        assert OptimalTreeClassifier().fit(X, y).export_text() == expected
+    with pytest.warns(UserWarning, match="column-vector y"):
+        assert OptimalTreeClassifier().fit(X, pd.DataFrame({"y": Y})).export_text() == expected
+    for kind, classes in [("string", ["0", "1"]), ("category", [0, 1]), ("boolean", [False, True])]:
+        y = pd.Series(Y == 1) if kind == "boolean" else pd.Series(Y).astype("string" if kind == "string" else int)
+        model = OptimalTreeClassifier().fit(X, y.astype(kind))
+        assert model.classes_.tolist() == classes
+    with pytest.warns(UserWarning, match="y: its index has the labels of X's index in another order"):
+        OptimalTreeClassifier().fit(X, pd.Series(Y).sample(frac=1, random_state=0))
+    for y in (np.where(Y, 1.0, np.nan), np.array([1, None] * (N // 2)), pd.array([0, 1, None] * (N // 3), "Int64")):
+        with refused("y: ", f"of {N} rows have no class", "leave these rows out"):
+            OptimalTreeClassifier().fit(X, y)
+    for y, words in [(np.c_[Y, Y], "1d array"), (Y[:-1], r"inconsistent numbers of samples: \[60, 59\]"), (None, "y")]:
+        with pytest.raises(ValueError, match=words):
+            OptimalTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        DPDTreeRegressor().fit(X[["number"]], np.where(Y, 1.0, np.nan))
+
+
+def test_what_is_no_table():
+    model = OptimalTreeClassifier().fit(X, Y)
+    for call in (lambda rows: OptimalTreeClassifier().fit(rows, Y[: len(rows)]), model.predict):
+        with refused("a Series has one dimension", "X.to_frame()"):
+            call(X["number"])
+        with refused("0 rows and 4 columns"):
+            call(X[:0])
+        with refused("60 rows and 0 columns"):
+            call(X[[]])
+
+
+def test_lists_of_numbers_and_texts_keep_their_numbers():
+    rows = [[colour, number] for colour, number in zip(X["colour"], X["number"], strict=True)]
+    model = OptimalTreeClassifier().fit(rows, X["number"] > 0.5)
+    assert model.export_text().startswith("x1 > 0.")
+    assert model.predict([["unseen", 0.1], ["red", 0.9]]).tolist() == [False, True]
+    gaps = np.array([[None if number < 0.2 else number, colour] for colour, number in rows], object)
+    model = OptimalTreeClassifier().fit(gaps, X["number"] > 0.5)
+    assert model.score(gaps, X["number"] > 0.5) == 1
+    gaps[gaps == None] = pd.NA  # noqa: E711
+    assert (model.predict(gaps) == (X["number"] > 0.5)).all()
+
+
+def polars_table():
+    """Return a frame of polars with nulls, as a table of pyarrow has them, and of pandas."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {
+            "size": polars.Series(X["size"].tolist(), dtype=polars.Enum(SIZES)),
+            "kind": polars.Series(X["colour"].tolist(), dtype=polars.Categorical),
+            "flag": [None if number < 0.1 else bool(flag) for number, flag in zip(X["number"], X["flag"], strict=True)],
+            "count": [None if number < 0.2 else int(number * 10) for number in X["number"]],
+            "text": [None if flag else colour for colour, flag in zip(X["colour"], X["flag"], strict=True)],
+            "number": X["number"].to_list(),
+        }
+    )
+    return frame
+
+
+class Capsule:
+    """A frame that has the Arrow PyCapsule interface alone."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def arrow_table():
+    """Return a table of pyarrow with nulls and dictionaries."""
+    arrow = pytest.importorskip("pyarrow")
+    gaps = X["number"] < 0.2
+    return arrow.table(
+        {
+            "size": arrow.DictionaryArray.from_arrays(X["size"].cat.codes, SIZES, ordered=True),
+            "kind": arrow.array(X["colour"]).dictionary_encode(),
+            "flag": arrow.array(X["flag"].where(~gaps, None).tolist()),
+            "count": arrow.array([None if gap else 3 for gap in gaps]),
+            "number": arrow.array(X["number"]),
+        }
+    )
+
+
+@pytest.mark.parametrize("make", [arrow_table, polars_table], ids=["pyarrow", "polars"])
+def test_frames_of_other_libraries(make):
+    given = make()
+    frame = given.to_pandas().assign(size=X["size"])
+    expected = OptimalTreeClassifier("0.001").fit(frame, Y)
+    for other in (given, Capsule(given)):
+        model = OptimalTreeClassifier("0.001").fit(other, Y)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        assert model.export_text() == expected.export_text()
+        assert (model.predict(other) == Y).all()
+        assert (model.predict(frame) == Y).all()
+    for column in ("flag", "count", "kind"):  # nulls and categories survive
+        y = frame[column].isna() if column != "kind" else frame[column] == "red"
+        assert OptimalTreeClassifier().fit(given.select([column]), y).score(given.select([column]), y) == 1
+    weights = np.arange(N) % 3
+    weighted = OptimalTreeClassifier().fit(given, Y, sample_weight=weights)
+    assert weighted.cost_ == OptimalTreeClassifier().fit(frame, Y, sample_weight=weights).cost_
+    y = given.select(["count"])
+    with refused("rows have no class"):
+        OptimalTreeClassifier().fit(given, y["count"])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(given.select(given.to_pandas().columns[::-1].tolist()))
+    with refused("0 rows"):
+        model.predict(given[:0])
+    numbers = given.select(["count", "number"])
+    assert DPDTreeClassifier().fit(numbers, Y).predict(numbers).shape == (N,)
+    path = OptimalTreeClassifierCV(cv=3, lowest="0.01", scoring=lambda model, rows, y: float(type(rows) is type(given)))
+    assert path.fit(given, Y).path_[0].score == 1
+
+
+def test_columns_of_other_libraries_are_no_table():
+    arrow = arrow_table()
+    with refused("a ChunkedArray has one dimension"):
+        OptimalTreeClassifier().fit(arrow["number"], Y)
+    frame = polars_table()
+    with refused("a Series has one dimension"):
+        OptimalTreeClassifier().fit(frame["number"], Y)
+    with refused("a LazyFrame has no rows yet; give X.collect()"):
+        OptimalTreeClassifier().fit(frame.lazy(), Y)
+    dates = frame.with_columns(when=datetime.date(2020, 1, 1))
+    with refused("column 'when' has dates"):
+        OptimalTreeClassifier().fit(dates, Y)
