@@ -270,10 +270,14 @@ class OptimalTreeClassifierCV(OptimalTrees):
                 own = clock.until(None if limit is None else now + (limit - now) / shares)
                 folds[number] = self._fold(number + 1, *map(rows.take, splits[number]), objective, score, own)
 
-        if threads == 1:
-            work(0)
-        else:
-            together(work, threads, clock.interrupt)
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "column ", UserWarning
+            )  # about identifiers: once, for all rows, is enough
+            if threads == 1:
+                work(0)
+            else:
+                together(work, threads, clock.interrupt)
         return folds
 
     def _fold(

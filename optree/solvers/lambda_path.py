@@ -111,15 +111,10 @@ class _NumbersSearch:
     def counters(self) -> dict[str, int]:
         return {"iterations": self._iterations}
 
-    def _paid(self, tree) -> int:
-        """Return the number of splits, or of leaves after the first, of a tree of the search."""
-        if tree is None:
-            return 0
-        own = len(tree.children) - 1 if self.per_leaf else 1
-        return own + sum(map(self._paid, tree.children))
-
     def _append(self, tree, cost: int, scale: Scale) -> None:
-        paid = self._paid(tree)
+        from optree.solvers.all_thresholds.rows import penalties
+
+        paid = penalties(tree, bool(self.per_leaf))
         self.known.append(Line((cost - paid * scale.penalty) // scale.error, self.per_leaf + paid, lambda: tree))
 
     def minimise(self, scale: Scale, objective: Objective, incumbent: Line, lower: Fraction, end: int) -> str | None:
@@ -155,15 +150,11 @@ class _NumbersSearch:
         return None if status == "iteration_limit" and (limit is None or end < limit) else status
 
     def _heuristics(self) -> Iterator[Line]:
-        """Yield the lines of heuristic trees over the columns without multiway splits."""
-        from optree.solvers.all_thresholds.rows import renumber
+        """Yield the lines of heuristic trees."""
         from optree.solvers.starts import heuristic_lines
 
-        binary = np.flatnonzero(~self.rows.sample.is_multiway)
-        if len(binary):
-            rows = self.rows.take(binary)
-            for loss, splits, read in heuristic_lines(rows, self.task.objective, self._least, self.task.clock):
-                yield Line(loss, splits + self.per_leaf, lambda read=read: renumber(read(), binary))
+        for loss, paid, read in heuristic_lines(self.rows, self.task.objective, self._least, self.task.clock):
+            yield Line(loss, paid + self.per_leaf, read)
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         """Return the tree of a line and its columns."""

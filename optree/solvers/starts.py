@@ -23,7 +23,7 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.objective import Objective, Scale
-from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, renumber
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, penalties, renumber
 from optree.solvers.all_thresholds.rows import Tree as Grown
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import Path, solve
@@ -43,6 +43,7 @@ MEMBERS = {
     "DPDT, widest": ("gini", (8, 8, 8)),
 }
 """Criterion, and leaves of the CART of a state by depth, of each other heuristic in order of seconds."""
+_RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
@@ -89,18 +90,43 @@ def carts(
 
 def heuristic_lines(
     rows: Rows, objective: Objective, least: Fraction, clock: Clock
-) -> Iterator[tuple[int, int, Callable[[], Split | None]]]:
-    """Yield the errors and splits of trees that a heuristic finds for some penalty of at least ``least`` per error.
+) -> Iterator[tuple[int, int, Callable[[], Grown]]]:
+    """Yield the errors and the number of penalties of trees that are good for a penalty of at least ``least``.
 
-    The last item of each triple is a function that reads the tree. Limits are as for :func:`heuristics`.
+    ``least`` is in units of errors. The last item of each triple is a function that reads the tree. Limits are as for
+    :func:`heuristics`. A CART with multiway splits is grown once, and pruned for a series of penalties.
     """
+    multiway, per_leaf = rows.sample.is_multiway, objective.penalty == "leaf"
+    depth = min(_DEPTH if objective.max_depth is None else objective.max_depth, len(rows.label) - 1)
+    for by_entropy in CARTS.values() if multiway.any() and depth and objective.max_splits != 0 else ():
+        if clock.limit(0):
+            return
+        another = float(least) if per_leaf else 0.0
+        grown = grow(rows, by_entropy, depth, objective.min_samples_leaf, int(least), another, lambda: clock.limit(0))
+        found, penalty = {}, max(least, Fraction(1, rows.total))
+        while penalty < rows.total:
+            scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)
+            best, penalty = _pruned(grown, scale, per_leaf, objective.max_splits), penalty * _RATIO
+            paid = penalties(best.tree, per_leaf)
+            found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
+        for paid, (errors, tree) in found.items():
+            yield errors, paid, lambda tree=tree: tree
+    if multiway.all():
+        return
+    binary = np.flatnonzero(~multiway)
+    rows = rows.take(binary) if multiway.any() else rows
     for _, path in _paths(rows, objective, float(least), clock):
         for at in range(1, path.best(float(least)) + 1):
             if objective.max_splits is None or path.penalty[at] <= objective.max_splits:
                 errors, splits = int(path.loss[at]), int(path.penalty[at])
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
                 read = _Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
-                yield errors, splits, partial(read.tree, path, at)
+                yield errors, splits, partial(_read, read, path, at, binary)
+
+
+def _read(reader: _Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
+    """Return a tree of a path over all columns."""
+    return renumber(reader.tree(path, at), columns)
 
 
 def _paths(rows: Rows, objective: Objective, least_alpha: float, clock: Clock) -> Iterator[tuple[str, Path]]:

@@ -17,8 +17,9 @@ from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import sparse_search
-from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
+from optree.solvers.starts import heuristic_lines, heuristics
 
 
 def random_table(random):
@@ -101,6 +102,26 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     assert cost == expected
     assert reached <= levels
     assert all(lower <= expected <= cost for cost, lower in bounds)
+
+
+@pytest.mark.parametrize("penalty", ["split", "leaf"])
+def test_the_lines_of_heuristics_are_those_of_their_trees(penalty):
+    for seed in seeds(100, 6):
+        X, is_multiway, y, classes, weights = random_table(random := np.random.RandomState(seed))
+        rows, per_leaf = Rows(X, y, classes, weights, is_multiway=is_multiway), penalty == "leaf"
+        everything = np.arange(len(rows.label))
+        rows.sample.rank[:] = [rows.ranks(column, everything) for column in range(len(rows.packed))]
+        least = Fraction(int(random.randint(1, 30)), 10)
+        scale = Scale(least.denominator, least.numerator, least.denominator)
+        objective = Objective(regularization=Fraction(1, 9), penalty=penalty, max_depth=[None, 2, 3][seed % 3])
+        best = scale.error * rows.leaf(everything)
+        for errors, paid, read in heuristic_lines(rows, objective, least, Budget().start()):
+            tree = read()
+            cost, depth = recount(rows, tree, Scale(1, 0, 1), per_leaf, everything)
+            assert (cost, penalties(tree, per_leaf)) == (errors, paid)
+            assert objective.max_depth is None or depth <= objective.max_depth
+            best = min(best, scale.error * errors + scale.penalty * paid)
+        assert all(best <= cost for _, _, cost in heuristics(rows, objective, scale, Budget().start()))
 
 
 @compiled_only

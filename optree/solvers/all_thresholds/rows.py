@@ -112,6 +112,14 @@ def renumber(tree: Tree, columns: np.ndarray) -> Tree:
     return Split(int(columns[tree.feature]), tree.low, tree.high, *children)
 
 
+def penalties(tree: Tree, per_leaf: bool) -> int:
+    """Return the number of splits of a tree, or of leaves after the first."""
+    if tree is None:
+        return 0
+    own = len(tree.children) - 1 if per_leaf else 1
+    return own + sum(penalties(child, per_leaf) for child in tree.children)
+
+
 class Rows:
     """The rows of a search, sorted by every column.
 
