@@ -100,6 +100,18 @@ class Classes(Target):
         value = count if self.costs is None else -(count.astype(np.int64) @ self.costs)
         return count, int(value.argmax()) if count.any() else None
 
+    def as_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return a class, a weight and a least cost for each class, int64[K] each, in place of the costs.
+
+        The cost of predicting c for class k is ``least[k]``, and ``weight[k]`` more unless c is ``label[k]``. Two
+        classes always have such numbers; None if there are none.
+        """
+        classes = len(self.classes)
+        costs = 1 - np.eye(classes, dtype=np.int64) if self.costs is None else self.costs
+        label, least, weight = costs.argmin(axis=1), costs.min(axis=1), (costs - costs.min(axis=1)[:, None]).max(axis=1)
+        alike = costs == least[:, None] + weight[:, None] * (np.arange(classes) != label[:, None])
+        return (label, weight, least) if alike.all() else None
+
     def predictions(self, leaves: Sequence[int | None]) -> tuple[np.ndarray, None]:
         """Return the classes."""
         return np.array([label or 0 for label in leaves], np.int32), None

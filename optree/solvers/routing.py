@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from optree.objective import Objective
+    from optree.problem import Problem
     from optree.solvers.base import Task
 
 ENGINE, DEPTH_LIMITED, ALL_THRESHOLDS, SPARSE_THRESHOLDS = "optree", "murtree", "allthresholds", "sparsethresholds"
@@ -77,11 +78,18 @@ def search_of(objective: Objective, multiway: bool) -> str | None:
     return None if multiway or depth is None or depth > DEEPEST else ALL_THRESHOLDS
 
 
+def _has_weights(problem: Problem, objective: Objective) -> bool:
+    """Return whether weights can take the place of costs; rows without weight would not count for a leaf's minimum."""
+    found = problem.target.as_weights()
+    return found is not None and (objective.min_samples_leaf == 1 or bool(found[1].all()))
+
+
 def _route_of_numbers(task: Task) -> Route | None:
     """Return the route to a search over all thresholds; None if a search over coded features is faster."""
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
-    given = task.incumbent or task.upper_bound or problem.costs is not None or objective.max_splits is not None
-    if given or not any(search_of(objective, multiway) for multiway in (False, True)):
+    if task.incumbent or task.upper_bound or objective.max_splits is not None or not _has_weights(problem, objective):
+        return None
+    if not any(search_of(objective, multiway) for multiway in (False, True)):
         return None
     from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
 

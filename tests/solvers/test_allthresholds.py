@@ -240,8 +240,8 @@ def test_the_estimator_takes_it_where_columns_have_many_values(monkeypatch):
         assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "allthresholds"
     for other in ({"max_splits": 2}, {"max_thresholds": 9}, {"warm_start": True}):
         assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "murtree"
-    costs = 2 * (1 - np.eye(3))
-    assert OptimalTreeClassifier(0, max_depth=2, costs=costs).fit(X, y).solver_ == "optree"
+    for costs, search in ((2 * (1 - np.eye(3)), "allthresholds"), ([[0, 1, 2], [1, 0, 1], [1, 1, 0]], "optree")):
+        assert OptimalTreeClassifier(0, max_depth=2, costs=costs).fit(X, y).solver_ == search
     X = pd.DataFrame(X).assign(colour=["red", "green", "blue", "red"] * 50)
     X.columns = X.columns.astype(str)
     assert OptimalTreeClassifier(0, max_depth=2).fit(X, y).solver_ == "optree"

@@ -15,11 +15,13 @@ from optree.budget import Budget
 from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import sparse_search
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.starts import heuristic_lines, heuristics
+from optree.target import Classes
 
 
 def random_table(random):
@@ -208,3 +210,34 @@ def test_similar_sets_bound_each_other():
                 for rows in (one, other)
             ]
             assert costs[0] >= costs[1] - (other & ~one).sum()
+
+
+@compiled_only
+@pytest.mark.parametrize("seed", seeds(60, 12))
+def test_costs_that_are_weights_in_disguise(seed, monkeypatch):
+    random = np.random.RandomState(seed)
+    n, classes = 25, random.randint(2, 4)
+    X, y = random.randint(0, 6, (n, 3)).astype(float), random.randint(0, classes, n)
+    y[:classes] = range(classes)
+    costs = random.randint(0, 5, (2, 2)) / 2 if classes == 2 else random.randint(1, 5, (3, 1)) * (1 - np.eye(3))
+    limits = dict(penalty=random.choice(["split", "leaf"]), max_depth=random.choice([None, 2, 3]))
+    weight = random.randint(1, 4, n)
+    models, searches = [], []
+    for thresholds in (0, 10**9):
+        monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", thresholds)
+        monkeypatch.setattr(routing, "_PAIRS", 10**18)
+        models.append(OptimalTreeClassifier("0.05", costs=costs, **limits).fit(X, y, sample_weight=weight))
+        searches.append(models[-1].solver_)
+    assert searches[0] in ("sparsethresholds", "allthresholds")
+    assert searches[1] in ("optree", "murtree")
+    assert models[0].cost_ == models[1].cost_ == models[0].lower_bound_
+    tree, predicted = models[0].tree_, models[0].predict(X)
+    paid = tree.n_splits if limits["penalty"] == "split" else tree.n_leaves
+    assert (
+        models[0].cost_ == Fraction((weight * costs[y, predicted]).sum()) + Fraction("0.05") * int(weight.sum()) * paid
+    )
+
+
+def test_costs_of_three_classes_are_weights_only_if_all_wrong_classes_cost_the_same():
+    assert Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [0, 0, 0], [2, 2, 0]]).as_weights()[1].tolist() == [2, 0, 2]
+    assert Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights() is None

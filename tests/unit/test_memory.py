@@ -20,9 +20,7 @@ X = np.random.RandomState(0).random_sample((3000, 4))
 Y = (X[:, 0] > 0.5).astype(int)
 
 
-@pytest.mark.parametrize(
-    "model", [OptimalTreeClassifier(0.3, max_splits=2), MurTreeClassifier(1), MurTreeRegressor(1)]
-)
+@pytest.mark.parametrize("model", [OptimalTreeClassifier(0.3, max_splits=2), MurTreeClassifier(1), MurTreeRegressor(1)])
 def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
     model.set_params(max_thresholds=None, memory_limit=rss_mib() + 60)
     with traced() as peak:

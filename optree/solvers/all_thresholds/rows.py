@@ -147,6 +147,7 @@ class Rows:
         self.label[row[0].astype(np.int64)] = packed[0] & np.uint64((1 << int(data.row_shift)) - 1)
         self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)
         self.classes, self.total = max(2, classes), int(self.weight.sum())
+        self.certain = 0  # the loss of any tree, on top of the weight of errors
         is_multiway = np.zeros(len(packed), bool) if is_multiway is None else np.asarray(is_multiway)
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32), is_multiway)
 
@@ -154,15 +155,21 @@ class Rows:
     def of(cls, problem: Problem, min_rows: int, check: Callable[[], None]) -> Rows:
         """Return the rows of positive weight of a problem, which are sorted on the first call.
 
+        Costs become classes and weights; see :meth:`optree.target.Classes.as_weights`.
+
         check : raises an exception if a limit is reached; it is called between columns.
         """
 
         def make() -> Rows:
-            (X, is_multiway), rows = problem.columns.as_numbers(), (problem.y, problem.weights)
-            if not problem.weights.all():
-                X, *rows = (array[problem.weights > 0] for array in (X, *rows))
-            y, weights = rows
-            return cls(X, y, len(problem.classes), weights, min_rows, is_multiway, check)
+            label, factor, least = problem.target.as_weights()
+            (X, is_multiway), y = problem.columns.as_numbers(), problem.y
+            weights = problem.weights * factor[y]
+            rows, kept = (X, label[y], weights), weights > 0
+            if not kept.all() and kept.any():
+                rows = [array[kept] for array in rows]
+            found = cls(*rows[:2], len(problem.classes), rows[2], min_rows, is_multiway, check)
+            found.certain = int((problem.weights * least[y]).sum())
+            return found
 
         return problem.view((cls, min_rows == 1), make)
 

@@ -69,15 +69,16 @@ def search(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, name: str, threads: int = 1
 ) -> tuple[Tree, int, str, dict[str, int]]:
     """Return the best tree of some rows (None for a leaf), lower bound, status and counters of the named search."""
-    leaf = scale.penalty if objective.penalty == "leaf" else 0  # the searches count the leaves after the first
+    certain = scale.error * rows.certain
+    certain += scale.penalty if objective.penalty == "leaf" else 0  # the searches count the leaves after the first
 
     def note(cost: int, lower: int) -> None:
-        trace.add(cost + leaf, lower + leaf)
+        trace.add(cost + certain, lower + certain)
 
     found = new_search(name, rows, scale, objective, clock, note)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
-    return found.tree(), found.lower + leaf, status, {"iterations": found.iterations}
+    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}
 
 
 _PAPER = "after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022"
