@@ -119,7 +119,7 @@ def test_the_lines_of_heuristics_are_those_of_their_trees(penalty):
         best = scale.error * rows.leaf(everything)
         for errors, paid, read in heuristic_lines(rows, objective, least, Budget().start()):
             tree = read()
-            cost, depth = recount(rows, tree, Scale(1, 0, 1), per_leaf, everything)
+            cost, depth = recount(rows, tree, Scale(1, 0, 1), per_leaf, everything, 1)
             assert (cost, penalties(tree, per_leaf)) == (errors, paid)
             assert objective.max_depth is None or depth <= objective.max_depth
             best = min(best, scale.error * errors + scale.penalty * paid)
@@ -233,9 +233,8 @@ def test_costs_that_are_weights_in_disguise(seed, monkeypatch):
     assert models[0].cost_ == models[1].cost_ == models[0].lower_bound_
     tree, predicted = models[0].tree_, models[0].predict(X)
     paid = tree.n_splits if limits["penalty"] == "split" else tree.n_leaves
-    assert (
-        models[0].cost_ == Fraction((weight * costs[y, predicted]).sum()) + Fraction("0.05") * int(weight.sum()) * paid
-    )
+    loss, price = Fraction((weight * costs[y, predicted]).sum()), Fraction("0.05") * int(weight.sum())
+    assert models[0].cost_ == loss + price * paid
 
 
 def test_costs_of_three_classes_are_weights_only_if_all_wrong_classes_cost_the_same():
