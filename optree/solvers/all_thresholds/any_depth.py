@@ -63,7 +63,18 @@ weight right, and (s + 1) m <= (s + 1) A / E. So T(R) >= E w(R) - (s + 1) A + s 
 more levels. Induction on the number of penalties ends the proof.
 *Used in* ``trim_ends``: thresholds of such children are cut off both ends of each column. T(S) stays exact, and so does
 T_m(S): L's tree has no fewer rows in a leaf when it is used for all rows.
-*Worth.* Not measured.
+*Worth.* Without it bank at .02 takes 5,122 iterations, not 4,403 (.124 s, not .107 s), breast cancer at .02 11,872, not
+10,677 (.59 s, not .53 s). Wine at .005 takes the same.
+
+**One child is a leaf**
+
+*Statement.* Below a budget of at most 3 A only splits are needed that have a child of leaf cost less than A.
+*Proof.* Any other tree of a child pays a penalty. So two children of leaf cost A or more cost 2 A together at least,
+and their split 3 A.
+*Used in* ``trim_ends``: the thresholds before the first child on the left that costs A as a leaf, and those after the
+last on the right, are intervals of their own. Their inner ends are bounded first: the other child is smallest there.
+*Worth.* Without it wine at .005 takes 8,692 iterations, not 6,890 (.35 s, not .31 s), breast cancer at .02 12,107, not
+10,677 (.55 s, not .53 s), and bank at .02 4,427, not 4,403, in the same time.
 
 Budgets for children are whole multiples of A (of E if A is 0), rounded up. The work of a search depends on the number
 of splits that its budget allows, so the slack takes almost no time.
@@ -126,7 +137,7 @@ FRAME = np.dtype(
         ("child", np.int64),  # its child under search
         ("step", np.int64),  # the next increase of a child's budget
         ("subtrees", np.int64),  # the nodes of all its children's trees
-        ("laid_out", np.int64),  # 1 + its child on the level below, 1 if that level has both children, else 0
+        ("laid_out", np.int64),  # its children on the level below, as bits; 1 + the child of a multiway split
     ]
 )
 # Phases: open the root, bound a wave, choose a candidate, raise its bounds, take a child's result.
@@ -173,7 +184,7 @@ class Machine(NamedTuple):
     best: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
-    frame: np.ndarray  # FRAME[levels]
+    frame: np.ndarray  # FRAME[levels + 1], the last is above the root
     around: (
         np.ndarray
     )  # INTERVAL[levels, LANES], the interval of each candidate; its ends are equal for a multiway split
@@ -188,7 +199,7 @@ class Machine(NamedTuple):
     subtree_first: np.ndarray  # int64[levels, children], their first nodes
     subtree_size: np.ndarray  # int64[levels, children], their numbers of nodes; 0: the best tree of at most one split
     incumbent: np.ndarray  # int64[nodes, 3], of all rows
-    child_rows: np.ndarray  # uint64[levels, children of one candidate, words], the rows of the candidate's children
+    child_rows: np.ndarray  # uint64[levels + 1, children of a candidate, words], rows of its children; last: all
     sure: np.ndarray  # int64[n], the weight of each row of the root that is a sure error
     sure_inside: np.ndarray  # int64[LANES], the same for the rows inside each lane
     class_weight: np.ndarray  # int64[K], scratch
@@ -235,38 +246,54 @@ def class_of(machine, level, row, general):
 
 
 @inner_function
-def trim_ends(rules, machine, level, feature, general):
-    """Return the thresholds of a column around those whose children both have a heavy class; see the module's text."""
+def trim_ends(rules, machine, level, feature, small, general):
+    """Return the ends of the thresholds of a column that may be needed; see the module's text.
+
+    They lie between the first and the last result. With ``small``, for budgets of at most 3 A, they also lie before
+    the second or after the third result.
+    """
     column, places = column_of(machine, level, feature), positions_of(machine, level, feature)
-    start, light, classes = machine.frame[level]["start"], rules.penalty // rules.error, machine.class_weight
-    first, last = -1, len(places)
-    if rules.multiway:
-        return first, last
+    start, classes, n = machine.frame[level]["start"], machine.class_weight, len(places)
+    light = np.int64(-1) if rules.multiway else rules.penalty // rules.error
+    skipped, leaves = (0, 0), (n, n)
     for way in range(2):
         classes[:] = 0
-        heaviest, done = np.int64(0), 0
-        while heaviest <= light and done < len(places):
-            end = places[done] if way == 0 else len(column) - places[len(places) - 1 - done]
-            begin = 0 if done == 0 else places[done - 1] if way == 0 else len(column) - places[len(places) - done]
+        heaviest, seen, marks, is_leaf = np.int64(0), np.int64(0), np.int64(0), small
+        begin = done = without = with_leaf = 0
+        while done < n and (heaviest <= light or is_leaf):
+            end = places[done] if way == 0 else len(column) - places[n - 1 - done]
             for at in range(begin, end):
                 row = start + (column[at if way == 0 else len(column) - 1 - at] >> 1)
-                k = class_of(machine, level, row, general)
-                classes[k] += abs(np.int64(machine.mark[level, row]))
-                heaviest = max(heaviest, classes[k])
+                mark = np.int64(machine.mark[level, row])
+                seen += abs(mark)
+                marks += mark
+                if general is not None:
+                    classes[machine.label[level, row]] += mark
+                    heaviest = max(heaviest, classes[machine.label[level, row]])
+            begin = end
+            if general is None:
+                heaviest = (seen + abs(marks)) >> 1
             done += 1
-        if heaviest <= light:
-            done += 1
-        if way == 0:
-            first = done - 2
-        else:
-            last = len(places) - done + 1
-    return first, last
+            without += heaviest <= light
+            is_leaf = small and rules.error * (seen - heaviest) < rules.penalty
+            with_leaf += is_leaf
+        skipped, leaves = (skipped[1], without), (leaves[1], with_leaf if small else n)
+    return skipped[0] - 1, leaves[0], n - 1 - leaves[1], n - skipped[1]
+
+
+@inner_function
+def add_interval(rules, machine, level, feature, first, last, lower, end):
+    """Queue an interval of a new node, whose trees cost at least ``lower``; ``end`` as in `INTERVAL`."""
+    known, queue, weights = machine.known[level], machine.queue[level], weights_below(machine, level, feature)
+    below, above = rules.slope * weights[first + 1], rules.slope * (machine.frame[level]["weight"] - weights[last + 1])
+    before, after = (np.int64(0), max(np.int64(0), lower - below)), (max(np.int64(0), lower - above), np.int64(0))
+    enqueue(rules, known, queue, weights, feature, first, last, before, after, end)
 
 
 @inner_function
 def open_node(sample, rules, machine, level, start, size, side, budget, lower, levels, general):
     """Start the search for the best tree below a budget; ``lower`` is a lower bound on the cost of its trees."""
-    frame, total, known, queue = machine.frame[level], machine.total[level], machine.known[level], machine.queue[level]
+    frame, total, known = machine.frame[level], machine.total[level], machine.known[level]
     frame["start"], frame["size"], frame["side"], frame["levels"], frame["phase"] = start, size, side, levels, WAVE
     frame["column"] = frame["candidates"] = frame["number"] = 0
     total[:] = 0
@@ -290,15 +317,16 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
         known["lower"] = min(leaf, lower)
         frame["column"] = len(machine.multiway)
         return
+    small = known["limit"] <= 3 * rules.penalty
     for feature in range(sample.features):
         if machine.n_thresholds[level, side, feature] and not sample.is_multiway[feature]:
-            first, last = trim_ends(rules, machine, level, feature, general)
-            if last - first < 2:
-                continue
-            weights = weights_below(machine, level, feature)
-            right = max(np.int64(0), lower - rules.slope * weights[first + 1])
-            left = max(np.int64(0), lower - rules.slope * (weight - weights[last + 1]))
-            enqueue(rules, known, queue, weights, feature, first, last, (np.int64(0), right), (left, np.int64(0)))
+            first, middle, middle_last, last = trim_ends(rules, machine, level, feature, small, general)
+            if middle > middle_last:
+                add_interval(rules, machine, level, feature, first, last, lower, 0)
+            else:
+                known["lower"] = min(known["lower"], 3 * rules.penalty)
+                add_interval(rules, machine, level, feature, first, min(last, middle), lower, 1)
+                add_interval(rules, machine, level, feature, max(first, middle_last), last, lower, -1)
 
 
 @inner_function
@@ -623,13 +651,18 @@ def next_candidate(rules, sets, machine, level):
     if cost >= known["limit"]:
         return True
     column = column_of(machine, level, machine.around[level, at]["feature"])
+    node = machine.child_rows[level + 1, machine.frame[level + 1]["child"]]  # of the node
     for child in range(ways):
         begin, end, weight = child_of(machine, level, at, child)
         rows = machine.child_rows[level, child]
-        rows[:] = 0
-        for place in range(begin, end):
-            row = machine.row[level, frame["start"] + (column[place] >> 1)]
-            rows[row >> 6] |= ONE << np.uint64(row & 63)
+        if child == 1 and ways == 2:
+            for w in range(len(rows)):
+                rows[w] = node[w] & ~machine.child_rows[level, 0, w]
+        else:
+            rows[:] = 0
+            for place in range(begin, end):
+                row = machine.row[level, frame["start"] + (column[place] >> 1)]
+                rows[row >> 6] |= ONE << np.uint64(row & 63)
         need = known["limit"] - cost + low[child]
         if not exact[child] and low[child] < need:
             found = similar_bound(sets, rules.slope, rows, weight, levels_below(frame), need)
@@ -673,14 +706,11 @@ def raise_bound(sample, rules, machine, level, general):
         budget = need + gap // 2
     frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
     begin, end, _ = child_of(machine, level, at, child)
-    laid_out = child + 1 if multiway else 1
-    if frame["laid_out"] != laid_out:
-        if multiway:
-            split_node(sample, machine, level, around["feature"], begin, end)
-        else:
-            split_node(sample, machine, level, around["feature"], 0, child_of(machine, level, at, 0)[1])
-        frame["laid_out"] = laid_out
     start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)
+    laid_out = child + 1 if multiway else frame["laid_out"] | 1 << child
+    if frame["laid_out"] != laid_out:
+        split_node(sample, machine, level, around["feature"], begin, end, side)
+        frame["laid_out"] = laid_out
     lower = machine.free[level, 2 * at + child]
     open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels_below(frame), general)
     frame["child"], frame["phase"] = child, TAKE

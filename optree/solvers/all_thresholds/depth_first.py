@@ -69,6 +69,7 @@ def open_child(sample, rules, machine, level, side, budget, general):
     left = positions_of(machine, level, machine.current[level]["feature"])[frame["threshold"]]
     start, size = (left, frame["size"] - left) if side else (0, left)
     pool = machine.known[below], machine.queue[below], machine.tree[below]
+    split_node(sample, machine, level, machine.current[level]["feature"], start, start + size, side)
     open_node(sample, rules, machine, below, start, size, side, budget, *pool, general)
     machine.state[LEVEL] = below
 
@@ -97,8 +98,6 @@ def next_threshold(sample, rules, machine, level, known, queue, general):
     machine.low[level, 1] = max(current["last_right"], current["first_right"] - between)
     between = rules.error * (weights[current["last"] + 1] - weights[threshold + 1])
     machine.low[level, 0] = max(current["first_left"], current["last_left"] - between)
-    left = positions_of(machine, level, current["feature"])[threshold]
-    split_node(sample, machine, level, current["feature"], 0, left)
     frame["phase"] = LEFT
     budget = known["limit"] - rules.penalty - machine.low[level, 1] + frame["half"]
     open_child(sample, rules, machine, level, 0, budget, general)

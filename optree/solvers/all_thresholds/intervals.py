@@ -56,6 +56,7 @@ INTERVAL = np.dtype(
         ("last_left", np.int64),
         ("last_right", np.int64),
         ("bound", np.int64),  # of all thresholds inside, by 1 and 2
+        ("end", np.int64),  # -1 or 1: the first or the last threshold inside is evaluated first; 0: one in the middle
     ]
 )
 
@@ -92,7 +93,7 @@ class Pool(NamedTuple):
 
 
 @inner_function
-def enqueue(rules, known, queue, weights, feature, first, last, before, after):
+def enqueue(rules, known, queue, weights, feature, first, last, before, after, end=0):
     """Put an interval into the queue, unless it is empty or its bound reaches the limit.
 
     weights : int64[n + 2], ``weights[i + 1]`` is the weight below threshold i of the column; before, after : lower
@@ -109,6 +110,7 @@ def enqueue(rules, known, queue, weights, feature, first, last, before, after):
     interval["feature"], interval["first"], interval["last"], interval["bound"] = feature, first, last, bound
     interval["first_left"], interval["first_right"] = before
     interval["last_left"], interval["last_right"] = after
+    interval["end"] = end
     known["tail"] += 1
 
 
@@ -159,8 +161,11 @@ def trim(rules, known, interval, weights):
 
 
 @inner_function
-def choose_evenly(weights, low, high, count, out):
-    """Write up to ``count`` thresholds from ``low`` to ``high``, even by weight, to ``out``; return their number."""
+def choose_evenly(weights, low, high, count, out, end=0):
+    """Write up to ``count`` thresholds from ``low`` to ``high``, even by weight, to ``out``; return their number.
+
+    ``end`` is -1 if ``low`` is one of them, 1 if ``high`` is.
+    """
     if high - low < count:
         for n in range(high - low + 1):
             out[n] = low + n
@@ -168,7 +173,7 @@ def choose_evenly(weights, low, high, count, out):
     start, n = weights[low + 1], 0
     width = weights[high + 1] - start
     for number in range(count):
-        step = width * (2 * number + 1) // (2 * count)
+        step = width * (2 * number + 1 + end) // (2 * count)
         threshold = first_above(weights, low - 1, high, start + step)
         if threshold > low and 2 * (start + step) < weights[threshold + 1] + weights[threshold]:
             threshold -= 1

@@ -34,7 +34,7 @@ def fill_lanes(rules, machine, level, known, queue, most):
         if low > high:
             continue
         machine.chosen[n] = used
-        count = choose_evenly(weights, low, high, share, machine.lane[THRESHOLD][used:])
+        count = choose_evenly(weights, low, high, share, machine.lane[THRESHOLD][used:], machine.interval[n]["end"])
         places = positions_of(machine, level, feature)
         for lane in range(used, used + count):
             machine.lane[FEATURE, lane] = feature
@@ -71,21 +71,26 @@ def assign_rows(rules, machine, level, used, general):
 def assign_column(machine, level, column, order, general):
     """Compute the rows of the lanes of one column, in increasing order of their thresholds."""
     start, place, classes = machine.frame[level]["start"], 0, machine.inside.shape[0]
-    pattern = np.uint32(0)
+    pattern, weight, marks = np.uint32(0), np.int64(0), np.int64(0)
     for lane in order:
         pattern |= np.uint32(1) << np.uint32(lane)
     for n in range(len(order)):
         lane = order[n]
-        if n:
+        if n and general is not None:
             for k in range(classes):
                 machine.inside[k, lane] = machine.inside[k, order[n - 1]]
         while place < machine.lane[PLACE, lane]:
             row = column[place] >> 1
             machine.bits[row] |= pattern
-            mark = machine.mark[level, start + row]
-            k = machine.label[level, start + row] if general is not None else 1 if mark > 0 else 0
-            machine.inside[k, lane] += abs(mark)
+            mark = np.int64(machine.mark[level, start + row])
+            if general is None:
+                weight += abs(mark)
+                marks += mark
+            else:
+                machine.inside[machine.label[level, start + row], lane] += mark
             place += 1
+        if general is None:
+            machine.inside[0, lane], machine.inside[1, lane] = (weight - marks) >> 1, (weight + marks) >> 1
         machine.rows[lane] = place
         machine.rows[LANES + lane] = len(column) - place
         pattern ^= np.uint32(1) << np.uint32(lane)

@@ -52,7 +52,7 @@ class Machine(NamedTuple):
     row: np.ndarray  # int32[levels, n], each row as a row of the root
     mark: np.ndarray  # kind[levels, n], weights; with two classes negative for class 0
     label: np.ndarray  # int32[levels, n], classes; [levels, 0] with two classes
-    number: np.ndarray  # int32[n], number in the child << 1 | child
+    number: np.ndarray  # int32[n], number in the child << 1 | 1; 0 for other rows
     total: np.ndarray  # int64[levels, K], weight of each class
     frame: np.ndarray  # FRAME[levels]
     current: np.ndarray  # INTERVAL[levels], around the threshold under evaluation
@@ -99,69 +99,57 @@ def weights_below(machine, level, feature):
 
 
 @inner_function
-def split_node(sample, machine, level, feature, begin, end):
-    """Split the node on a level into the rows from place ``begin`` to ``end`` of a column, and the rest."""
-    frame, below, n, left = machine.frame[level], level - 1, machine.row.shape[1], end - begin
+def split_node(sample, machine, level, feature, begin, end, side):
+    """Lay out the rows from place ``begin`` to ``end`` of a column on the level below, as the left or right child."""
+    frame, below, n, size = machine.frame[level], level - 1, machine.row.shape[1], end - begin
     column, start = column_of(machine, level, feature), frame["start"]
+    first = (len(column) - size) * side
     for place in range(len(column)):
-        row, right = column[place] >> 1, place < begin or place >= end
-        number = place - begin if not right else place if place < begin else place - left
-        at = number + left if right else number
-        machine.number[row] = (number << 1) | right
-        machine.row[below, at] = machine.row[level, start + row]
-        machine.mark[below, at] = machine.mark[level, start + row]
+        machine.number[column[place] >> 1] = 0
+    for place in range(begin, end):
+        row, number = column[place] >> 1, place - begin
+        machine.number[row] = (number << 1) | 1
+        machine.row[below, first + number] = machine.row[level, start + row]
+        machine.mark[below, first + number] = machine.mark[level, start + row]
         if machine.label.shape[1]:
-            machine.label[below, at] = machine.label[level, start + row]
+            machine.label[below, first + number] = machine.label[level, start + row]
     for other in range(sample.features):
-        machine.n_thresholds[below, 0, other] = machine.n_thresholds[below, 1, other] = 0
         if machine.n_thresholds[level, frame["side"], other]:
-            split_column(machine, below, other, column_of(machine, level, other), left)
-        else:  # a column without a threshold
-            for side in range(2):
-                base = other * (n + 4) + side * (left + 2)
-                machine.before[below, base] = machine.before[below, base + 1] = 0
+            split_column(machine, below, other, column_of(machine, level, other), first, size, side)
+        else:
+            base = other * (n + 4) + first + 2 * side
+            machine.n_thresholds[below, side, other] = 0
+            machine.before[below, base] = machine.before[below, base + 1] = 0
 
 
 @inner_function
-def split_column(machine, below, feature, column, left):
-    """Split one column. ``fresh`` says whether a mark was passed since the last row of a child."""
+def split_column(machine, below, feature, column, first, size, side):
+    """Lay out a child's rows of a column, ``size`` from ``first`` on.
+
+    ``passed`` says whether a mark was passed since the child's last row. A row of the other child is written too, and
+    the next row takes its place: a branch would be predicted wrongly for many rows.
+    """
     n = machine.row.shape[1]
-    out, place = machine.words[below][feature * n :], machine.place[below][feature * n :]
-    before, mark, number = machine.before[below][feature * (n + 4) :], machine.mark[below], machine.number
-    begin_right = left + 2
-    left_at, right_at, left_count, right_count = 0, left, 0, 0
-    left_weight = right_weight = np.int64(0)
-    left_fresh = right_fresh = 0
-    before[0] = before[begin_right] = 0
-    for at in range(len(column)):
-        word = column[at]
-        found = number[word >> 1]
-        ends = np.int64(word & 1)
-        if found & 1:
-            row = left + (found >> 1)
-            if right_fresh and right_at > left:
-                out[right_at - 1] |= np.uint32(1)
-                place[left + right_count] = right_at - left
-                right_count += 1
-                before[begin_right + right_count] = right_weight
-            out[right_at] = np.uint32(found >> 1) << np.uint32(1)
-            right_weight += abs(np.int64(mark[row]))
-            right_at += 1
-            right_fresh = ends
-            left_fresh |= ends
-        else:
-            if left_fresh and left_at > 0:
-                out[left_at - 1] |= np.uint32(1)
-                place[left_count] = left_at
-                left_count += 1
-                before[left_count] = left_weight
-            out[left_at] = np.uint32(found >> 1) << np.uint32(1)
-            left_weight += abs(np.int64(mark[found >> 1]))
-            left_at += 1
-            left_fresh = ends
-            right_fresh |= ends
-    before[left_count + 1], before[begin_right + right_count + 1] = left_weight, right_weight
-    machine.n_thresholds[below, 0, feature], machine.n_thresholds[below, 1, feature] = left_count, right_count
+    out, place = machine.words[below][feature * n + first :], machine.place[below][feature * n + first :]
+    before, mark = machine.before[below][feature * (n + 4) + first + 2 * side :], machine.mark[below][first:]
+    at = count = entry = np.int64(0)
+    passed, weight = np.int64(0), np.int64(0)
+    before[0] = 0
+    while at < size:
+        word = np.int64(column[entry])
+        entry += 1
+        found = np.int64(machine.number[word >> 1])
+        inside = found & 1
+        threshold = passed & inside & np.int64(at > 0)
+        out[at - threshold] |= np.uint32(threshold)
+        place[count], before[count + 1] = at, weight
+        count += threshold
+        out[at] = np.uint32(found - inside)
+        weight += abs(np.int64(mark[found >> 1])) * inside
+        at += inside
+        passed = (word & 1) | (passed & ~inside)
+    before[count + 1] = weight
+    machine.n_thresholds[below, side, feature] = count
 
 
 @inner_function

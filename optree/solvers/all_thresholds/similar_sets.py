@@ -14,7 +14,9 @@ w(S)        the cost of an error on every row of S (see ``any_depth.py`` for mul
 *Proof.* By "Monotone and Lipschitz" of ``intervals.py``, T_e(Q) <= T_e(Q & S) + w(Q \\ S) and T_e(Q & S) <= T_e(S). A
 tree of d levels has at most e levels, so T_e(S) <= T_d(S).
 *Used in* ``similar_bound``, ``remember``.
-*Worth.* Breast cancer at lambda .02 is proven in a second with it, and not within ten seconds without it.
+*Worth.* In iterations and seconds with it, with subsets only (w(Q \\ S) = 0), and without it: wine at .005 6,890 in .31
+s, 6,895 in .33 s, 28,113 in 1.2 s; bank at .02 4,403 in .11 s, 6,236 in .19 s, 14,279 in .34 s; breast cancer at .02
+10,677 in .53 s, 35,568 in 3.2 s, 50,129 in 3.0 s.
 
 The bound contains the usual memo (Q = S), bounds by subsets (Q inside S), and the order of thresholds in one column. It
 also bounds thresholds of correlated columns, which intervals of one column do not.

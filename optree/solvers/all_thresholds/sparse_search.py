@@ -22,6 +22,7 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
+_QUICK_ROUND = 4  # penalties: the best tree of three levels comes before the rounds of larger budgets, but the last
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
 
@@ -70,7 +71,7 @@ class SparseSearch(AnytimeSearch):
         low = np.zeros((levels, max(2 * LANES, children)), np.int64)
         self._machine = kernel.Machine(
             **node_arrays(rows, levels, self.general, self.min_rows),
-            frame=np.zeros(levels, kernel.FRAME),
+            frame=np.zeros(levels + 1, kernel.FRAME),
             around=np.zeros((levels, LANES), INTERVAL),
             threshold=np.zeros((levels, LANES), np.int64),
             low=low,
@@ -83,7 +84,7 @@ class SparseSearch(AnytimeSearch):
             subtree_first=np.zeros((levels, children), np.int64),
             subtree_size=np.zeros((levels, children), np.int64),
             incumbent=np.zeros((nodes, 3), np.int64),
-            child_rows=np.zeros((levels, children, words), np.uint64),
+            child_rows=np.zeros((levels + 1, children, words), np.uint64),
             sure=np.zeros(n, np.int64),
             sure_inside=np.zeros(LANES, np.int64),
             class_weight=np.zeros(rows.classes, np.int64),
@@ -103,6 +104,7 @@ class SparseSearch(AnytimeSearch):
             np.zeros(2, np.int64),
         )
         machine = self._machine
+        machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
         machine.row[top] = np.arange(n)
         machine.mark[top] = rows.weight if self.general else np.where(rows.label, rows.weight, -rows.weight)
         if self.general:
@@ -127,31 +129,32 @@ class SparseSearch(AnytimeSearch):
         if self.levels == 2:
             self.lower = max(self.lower, min(bound, self.cost))
             return
-        self._rounds(self.iterations + self.end)
-        if self.lower < self.cost and self.status is None:
-            self.offer_heuristics()
-            if self.levels > 3:
-                self._search(self.cost, 0, 3)
-            self._rounds(INFINITE)
+        self.end += self.iterations
+        self._rounds()
 
-    def _rounds(self, end: int) -> None:
-        """Search round after round until the proof, a limit, or a number of iterations."""
+    def _rounds(self) -> None:
+        """Search round after round until the proof or a limit; the best tree of three levels comes between."""
+        three = self.levels <= 3
         unit, top = self._unit, self._rules.top
         # a child has fewer rows, fewer levels, and a budget that is a penalty lower
         deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * self.scale.penalty
-        while self.lower < self.cost and self.status is None and self.iterations < end:
+        while self.lower < self.cost and self.status is None:
             budget = max(3, self.lower // unit + 1) * unit
             if budget > _LAST_ROUND * self.cost or (
                 budget > 2 ** min(self.levels, 60) * unit and not self._rules.multiway
             ):
                 budget = self.cost
+            if not three and (self.end == INFINITE or (budget > _QUICK_ROUND * unit and budget < self.cost)):
+                three = True
+                self._search(self.cost, 0, 3)
+                continue
             if budget > deepest:
                 self.status = "memory_limit"
                 break
-            bound = self._search(budget, self.lower, self.levels, end)
+            bound = self._search(budget, self.lower, self.levels, three)
             self.lower = max(self.lower, min(bound, self.cost))
 
-    def _search(self, budget: int, lower: int, levels: int, end: int = INFINITE) -> int:
+    def _search(self, budget: int, lower: int, levels: int, resume: bool = True) -> int:
         """Search for a tree below a budget; return a lower bound on all trees of at most these levels."""
         machine, whole = self._machine, levels == self.levels
         machine.state[kernel.BEST] = self.cost
@@ -171,7 +174,14 @@ class SparseSearch(AnytimeSearch):
             self._note(cost, max(self.lower, min(cost, self._bound())) if whole else min(cost, self.lower))
             return code
 
-        self.status = drive(Sweep(lambda: self.iterations, step), self.clock, first=self.rows.first_slice, end=end)
+        sweep, first = Sweep(lambda: self.iterations, step), self.rows.first_slice
+        self.status = drive(sweep, self.clock, first=first, end=self.end if levels > 2 else INFINITE)
+        if levels > 2 and self.status is None and self.iterations >= self.end:
+            self.offer_heuristics()
+            known["limit"] = min(known["limit"], self.cost)
+            machine.state[kernel.BEST] = min(machine.state[kernel.BEST], self.cost)
+            if resume:
+                self.status = drive(sweep, self.clock, first=first)
         if machine.state[kernel.BEST] < self.cost:
             self.cost = int(machine.state[kernel.BEST])
             nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
