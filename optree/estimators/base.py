@@ -202,8 +202,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories; None and NaN are missing values.
+        {table}
         y : array-like of shape (n_samples,)
             Classes of any type.
         {fit_end}

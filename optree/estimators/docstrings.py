@@ -248,6 +248,17 @@ _TEXTS = {
         Kohler, Akrour, Preux: Breiman meets Bellman, KDD 2025, section 7.2. Friedman: Greedy Function Approximation,
         Annals of Statistics 2001. Chen, Guestrin: XGBoost, KDD 2016.
     """,
+    "table": """
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            Numbers, texts, truth values and categories; None, NaN and NA are missing values. A frame may be of pandas,
+            polars, pyarrow, or another library with the Arrow PyCapsule interface. A sparse matrix becomes an array, of
+            one byte per cell if it is binary, else of eight. Dates and durations are refused.
+    """,
+    "numbers": """
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            Finite numbers; None, NaN and NA are missing values. A frame may be of pandas, polars, pyarrow, or another
+            library with the Arrow PyCapsule interface. A sparse matrix becomes an array.
+    """,
     "fit_end": """
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows, >= 0, one by default; rows of zero weight are dropped.

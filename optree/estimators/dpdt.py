@@ -42,8 +42,7 @@ class _DPDTree(TreeViews, NumericEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Finite numbers; NaN marks missing values.
+        {numbers}
         y : array-like of shape (n_samples,)
             Classes of any type; for regression, finite numbers.
         {fit_end}

@@ -90,8 +90,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories; None and NaN are missing values.
+        {table}
         y : array-like of shape (n_samples,)
             The target, finite numbers.
         {fit_end}

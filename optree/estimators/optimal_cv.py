@@ -207,8 +207,7 @@ class OptimalTreeClassifierCV(OptimalTrees):
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers and categories; None and NaN are missing values.
+        {table}
         y : array-like of shape (n_samples,)
             Classes of any type.
         groups : array-like of shape (n_samples,), optional

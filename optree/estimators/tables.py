@@ -57,7 +57,9 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
             X = _dense(X, memory_limit)
         return X, y
     if 0 in frame.shape:
-        raise OptreeError(f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; one or more needed")
+        raise OptreeError(
+            f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; give one or more of each"
+        )
     column_names(frame)
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
     check_consistent_length(frame, y)
@@ -149,9 +151,11 @@ def _identifies(different: int, known: int) -> bool:
 
 def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
     """Return the text of a warning of a column of categories, or "", and whether the column identifies rows."""
-    different = {value for value in set(values) if not is_missing(value)}
-    identifies = len(different) >= _IDENTIFIER_ROWS * _IDENTIFIER_SHARE and _identifies(
-        len(different), len(values) - sum(map(is_missing, values))
+    found = set(values.tolist())
+    gaps = {value for value in found if is_missing(value)}
+    different = found - gaps
+    identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
+        len(different), len(values) - (sum(map(is_missing, values)) if gaps else 0)
     )
     if len(different) > MOST_CHILDREN and all(map(_is_number_text, different)):
         return "its texts are numbers; " + (
