@@ -8,7 +8,7 @@ of the category for a column that is split into all its categories. Both forms a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -70,12 +70,15 @@ class Columns(ABC):
         Whether a column has a threshold between any two neighbouring numbers.
     has_unknown : bool
         Whether any code is -1.
+    has_codes : bool
+        Whether the codes are computed.
     """
 
     codes: np.ndarray
     features: tuple[Feature, ...]
     has_numbers: bool
     has_unknown: bool
+    has_codes: bool
 
     @abstractmethod
     def __len__(self) -> int:
@@ -91,8 +94,16 @@ class Columns(ABC):
         """Return some of the rows."""
 
     @abstractmethod
-    def as_numbers(self) -> Numbers:
-        """Return the columns as numbers."""
+    def keep(self, features: Sequence[int]) -> Self:
+        """Return some of the coded features, in rising order."""
+
+    @abstractmethod
+    def encode(self, check: Callable[[], None]) -> None:
+        """Compute the codes, if they are not known yet; ``check`` is called between blocks of rows."""
+
+    @abstractmethod
+    def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
+        """Return the columns as numbers; ``check`` is called between columns."""
 
     @abstractmethod
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
@@ -120,7 +131,7 @@ class CodedColumns(Columns):
         If there are no codes, the numbers of features differ, or a code is out of range.
     """
 
-    has_numbers = False
+    has_numbers, has_codes = False, True
 
     def __init__(self, codes: np.ndarray, features: Sequence[Feature]):
         codes, self.features = np.asarray(codes), tuple(features)
@@ -155,6 +166,13 @@ class CodedColumns(Columns):
         """Return some of the rows."""
         return type(self)(self.codes[rows], self.features)
 
+    def keep(self, features: Sequence[int]) -> Self:
+        """Return some of the features, in rising order."""
+        return type(self)(self.codes[:, features], [self.features[feature] for feature in features])
+
+    def encode(self, check: Callable[[], None]) -> None:
+        """Do nothing: the codes are given."""
+
     @cached_property
     def _runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the first feature of each run of nested features, its size, and whether it rises.
@@ -175,7 +193,7 @@ class CodedColumns(Columns):
                 rising.append(True)
         return np.array(first), np.diff([*first, codes.shape[1]]), np.array(rising)
 
-    def as_numbers(self) -> Numbers:
+    def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
         """Return a column for each run of nested features: the number of its features that hold."""
         first = self._runs[0]
         return Numbers(np.add.reduceat(self.codes, first, axis=1, dtype=np.float64), self.n_parts[first] > 2)

@@ -76,13 +76,17 @@ class CodedRows:
             codes[some] = _CODE[number](values[some], operand[some])
         return codes
 
-    def array(self, most_categories: int) -> np.ndarray:
-        """Return the codes of all rows, int[n, q], of the narrowest type for that number of categories."""
+    def array(self, most_categories: int, check: Callable[[], None] = lambda: None) -> np.ndarray:
+        """Return the codes of all rows, int[n, q], of the narrowest type for that number of categories.
+
+        check : called before each block of rows.
+        """
         column, kind, operand = self._tests
         codes = np.empty((len(self), len(column)), codes_type(most_categories))
         ends = np.flatnonzero(np.diff(kind, prepend=-1, append=-1)).tolist()  # of runs of features of one kind
         step = max(1, _CELLS // max(1, len(column)))
         for first in range(0, len(self), step):
+            check()
             block = slice(first, first + step)
             for start, end in pairwise(ends):
                 values = self._values[block].take(column[start:end], axis=1)

@@ -9,7 +9,7 @@ at most the threshold.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Self
@@ -268,8 +268,10 @@ class Encoder:
         used = {column.name for column in self.columns_}
         return [name for name in self.names_ if name not in used]
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X, check: Callable[[], None] = lambda: None) -> np.ndarray:
         """Return the codes of new rows, int[n, q], of the narrowest type that holds the codes of all features.
+
+        check : called before each block of rows, :meth:`optree.budget.Clock.check` for example.
 
         Raises
         ------
@@ -277,7 +279,7 @@ class Encoder:
             If the encoder is not fitted, ``X`` has other columns, or a value is unseen in a column with features, or
             missing where ``missing`` is "error".
         """
-        return self.read(X).array(self.n_categories_)
+        return self.read(X).array(self.n_categories_, check)
 
     def read(self, X, by_position: bool = False) -> CodedRows:
         """Return new rows, whose codes are computed on access; only columns with features are read.

@@ -7,7 +7,7 @@ greater than all numbers in one, and less in the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import groupby
 from typing import NamedTuple, Self
@@ -92,14 +92,15 @@ class SparseEncoder(Encoder):
         multiway = [column.form == "ordinal" and column.n_categories > 2 for column in self.columns_]
         return np.repeat(multiway, self._width)
 
-    def numeric_columns(self, X) -> np.ndarray:
+    def numeric_columns(self, X, check: Callable[[], None] = lambda: None) -> np.ndarray:
         """Return columns to be split at any threshold, float64[n, p'], without missing values.
 
         A column of numbers has the missing values above all numbers, and another column has them below. A category has
-        a 0/1 column for each of its features.
+        a 0/1 column for each of its features. ``check`` is called before each column.
         """
         table, blocks = read_columns(X, self.names_), []
         for column in self.columns_:
+            check()
             values = column.read(table[column.name], self.spec.unseen, self.spec.missing)[:, None]
             tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
             if not column.is_numeric:
@@ -123,8 +124,11 @@ class SparseEncoder(Encoder):
             for column, low, high in splits
         ]
         encoder, columns = copy(self), list(self.columns_)
+        split = {int(owner[column]) for column, *_ in splits}
         for i, column in enumerate(columns):
-            if column.is_numeric:
+            if i not in split:
+                columns[i] = column.over([])  # its values need not be read
+            elif column.is_numeric:
                 kept = sorted({test for (at, *_), test in zip(splits, tests, strict=True) if owner[at] == i})
                 columns[i] = column.over(kept)
         first = np.cumsum([0, *(column.n_features(self.spec.drop) for column in columns)])

@@ -68,32 +68,49 @@ class TableColumns(Columns):
         """Return the encoder of the coded features."""
         return self._make_encoder()
 
+    @property
+    def has_codes(self) -> bool:
+        """Return whether the codes are computed."""
+        return "codes" in self.__dict__
+
     @cached_property
     def codes(self) -> np.ndarray:
         """Return the codes of the rows; see :class:`Columns`."""
         return self.encoder.transform(self.X)
+
+    def encode(self, check: Callable[[], None]) -> None:
+        """Compute the codes, if they are not known yet; ``check`` is called between blocks of rows."""
+        if not self.has_codes:
+            self.__dict__["codes"] = self.encoder.transform(self.X, check)
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
         """Return the coded features."""
         return self.encoder.features_
 
-    def take(self, rows: np.ndarray) -> CodedColumns:
+    def take(self, rows: np.ndarray) -> Columns:
         """Return some of the rows."""
-        return CodedColumns(self.codes[rows], self.features)
+        if self.has_codes and not self.has_numbers:
+            return CodedColumns(self.codes[rows], self.features)
+        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        return TableColumns(X, lambda: self.encoder, (lambda: self._numbers) if self.has_numbers else None)
+
+    def keep(self, features: Sequence[int]) -> TableColumns:
+        """Return some of the coded features, in rising order."""
+        return TableColumns(self.X, lambda: self.encoder.keep(features))
 
     @cached_property
     def _numbers(self) -> SparseEncoder:
         return self._make_numbers()
 
-    def as_numbers(self) -> Numbers:
+    def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
         """Return a column for each numeric column, multiway split and test of one category."""
-        X = self._numbers.numeric_columns(self.X)
+        X = self._numbers.numeric_columns(self.X, check)
         return Numbers(X, self._numbers.is_multiway)
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Columns, list[tuple[int, bool]]]:
         """Return the columns with the thresholds of splits alone, and each split's feature."""
         if not self.has_numbers:
-            return self, []
+            return (self if self.has_codes else self.keep([])), []
         encoder, found = self._numbers.at_splits(splits)
         return TableColumns(self.X, lambda: encoder), found

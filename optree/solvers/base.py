@@ -15,6 +15,7 @@ from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Outcome, Result, Trace
 from optree.solvers.routing import Route
+from optree.solvers.sampled_tree import sampled_tree
 from optree.tree import Tree
 
 
@@ -259,8 +260,12 @@ class Solver(Declaration):
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
         task = replace(task, route=Route(self.name, self.title))
+        begun = False
         try:
             clock.check()
+            begun = True
+            if not problem.columns.has_numbers:
+                problem.columns.encode(clock.check)
             if self.route:
                 task = replace(task, route=self.route(task, parameters))
             trace.start(*task.route)
@@ -270,6 +275,9 @@ class Solver(Declaration):
             columns = problem.columns if task.incumbent else problem.columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
+        late = begun and outcome.status == "time_limit" and outcome.tree.n_splits == 0
+        if late and (self.exact or self.features == ("binary",)) and (found := sampled_tree(task)):
+            outcome = outcome._replace(tree=found[0], columns=found[1])
         clock.searched()
         tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
         outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search, columns=columns)

@@ -140,11 +140,16 @@ class Rows:
         given = None if (weight == 1).all() else weight.astype(float)
         data = presort(np.ascontiguousarray(X, np.float64), y, classes, given, merge=min_rows == 1, check=check)
         packed, rows = data.packed, data.packed.shape[1]
-        row = (packed & data.row_mask) >> data.row_shift
-        self.packed = packed >> data.rank_shift << np.uint64(32) | row  # uint64[p, rows], rank << 32 | row
         self.level, self.first_level = data.level, data.first_level  # as in `presorted_columns.Sample`
-        self.label = np.empty(rows, np.int32)
-        self.label[row[0].astype(np.int64)] = packed[0] & np.uint64((1 << int(data.row_shift)) - 1)
+        self.label, label_mask = np.empty(rows, np.int32), np.uint64((1 << int(data.row_shift)) - 1)
+        self.label[((packed[0] & data.row_mask) >> data.row_shift).view(np.int64)] = packed[0] & label_mask
+        for words in packed:  # in place
+            check()
+            row = (words & data.row_mask) >> data.row_shift
+            words >>= data.rank_shift
+            words <<= np.uint64(32)
+            words |= row
+        self.packed = packed  # uint64[p, rows], rank << 32 | row
         self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)
         self.classes, self.total = max(2, classes), int(self.weight.sum())
         self.certain = 0  # the loss of any tree, on top of the weight of errors
@@ -162,7 +167,7 @@ class Rows:
 
         def make() -> Rows:
             label, factor, least = problem.target.as_weights()
-            (X, is_multiway), y = problem.columns.as_numbers(), problem.y
+            (X, is_multiway), y = problem.columns.as_numbers(check), problem.y
             weights = problem.weights * factor[y]
             rows, kept = (X, label[y], weights), weights > 0
             if not kept.all() and kept.any():

@@ -91,7 +91,8 @@ def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) ->
         result = get("licketysplit").solve(problem, limited, without_iterations(task.clock))
         if result.status == "interrupted":
             raise KeyboardInterrupt
-        yield result.tree
+        if result.columns is problem.columns:  # else a limit was reached before its first tree
+            yield result.tree
 
 
 def _carts(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:

@@ -24,7 +24,7 @@ from optree.tree import Tree
 def run(task: Task, seed: int) -> Outcome:
     """Run the search; see the module's text. ``seed`` has no effect: the search draws no random numbers."""
     levels, splits = limits(task)
-    data, error = items(task.problem, levels), task.scale.error
+    data, error = items(task.problem, levels, task.clock.check), task.scale.error
     task.clock.prepared()
     leaf = Tree.leaf(task.problem)
     if data is None or levels == 0:

@@ -101,7 +101,7 @@ def paper(task: Task, seed: int, fewest_splits: bool, every_size: bool, options:
     error, penalty = task.scale.error, task.scale.penalty
     per_leaf = penalty if task.objective.penalty == "leaf" else 0
     (levels, max_splits), leaf = limits(task), Tree.leaf(task.problem)
-    data = items(task.problem, levels)
+    data = items(task.problem, levels, task.clock.check)
     task.clock.prepared()
     if data is None or levels == 0:
         return Outcome(leaf, task.cost(leaf), "optimal", {"iterations": 0, "subproblems": 0, "entries": 0})

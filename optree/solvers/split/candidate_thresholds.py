@@ -27,8 +27,11 @@ NEAR = 1.02
 _MOST_CATEGORIES = 1 << 16
 
 
-def all_thresholds(problem: Problem) -> ThresholdColumns | None:
-    """Return the columns of all thresholds of a problem, or None if all rows are of one class."""
+def all_thresholds(problem: Problem, check: Callable[[], None] = lambda: None) -> ThresholdColumns | None:
+    """Return the columns of all thresholds of a problem, or None if all rows are of one class.
+
+    check : called between blocks of columns, :meth:`optree.budget.Clock.check` for example.
+    """
     parts = problem.n_parts
     if parts.max() > _MOST_CATEGORIES:
         name = problem.features[int(parts.argmax())].name
@@ -36,7 +39,7 @@ def all_thresholds(problem: Problem) -> ThresholdColumns | None:
             f"feature {name!r}: {parts.max()} parts are not accepted; give at most {_MOST_CATEGORIES}, as bins"
         )
     threshold = np.concatenate([np.arange(count - 1) for count in parts])
-    return columns_of(problem, np.repeat(np.arange(len(parts)), parts - 1), threshold)
+    return columns_of(problem, np.repeat(np.arange(len(parts)), parts - 1), threshold, check)
 
 
 class Reference:

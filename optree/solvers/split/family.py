@@ -158,7 +158,7 @@ def _restrict(task: Task, options: SimpleNamespace, data: ThresholdColumns, seed
 def run(task: Task, seed: int, options: SimpleNamespace) -> Outcome:
     """Search, and make the tree; ``seed`` is that of the boosted ensemble, if there is one."""
     depth, problem, clock = min(task.objective.max_depth, len(task.problem.y) - 1, 255), task.problem, task.clock
-    data = thresholds.all_thresholds(problem)
+    data = thresholds.all_thresholds(problem, clock.check)
     clock.prepared()
     if data is None or depth == 0:
         leaf = grow_tree(problem, Plan())

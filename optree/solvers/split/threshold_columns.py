@@ -7,15 +7,19 @@ k - 1 increasing thresholds of one feature, and a binary feature has a single th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from optree.arrays import transposed
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import count_bits, pack, salts
 from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.simd import LANES, load, popcount, splat, store
+
+_BLOCK = 64  # columns that are packed at once
 
 
 class ThresholdColumns(NamedTuple):
@@ -42,10 +46,13 @@ class ThresholdColumns(NamedTuple):
     classes: int
 
 
-def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> ThresholdColumns | None:
+def columns_of(
+    problem: Problem, feature: np.ndarray, threshold: np.ndarray, check: Callable[[], None] = lambda: None
+) -> ThresholdColumns | None:
     """Return a problem's columns for some thresholds, or None if all rows are of one class.
 
-    feature, threshold : int64[thresholds], sorted; a column holds the rows whose code is greater than the threshold.
+    feature, threshold : int64[thresholds], sorted; a column holds the rows whose code is greater than the threshold;
+    check : called between blocks of columns.
     """
     present = np.flatnonzero(np.bincount(problem.y, problem.weights, len(problem.classes)))
     if len(present) < 2:
@@ -53,10 +60,6 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
     digits, count = int(problem.weights.max()).bit_length(), len(problem.features)
     groups, first = [], np.searchsorted(feature, np.arange(count + 1))
     binary = np.array_equal(feature, np.arange(count))
-    above = problem.codes > 0 if binary else problem.codes[:, feature] > threshold
-    below = np.empty(problem.codes.shape, np.uint16)
-    for f in range(0 if binary else count):
-        below[:, f] = np.searchsorted(threshold[first[f] : first[f + 1]], problem.codes[:, f])
     for digit in range(digits - 1, -1, -1):
         weighs = problem.weights >> digit & 1 > 0 if digits > 1 else problem.weights > 0
         for k in present:
@@ -64,14 +67,24 @@ def columns_of(problem: Problem, feature: np.ndarray, threshold: np.ndarray) -> 
     words = np.array([-(-len(group) // 64) for group in groups])
     run = np.repeat(np.arange(len(words)), words)
     columns = len(feature) + 2
-    bits = np.zeros((-(-columns // LANES) * LANES, 64 * len(run)), bool)
+    rows = np.zeros((-(-columns // LANES) * LANES, len(run)), np.uint64)
+    starts = (64 * (words.cumsum() - words)).tolist()
+    place = np.concatenate([start + np.arange(len(group)) for group, start in zip(groups, starts, strict=True)])
+    order, held = np.concatenate(groups), np.zeros((_BLOCK, 64 * len(run)), bool)
+    held[0, place] = True
+    rows[:1] = pack(held[:1])
+    for start in range(0, len(feature), _BLOCK):
+        check()
+        some = slice(start, start + _BLOCK)
+        codes = transposed(problem.codes[:, some if binary else feature[some]])
+        for bits, values, least in zip(held, codes, threshold[some].astype(codes.dtype), strict=False):
+            bits[place] = values[order] > least
+        rows[1 + start : 1 + start + len(codes)] = pack(held[: len(codes)])
     bins = np.zeros((0 if binary else 64 * len(run), count), np.uint16)
-    for group, start in zip(groups, (64 * (words.cumsum() - words)).tolist(), strict=True):
-        bits[0, start : start + len(group)] = True
-        bits[1 : columns - 1, start : start + len(group)] = above.take(group, axis=0).T
-        if not binary:
-            bins[start : start + len(group)] = below[group]
-    rows, random = pack(bits), salts(len(run) + count, 1)
+    for f in range(0 if binary else count):
+        below = np.searchsorted(threshold[first[f] : first[f + 1]], problem.codes[:, f])
+        bins[place, f] = below[order]
+    random = salts(len(run) + count, 1)
     return ThresholdColumns(
         rows=rows[:columns],
         blocks=rows.reshape(-1, LANES, len(run)).transpose(0, 2, 1).ravel(),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from optree.arrays import transposed
 from optree.budget import Clock
 from optree.problem import Problem
 from optree.solvers.driver import Room, drive
@@ -20,6 +22,8 @@ from optree.solvers.murtree.paper.calls import CALL, CALLS, ERRORS, LEVEL, NEW, 
 from optree.solvers.murtree.paper.frequency import COUNTERS, Counters, Items
 from optree.tree import LEAF, Tree
 
+_BLOCK = 512  # words of rows that are listed at once
+
 
 class Answer(NamedTuple):
     """The answer to a call: errors (None: no tree within the bound), root column (0: a leaf), splits of child 0."""
@@ -29,8 +33,11 @@ class Answer(NamedTuple):
     child0_splits: int
 
 
-def items(problem: Problem, levels: int) -> Items | None:
-    """Return the rows of a problem as sets of columns; None if they are of one class."""
+def items(problem: Problem, levels: int, check: Callable[[], None]) -> Items | None:
+    """Return the rows of a problem as sets of columns; None if they are of one class.
+
+    check : called between blocks of rows, :meth:`optree.budget.Clock.check` for example.
+    """
     data, _ = columns(problem, merge=False, kind=np.uint64)
     if data is None:
         return None
@@ -38,18 +45,22 @@ def items(problem: Problem, levels: int) -> Items | None:
     held, at = np.unique(data.group, return_index=True)
     once.reshape(-1)[at[held >= 0]] = True
     rows = np.concatenate([data.rows[-1:], data.rows[1::2]])
-    bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").astype(bool)
-    row, item = np.nonzero(bits.T)
+    words, found, counts = rows.shape[1], [], [np.zeros(1, np.int64)]
+    for start in range(0, words, _BLOCK):
+        check()
+        block = np.ascontiguousarray(rows[:, start : start + _BLOCK]).view(np.uint8)
+        bits = transposed(np.unpackbits(block, axis=1, bitorder="little"))
+        found.append(np.nonzero(bits)[1])
+        counts.append(np.count_nonzero(bits, axis=1))
     place = np.repeat(np.arange(len(data.runs) - 1), np.diff(data.runs))
-    words = rows.shape[1]
     return Items(
         rows=rows,
         runs=data.runs,
         once=np.packbits(once, axis=1, bitorder="little").view(np.uint64).reshape(-1),
         label=(place % data.classes).astype(np.int64),
         weight=np.int64(1) << (data.digits - 1 - place // data.classes),
-        first=np.searchsorted(row, np.arange(64 * words + 1)).astype(np.int64),
-        item=item.astype(np.int64),
+        first=np.concatenate(counts).cumsum(),
+        item=np.concatenate(found),
         salt=salts(max(words, levels + 2)),
         digits=data.digits,
         classes=data.classes,

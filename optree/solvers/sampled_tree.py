@@ -1,0 +1,70 @@
+"""The tree of a search whose time is over before its first tree: a CART of few rows, pruned on all rows.
+
+The rows are at equal distances. CART takes milliseconds for them; the errors of its nodes on all rows, and pruning for
+the objective, take one pass over the columns that it splits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optree.budget import Budget
+from optree.columns import Columns
+from optree.measure import ACCURACY
+from optree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from optree.solvers.base import Task
+
+_ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
+
+
+def sampled_tree(task: Task) -> tuple[Tree, Columns] | None:
+    """Return a tree and the columns whose features it splits, or None if the objective is another or no tree is better.
+
+    The tree obeys the constraints of the objective. It takes a small part of a second; no limit is obeyed.
+    """
+    from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
+    from optree.solvers.starts import carts
+
+    problem, objective = task.problem, task.objective
+    if problem.target.kind != "classes" or objective.measure != ACCURACY or problem.costs is not None:
+        return None
+    columns = problem.columns
+    width = columns.take(np.arange(1)).as_numbers().X.shape[1] if columns.has_numbers else len(problem.n_parts)
+    count = min(_ROWS, max(1000, _CELLS // width))
+    kept = np.flatnonzero(problem.weights)
+    part = problem.take(kept[:: max(1, len(kept) // count)])
+    if columns.has_numbers:
+        rows = Rows.of(part, objective.min_samples_leaf, lambda: None)
+    else:
+        data = part.codes, part.y, len(part.classes), part.weights
+        rows = Rows(*data, objective.min_samples_leaf, part.n_parts > 2)
+    _, found, _ = next(carts(rows, objective, objective.scale(part), Budget().start()), (None, None, None))
+    if found is None:
+        return None
+    if columns.has_numbers:
+        tree, columns = rows.tree(problem, found)
+    else:
+        splits = [found]
+        for split in splits:
+            splits += [child for child in split.children if child]
+        used = np.unique([split.feature for split in splits])
+        if columns.has_codes:
+            place = np.arange(len(problem.n_parts))
+        else:
+            columns, place = columns.keep(used.tolist()), np.searchsorted(used, np.arange(used[-1] + 1))
+
+        def choose(_: np.ndarray, split) -> tuple[int, list]:
+            if split is None:
+                return LEAF, []
+            feature = int(place[split.feature])
+            if isinstance(split, MultiwaySplit):
+                return feature, rows.children_by_value(split, columns.n_parts[feature])
+            return feature, [split.left, split.right]
+
+        tree = Tree.grow(problem.over(columns), choose, found)
+    tree = task.prune(tree)
+    return None if tree.n_splits == 0 or objective.broken(tree, problem.over(columns)) else (tree, columns)
