@@ -261,7 +261,7 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
     def _problem(self, X, y, sample_weight, classes: np.ndarray | None = None) -> tuple[Problem, Fraction]:
         """Return the problem of the rows of positive weight, and the weight of its unit; set ``classes_``.
 
-        ``classes`` are sorted, by default those of the rows.
+        ``classes`` are sorted; by default they are the classes of the rows.
         """
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)

@@ -151,8 +151,8 @@ class OptimalTreeClassifierCV(OptimalTrees):
         have their ``sample_weight``, if the scorer accepts weights.
     rule : {"best", "one_standard_error"}, default="best"
         The chosen step of lambda: the best mean score, or the greatest lambda whose mean score is at most one standard
-        error below the best. The second rule gives smaller trees of about the same score. Ties of the best score are
-        broken by the greatest lambda.
+        error below the best. Of equal scores the greatest lambda is chosen. The first rule is the default, as its trees
+        are small already and its accuracy is what a grid search would find; the second is for trees to be read.
     n_jobs : int or None, default=None
         Threads, which share the folds. The result is the same for any number, unless a time limit ends a search.
     {optimal}

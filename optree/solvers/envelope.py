@@ -2,18 +2,19 @@
 
 The cost of a tree is a straight line in the penalty of a split or leaf: its loss, and a slope. The optimal cost is the
 lower envelope of all lines, a concave function. The envelope is walked from a greatest penalty down. Let T be the tree
-that is optimal so far. The next penalty is the greatest at which a known tree costs the same as T, or a fraction of the
-last penalty if no known tree does. A search at this penalty has the best known tree as its incumbent.
+that is optimal so far. The next penalty is a fraction of the last one, or the greatest lower penalty at which a known
+tree costs the same as T, if that is higher. A search at this penalty has the best known tree as its incumbent.
 
 **Statement** (walk): if the search proves T, T is optimal from the last penalty down to this one. Otherwise the search
 finds a tree whose line meets the line of T in between, where the walk continues.
-**Proof**: T's line touches the envelope at both ends. A concave function that touches a line at both ends of an
-interval is on or above the line in between, and no line is below the envelope. In the other case, the found tree costs
-less at the lower end and no less at the upper end, so the lines meet.
+**Proof**: T's line touches the envelope at both ends of the interval. In between, a concave function is on or above the
+line through two of its points, and no line is below the envelope. In the other case, the found tree costs less than T
+at the lower end and no less at the upper end, so the lines meet.
 **Used in** `Envelope.walk`. A tree that was proven before at a lower penalty needs no further search down to it.
 **Worth**: the work of a search grows as the penalty falls. The walk searches no penalty below the next corner of known
-trees. A search that takes longer than all before is left for a search nearer to the last penalty. So a limit leaves a
-long proven part.
+trees. A search that takes longer than twice all before is left for a search nearer to the last penalty. So a limit
+leaves a long proven part: in six seconds down to lambda = .013 for the first fold of breast cancer, and to .018 with
+steps of two only.
 
 **Statement** (chord): the optimum at a penalty is at least the chord between the optima at two penalties around it, one
 of which may be 0 with the lower bound 0.

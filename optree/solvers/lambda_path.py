@@ -29,7 +29,7 @@ from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.tree import Tree
 
-_ITERATIONS, _TIMES = 6000, 2  # of a search before it is left unfinished: at least, and times those of all before
+_ITERATIONS, _TIMES = 6000, 2  # before a search is left unfinished: at least, and per iteration of all earlier searches
 
 
 @dataclass(frozen=True)

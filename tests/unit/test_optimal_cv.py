@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -207,6 +208,21 @@ def test_weights_costs_groups_and_rare_classes():
     assert len(model.path_) > 2
     balanced = OptimalTreeClassifierCV(lowest="0.05", cv=3, class_weight="balanced", max_splits=2, min_samples_leaf=4)
     assert balanced.fit(X, y).tree_.n_splits <= 2
+
+
+def test_tables_of_any_kind_are_divided_into_folds():
+    X, y = IRIS
+    X = (X.mean(axis=0) < X).astype(float)
+    path = OptimalTreeClassifierCV(lowest="0.02", cv=3).fit(X, y).path_
+    for table in (X.tolist(), csr_matrix(X), pd.DataFrame(X)):
+        assert OptimalTreeClassifierCV(lowest="0.02", cv=3).fit(table, y).path_ == path
+    X[::7, 2] = np.nan
+    model = OptimalTreeClassifierCV(lowest="0.02", cv=3).fit(X, y)
+    assert (model.status_, model.score(X, y) > 0.6) == ("optimal", True)
+    X = pd.DataFrame({"a": X[:, 3], "name": [f"flower {number}" for number in range(len(y))]})
+    with pytest.warns(UserWarning, match="column 'name'") as caught:
+        OptimalTreeClassifierCV(lowest="0.02", cv=3).fit(X, y)
+    assert len(caught) == 1  # not for each fold
 
 
 def test_a_scorer_of_any_kind():
