@@ -134,6 +134,12 @@ class Tree:
         feature = [LEAF if number == LEAF else numbers[number] for number in self.feature.tolist()]
         return replace(self, feature=np.array(feature, np.int32), features=tuple(features))
 
+    def over(self, features: Sequence[Feature]) -> Tree | None:
+        """Return the tree over other features, which are found by their names and labels; None if one is missing."""
+        place = {feature: number for number, feature in enumerate(features)}
+        numbers = {number: place.get(self.features[number]) for number in self.used_features}
+        return None if None in numbers.values() else self.renumber(numbers, features)
+
     @property
     def n_nodes(self) -> int:
         """Return the number of nodes."""

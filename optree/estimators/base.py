@@ -212,9 +212,10 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
-        seed, start = getattr(self, "random_state", None) or 0, self._start(problem, objective)
+        seed, (start, own) = getattr(self, "random_state", None) or 0, self._start(problem, objective)
         solver = solvers.get(self._solver)
-        result = solver.solve(problem, objective, clock, seed, start, log=self._log, **self._parameters())
+        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, **self._parameters())
+        result = solver.solve(problem, objective, clock, seed, **arguments)
         cost, bound = result.cost_in_rows, result.lower_bound_in_rows
         self._keep(result.tree, result.columns, result.status, cost, bound, problem.total_weight, unit)
         if result.status not in ("optimal", "heuristic"):
@@ -273,14 +274,15 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         costs = whole_costs(getattr(self, "costs", None), self.classes_)
         return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
 
-    def _start(self, problem: Problem, objective: Objective) -> Tree | None:
-        """Return the tree of the last fit for a warm start, if it has features of the problem and meets constraints."""
+    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
+        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
         tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
         if tree is None or tree.classes != problem.classes:
-            return None
-        place = {feature: number for number, feature in enumerate(problem.features)}
-        numbers = {number: place.get(feature) for number, feature in enumerate(tree.features)}
-        if None in numbers.values():
-            return None
-        tree = tree.renumber(numbers, problem.features)
-        return None if objective.broken(tree.refit(problem), problem) else tree
+            return None, None
+        columns = TableColumns(problem.columns.X, lambda: self.encoder_)
+        try:
+            broken = objective.broken(tree.refit(problem.over(columns)), problem.over(columns))
+        except OptreeError:  # other columns, or an unseen category
+            return None, None
+        unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
+        return (None, None) if broken or unknown else (tree, columns)

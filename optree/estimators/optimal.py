@@ -71,8 +71,7 @@ class OptimalTreeClassifier(OptimalTrees):
         string as written.
     {optimal}
     warm_start : bool, default=False
-        Start from the tree of the last ``fit``, if its splits are candidates again. The result is optimal in either
-        case.
+        Start from the tree of the last ``fit``, if its columns are there again. The result is optimal in either case.
     {common}
 
     Attributes
@@ -97,11 +96,6 @@ class OptimalTreeClassifier(OptimalTrees):
     regularization: float | str = 0.01
     _: KW_ONLY
     warm_start: bool = False
-
-    @property
-    def _has_numbers(self) -> bool:
-        """Return whether numeric columns may be searched at every threshold, which takes no start tree."""
-        return super()._has_numbers and not self.warm_start
 
     def lambda_path(self, X, y, sample_weight=None) -> list[tuple[float, OptimalTreeClassifier]]:
         """Return all trees that are optimal for some lambda from 1 down to ``regularization``, from one search.

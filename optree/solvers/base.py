@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from optree.budget import Budget, Clock, Stopped
+from optree.columns import Columns
 from optree.errors import OptreeError, choice
 from optree.measure import ADDITIVE
 from optree.objective import Objective, Scale
@@ -36,6 +37,8 @@ class Task:
         Takes each change of incumbent and lower bound; :meth:`Solver.solve` adds the last one.
     incumbent : Tree or None
         A tree to start from; the returned tree must not cost more. Only for solvers with ``warm_start``.
+    incumbent_columns : Columns or None
+        The columns whose features the incumbent splits, if they differ from the problem's.
     upper_bound : int or None
         A guess: a cost that the optimum is not expected to exceed.
     route : Route or None
@@ -48,8 +51,22 @@ class Task:
     clock: Clock
     trace: Trace
     incumbent: Tree | None = None
+    incumbent_columns: Columns | None = None
     upper_bound: int | None = None
     route: Route | None = None
+
+    @property
+    def incumbent_cost(self) -> int | None:
+        """Return the cost of the incumbent."""
+        own = replace(self, problem=self.problem.over(self.incumbent_columns or self.problem.columns))
+        return None if self.incumbent is None else own.cost(self.incumbent)
+
+    def over_features(self) -> Task:
+        """Return the task with the incumbent over the problem's features; without it, if it splits another feature."""
+        if self.incumbent is None or self.incumbent_columns is None:
+            return self
+        tree = self.incumbent.over(self.problem.features)
+        return replace(self, incumbent=tree, incumbent_columns=None)
 
     def loss(self, tree: Tree) -> int:
         """Return the loss of a tree, in the units of the measure."""
@@ -197,18 +214,19 @@ class Solver(Declaration):
     run: Callable[..., Outcome]
     route: Callable[[Task, Mapping[str, Any]], Route] | None = None
 
-    def _start(self, task: Task, incumbent: Tree | None, upper_bound) -> Task:
+    def _start(self, task: Task, incumbent: Tree | None, columns: Columns | None, upper_bound) -> Task:
         """Return the task with the incumbent refitted to the problem, and the upper bound in units of cost."""
         if incumbent is None and upper_bound is None:
             return task
         if not self.warm_start:
             raise OptreeError(f"solver {self.name}: a tree or an upper bound to start from is not accepted")
         if incumbent is not None:
-            incumbent = incumbent.refit(task.problem)
-            for name, value in task.objective.broken(incumbent, task.problem).items():
+            problem = task.problem.over(columns or task.problem.columns)
+            incumbent = incumbent.refit(problem)
+            for name, value in task.objective.broken(incumbent, problem).items():
                 raise OptreeError(f"incumbent: it breaks {name} = {task.objective.constraints[name]} with {value}")
         bound = None if upper_bound is None else math.floor(Fraction(upper_bound) * task.scale.row)
-        return replace(task, incumbent=incumbent, upper_bound=bound)
+        return replace(task, incumbent=incumbent, incumbent_columns=columns, upper_bound=bound)
 
     def solve(
         self,
@@ -218,6 +236,7 @@ class Solver(Declaration):
         seed: int = 0,
         incumbent: Tree | None = None,
         upper_bound: Fraction | None = None,
+        incumbent_columns: Columns | None = None,
         log: Callable[[str], None] | None = None,
         **parameters,
     ) -> Result:
@@ -235,6 +254,8 @@ class Solver(Declaration):
             A tree over the same features to start from; it is refitted to the problem.
         upper_bound : Fraction, optional
             In rows: a cost that the optimum is not expected to exceed. A wrong one makes the search longer.
+        incumbent_columns : Columns, optional
+            The columns of the same rows whose features the incumbent splits; by default the problem's.
         log : callable, optional
             Called with lines of text: the search and the reason for it, its progress once a second, and its end.
         **parameters
@@ -258,7 +279,7 @@ class Solver(Declaration):
         scale = objective.scale(problem)
         trace = Trace(clock, log, 1 / scale.row, problem.total_weight)
         costed = objective.measure.with_costs(problem)
-        task = self._start(Task(costed, objective, scale, clock, trace), incumbent, upper_bound)
+        task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title))
         begun = False
         try:
@@ -272,7 +293,8 @@ class Solver(Declaration):
             outcome = self.run(task, seed, **parameters)
         except Stopped as stop:  # before the search
             clock.prepared()
-            columns = problem.columns if task.incumbent else problem.columns.at_splits([])[0]
+            columns = task.incumbent_columns or problem.columns
+            columns = columns if task.incumbent else columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
         late = begun and outcome.status == "time_limit" and outcome.tree.n_splits == 0

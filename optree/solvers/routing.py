@@ -87,7 +87,7 @@ def _has_weights(problem: Problem, objective: Objective) -> bool:
 def _route_of_numbers(task: Task) -> Route | None:
     """Return the route to a search over all thresholds; None if a search over coded features is faster."""
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
-    if task.incumbent or task.upper_bound or objective.max_splits is not None or not _has_weights(problem, objective):
+    if task.upper_bound or objective.max_splits is not None or not _has_weights(problem, objective):
         return None
     if not any(search_of(objective, multiway) for multiway in (False, True)):
         return None

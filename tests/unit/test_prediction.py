@@ -9,6 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from support.refusal import refused
 from support.traced import traced
 
@@ -16,7 +18,6 @@ from optree import BranchesClassifier, MurTreeClassifier, MurTreeRegressor, Opti
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, EQUAL, POSITION, CodedRows, ValueTests
 from optree.objective import Objective
-from optree.problem import Problem
 
 SPECS = [
     EncodingSpec(categorical, drop, numeric, max_cuts=4, unseen="ignore")
@@ -166,21 +167,24 @@ def test_a_model_of_many_thresholds_is_small_and_predicts_in_the_memory_of_its_c
             assert peak() < 2 * many.nbytes  # the codes of all thresholds were 1000 times as large
 
 
-def test_a_warm_start_finds_its_features_again():
+@pytest.mark.parametrize("max_thresholds", [None, 5])
+def test_a_warm_start_finds_its_columns_again(max_thresholds):
     X, y = mixed(4)
-    model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=5)
+    model = OptimalTreeClassifier("0.02", warm_start=True, max_thresholds=max_thresholds)
+    objective, cold = Objective.of("0.02"), clone(model).set_params(warm_start=False).fit(X, y)
     problem = model._problem(X, y, None)[0]
-    assert model._start(problem, Objective.of("0.02")) is None
-    tree = model.fit(X, y).tree_
-    assert 0 < len(tree.features) < len(problem.features)
-    start = model._start(problem, Objective.of("0.02"))
-    assert start.features == problem.features
-    assert start.loss(problem) == tree.errors(
-        Problem.coded(model.encoder_.transform(X), problem.y, tree.features, tree.classes)
-    )
-    assert model.fit(X, y).cost_ == OptimalTreeClassifier("0.02", max_thresholds=5).fit(X, y).cost_
-    other = model._problem(X.assign(size=X["size"] * 3), y, None)[0]
-    assert model._start(other, Objective.of("0.02")) is None
+    assert model._start(problem, objective) == (None, None)
+    model.fit(X, y)
+    start, columns = model._start(problem, objective)
+    assert start is model.tree_
+    assert start.refit(problem.over(columns)).loss(problem.over(columns)) == (model.predict(X) != y).sum()
+    assert model.fit(X, y).cost_ == cold.cost_
+    assert model.solver_ == cold.solver_
+    for other in (X.rename(columns={"size": "length"}), X.assign(colour="pink"), X.assign(size=np.nan)):
+        assert model._start(model._problem(other, y, None)[0], objective) == (None, None)
+    with pytest.warns(ConvergenceWarning, match="iteration_limit"):
+        stopped = model.set_params(regularization="0.015", iteration_limit=0).fit(X, y)
+    assert stopped.tree_.n_splits == start.n_splits
 
 
 def test_trees_of_one_search_keep_their_own_features():

@@ -18,12 +18,13 @@ from optree.solvers.all_thresholds import depth_first as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL, POOL, Pool, Rules
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machine
-from optree.solvers.all_thresholds.rows import Rows, Tree
+from optree.solvers.all_thresholds.rows import Rows, Split, Tree
 from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.starts import heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 20_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
+GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -158,7 +159,7 @@ class Search(AnytimeSearch):
     def _rules(self, depth: int, base: int) -> Rules:
         """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
         feature, place = -1, 0
-        if self._tree:
+        if isinstance(self._tree, Split):
             feature, low = self._tree.feature, self._tree.low
             place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32))
         return Rules(

@@ -22,7 +22,7 @@ from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.result import Outcome, Trace
 from optree.solvers.all_thresholds.rows import Rows, Tree
-from optree.solvers.all_thresholds.search import AnytimeSearch, Search
+from optree.solvers.all_thresholds.search import GIVEN, AnytimeSearch, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.routing import ALL_THRESHOLDS, DEEPEST, SPARSE_THRESHOLDS
@@ -48,7 +48,10 @@ def run_search(task: Task, name: str, threads: int = 1) -> Outcome:
     """Search the columns of a problem as numbers."""
     rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
     task.clock.prepared()
-    best, *rest = search(rows, task.objective, task.scale, task.clock, task.trace, name, threads)
+    arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
+    best, *rest = search(*arguments, incumbent=task.incumbent_cost)
+    if best is GIVEN:
+        return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
     tree, columns = rows.tree(task.problem, best)
     return Outcome(tree, *rest, columns=columns)
 
@@ -66,9 +69,19 @@ def new_search(
 
 
 def search(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, trace: Trace, name: str, threads: int = 1
+    rows: Rows,
+    objective: Objective,
+    scale: Scale,
+    clock: Clock,
+    trace: Trace,
+    name: str,
+    threads: int = 1,
+    incumbent: int | None = None,
 ) -> tuple[Tree, int, str, dict[str, int]]:
-    """Return the best tree of some rows (None for a leaf), lower bound, status and counters of the named search."""
+    """Return the best tree of some rows (None for a leaf), lower bound, status and counters of the named search.
+
+    incumbent : the cost of a given tree; the best tree is GIVEN if the search finds no better one.
+    """
     certain = scale.error * rows.certain
     certain += scale.penalty if objective.penalty == "leaf" else 0  # the searches count the leaves after the first
 
@@ -76,6 +89,8 @@ def search(
         trace.add(cost + certain, lower + certain)
 
     found = new_search(name, rows, scale, objective, clock, note)
+    if incumbent is not None:
+        found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
     return found.tree(), found.lower + certain, status, {"iterations": found.iterations}

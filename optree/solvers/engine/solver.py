@@ -63,6 +63,7 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
         return run_search(task, task.route.search)
     if task.route.search == DEPTH_LIMITED:
         return depth_limited_tree(task, starts=partial(Starts, task))
+    task = task.over_features()
     search = Search(task.problem, task.objective, switches, task.clock.check)
     task.clock.prepared()
     best, bound, status, name = task.incumbent, 0, None, ENGINE
