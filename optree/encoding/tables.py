@@ -82,6 +82,9 @@ class Frame:
     def array(self, number: int) -> np.ndarray:
         """Return a column as an array[n] of the library's choice."""
         column = self.series[number]
+        if hasattr(getattr(column, "type", None), "index_type"):  # pyarrow's `to_numpy` of a dictionary loses nulls
+            values = column.to_pylist()
+            return np.array([cell_text(value) if isinstance(value, Real) else value for value in values], object)
         return column if isinstance(column, np.ndarray) else np.asarray(column.to_numpy())
 
 
