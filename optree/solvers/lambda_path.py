@@ -102,7 +102,8 @@ class _NumbersSearch:
     def __init__(self, task: Task, name: str, least: Fraction):
         from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
 
-        self.task, self.name, self._least, self._iterations = task, name, least, 0
+        self.task, self._route, self._least, self._iterations = task, name, least, 0
+        self.name = name  # of the last search
         self.rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
         self.per_leaf, self._has_started = int(task.objective.penalty == "leaf"), False
         self.known = [Line(self.rows.leaf(np.arange(len(self.rows.label))), self.per_leaf, lambda: None)]
@@ -137,7 +138,7 @@ class _NumbersSearch:
         clock, cost = self.task.clock.start(self._iterations), cost_of(incumbent)
         limit = clock.budget.iterations
         clock.budget = replace(clock.budget, iterations=end if limit is None else min(limit, end))
-        search = new_search(self.name, self.rows, scale, objective, clock)
+        search = new_search(self._route, self.rows, scale, objective, clock, may_leave=True)
         search.starts = starts
         search.offer(incumbent.read(), cost)
         search.lower = max(search.lower, min(cost, ceil(lower * scale.error) - self.per_leaf * scale.penalty))
@@ -145,6 +146,7 @@ class _NumbersSearch:
             status = search.run()
         finally:
             self._iterations += search.iterations
+            self.name = search.name
             if search.cost < cost:
                 self._append(search.tree(), search.cost, scale)
         return None if status == "iteration_limit" and (limit is None or end < limit) else status

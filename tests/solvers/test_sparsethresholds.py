@@ -96,6 +96,8 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     limits = {"max_depth": depth, "min_samples_leaf": least}
     objective = Objective(regularization=regularization, penalty=penalty, **limits)
     search = SparseSearch(rows, scale, objective, Budget().start(), lambda *interval: bounds.append(interval))
+    search.may_leave = seed % 4 == 0
+    monkeypatch.setattr(sparse_search, "is_for_limited_depth", lambda _, multiway, *__: depth and not multiway)
     assert search.run() == "optimal"
     per_leaf, levels = penalty == "leaf", len(y) if depth is None else depth
     expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, least)
@@ -135,6 +137,21 @@ def test_known_optima_without_a_limit_on_depth(load, regularization, objective):
     model = OptimalTreeClassifier(regularization, time_limit=None).fit(*load(return_X_y=True))
     assert (model.status_, model.solver_, model.gap_) == ("optimal", "sparsethresholds", 0)
     assert round(model.objective_, 4) == objective
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("regularization", "depth", "search"),
+    [("0.02", 4, "sparsethresholds"), ("0.001", 4, "allthresholds"), ("0.001", 5, "sparsethresholds")],
+)
+def test_the_best_tree_of_two_levels_decides_on_the_search(regularization, depth, search):
+    X, y = load_wine(return_X_y=True)
+    model = OptimalTreeClassifier(regularization, max_depth=depth).fit(X, y)
+    assert (model.status_, model.solver_) == ("optimal", search)
+    with pytest.warns(match="iteration_limit"):
+        stopped = OptimalTreeClassifier(regularization, max_depth=depth, iteration_limit=20).fit(X, y)
+    assert stopped.counters_["iterations"] <= 21
+    assert stopped.lower_bound_ <= model.cost_ <= stopped.cost_
 
 
 @compiled_only

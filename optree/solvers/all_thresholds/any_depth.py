@@ -39,7 +39,9 @@ sure(S).
 *Used in* ``cost_of_leaves``: with t = 2 for a new node, with t = 3 for the children of a split. A child whose best tree
 of one split costs at most the bound for t = 3 is solved. With a budget of at most 3 A no child is searched: children
 that cost less than 2 A together are solved by their stumps.
-*Worth.* Not measured.
+*Worth.* With (t - 1) A alone the digits 0 to 5 at .1 take 20,628 iterations, not 3,196 (6.9 s, not .74 s), and 3,000
+rows of five columns of four values at .01 take 9,453, not 143 (1.0 s, not .004 s). Wine, bank and breast cancer, of
+three and two classes and without equal rows, take the same.
 
 **A minimum of rows in a leaf**
 

@@ -21,6 +21,7 @@ from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machin
 from optree.solvers.all_thresholds.rows import Rows, Split, Tree
 from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
+from optree.solvers.routing import ALL_THRESHOLDS
 from optree.solvers.starts import heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 20_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
@@ -120,15 +121,24 @@ class AnytimeSearch:
 class Search(AnytimeSearch):
     """A search for the best tree of limited depth, up to DEEPEST."""
 
+    name = ALL_THRESHOLDS
+
     def __init__(self, *arguments):
         super().__init__(*arguments)
+        self._solved, self._base, self._before = 1, 0, 0
         n, self.min_rows = self.rows.packed.shape[1], self.objective.min_samples_leaf
         self.depth = max(0, min(self.objective.max_depth, n - 1)) if 2 * self.min_rows <= n else 0
         self._machines = []
 
     @property
     def iterations(self) -> int:
-        return sum(int(machine.state[ITERATIONS]) for machine in self._machines)
+        return self._before + sum(int(machine.state[ITERATIONS]) for machine in self._machines)
+
+    def continue_from(self, other: AnytimeSearch, base: int) -> None:
+        """Begin with a search that has found the best tree of two levels, and a lower bound on their costs."""
+        self._solved, self._base, self._before = 2, base, other.iterations
+        self.lower, self.starts = other.lower, other.starts
+        self.offer(other.tree(), other.cost)
 
     def run(self, threads: int = 1) -> str:
         """Search; return the status."""
@@ -140,8 +150,8 @@ class Search(AnytimeSearch):
             if self.depth:
                 self.offer(*reversed(self.rows.stump(self.everything, self.scale, self.min_rows)))
         elif not self._start():
-            base = 0
-            for depth in range(2, self.depth + 1):
+            base = self._base
+            for depth in range(self._solved + 1, self.depth + 1):
                 base = self._solve(depth, base, threads if depth > 2 else 1)
                 if self.status:
                     break

@@ -44,12 +44,12 @@ def run_sparse(task: Task, seed: int) -> Outcome:
     return run_search(task, SPARSE_THRESHOLDS)
 
 
-def run_search(task: Task, name: str, threads: int = 1) -> Outcome:
-    """Search the columns of a problem as numbers."""
+def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
+    """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
     rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
     task.clock.prepared()
     arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
-    best, *rest = search(*arguments, incumbent=task.incumbent_cost)
+    best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
     tree, columns = rows.tree(task.problem, best)
@@ -63,9 +63,15 @@ def new_search(
     objective: Objective,
     clock: Clock,
     note: Callable[[int, int], None] = lambda cost, lower: None,
+    may_leave: bool = False,
 ) -> AnytimeSearch:
-    """Return the named search, see :class:`AnytimeSearch`."""
-    return (SparseSearch if name == SPARSE_THRESHOLDS else Search)(rows, scale, objective, clock, note)
+    """Return the named search, see :class:`AnytimeSearch`.
+
+    ``may_leave``: the sparse search may leave the task to the depth-limited one, as ``routing.py`` decides.
+    """
+    found = (SparseSearch if name == SPARSE_THRESHOLDS else Search)(rows, scale, objective, clock, note)
+    found.may_leave = may_leave
+    return found
 
 
 def search(
@@ -76,9 +82,10 @@ def search(
     trace: Trace,
     name: str,
     threads: int = 1,
+    may_leave: bool = False,
     incumbent: int | None = None,
-) -> tuple[Tree, int, str, dict[str, int]]:
-    """Return the best tree of some rows (None for a leaf), lower bound, status and counters of the named search.
+) -> tuple[Tree, int, str, dict[str, int], str]:
+    """Return the best tree of some rows (None for a leaf), lower bound, status and counters, and who found them.
 
     incumbent : the cost of a given tree; the best tree is GIVEN if the search finds no better one.
     """
@@ -88,12 +95,12 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + certain, lower + certain)
 
-    found = new_search(name, rows, scale, objective, clock, note)
+    found = new_search(name, rows, scale, objective, clock, note, may_leave)
     if incumbent is not None:
         found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
-    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}
+    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}, found.name
 
 
 _PAPER = "after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022"

@@ -15,10 +15,11 @@ from optree.solvers.all_thresholds import any_depth as kernel
 from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
-from optree.solvers.all_thresholds.search import AnytimeSearch, node_arrays
+from optree.solvers.all_thresholds.search import AnytimeSearch, Search, node_arrays
 from optree.solvers.all_thresholds.similar_sets import Sets
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import COMPLETE, INFINITE
+from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
 _LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
@@ -29,16 +30,19 @@ _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost
 class SparseSearch(AnytimeSearch):
     """A search for the tree of lowest cost, of at most ``objective.max_depth`` levels if that is given."""
 
+    name, may_leave = SPARSE_THRESHOLDS, False
+
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.levels = kernel.UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
         self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
+        self._iterations = 0  # of the search to which the task is left
         self.per_leaf, self.min_rows = self.objective.penalty == "leaf", self.objective.min_samples_leaf
 
     @property
     def iterations(self) -> int:
         """Return the number of waves."""
-        return int(self._machine.state[ITERATIONS]) if self._machine else 0
+        return self._iterations + (int(self._machine.state[ITERATIONS]) if self._machine else 0)
 
     def run(self) -> str:
         """Search; return the status."""
@@ -130,7 +134,20 @@ class SparseSearch(AnytimeSearch):
             self.lower = max(self.lower, min(bound, self.cost))
             return
         self.end += self.iterations
-        self._rounds()
+        rules, known = self._rules, self._machine.known[self._rules.top]
+        if self.may_leave and is_for_limited_depth(self.objective, rules.multiway, self.cost, rules.penalty):
+            self._leave(min(int(known["lower"]), self.cost))
+        else:
+            self._rounds()
+
+    def _leave(self, base: int) -> None:
+        """Leave the task to the depth-limited search; ``base`` is a lower bound on the trees of two levels."""
+        rest = Search(self.rows, self.scale, self.objective, self.clock, self._note)
+        rest.continue_from(self, base)
+        self._machine, self._sets, self.name = None, None, rest.name
+        if self.status is None:
+            self.status = rest.run()
+        self.cost, self.lower, self._tree, self._iterations = rest.cost, rest.lower, rest.tree(), rest.iterations
 
     def _rounds(self) -> None:
         """Search round after round until the proof or a limit; the best tree of three levels comes between."""

@@ -60,7 +60,7 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
     if task.route.search in (ALL_THRESHOLDS, SPARSE_THRESHOLDS):
         from optree.solvers.all_thresholds.solver import run_search  # its kernels are loaded for such problems only
 
-        return run_search(task, task.route.search)
+        return run_search(task, task.route.search, may_leave=True)
     if task.route.search == DEPTH_LIMITED:
         return depth_limited_tree(task, starts=partial(Starts, task))
     task = task.over_features()
