@@ -141,8 +141,8 @@ class OptimalTreeClassifierCV(OptimalTrees):
     ----------
     lowest : float, str or None, default=None
         The least lambda, from 0 to below 1: the accuracy that a split (or leaf) must gain on the training rows. The
-        work of a search grows quickly as lambda falls. None for 0.001, or for the share of one row if that is greater:
-        with less, a split pays that gains a single row.
+        work of a search grows quickly as lambda falls. None for 0.001, or for the share of one row if that is greater.
+        Below this share a split pays that gains a single row.
     cv : int, splitter or iterable, default=5
         The folds: a number of stratified folds without shuffling, a splitter of scikit-learn, or pairs of training and
         test indices.
@@ -182,7 +182,8 @@ class OptimalTreeClassifierCV(OptimalTrees):
     leaves over are shared by the others. ``iteration_limit`` is for each fold, and for the tree of all rows. Ctrl-C
     during the folds is raised; later it ends the search with its best tree. ``tree_``, ``status_``, ``gap_``,
     ``counters_``, ``search_seconds_`` and ``trace_`` are those of the tree of all rows. An unseen category among the
-    test rows of a fold is treated as with ``unseen="ignore"``.
+    test rows of a fold is treated as with ``unseen="ignore"``. Of several optimal trees a fold has the one that its
+    search finds, whose score may differ from that of another optimal tree.
 
     Examples
     --------
