@@ -1,7 +1,7 @@
 """The tables that users give: data frames of any library, arrays and sparse matrices, read column by column.
 
-A column is read as numbers, NaN where a value is missing, or as objects, None where a value is missing: texts, truth
-values and categories. Dates, durations and other objects are refused, since their meaning as a number is the user's.
+A column of numbers is read as floats, NaN for a missing value. A column of texts, truth values or categories is read as
+objects, None for a missing value. Dates, durations and other objects are refused, since their meaning as a number is the user's.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from optree.encoding.tables import Frame, as_table, column_names, column_order, 
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
-# A column that identifies rows has at least this share of different values among its rows with a value, and at least
-# so many of these rows. Fewer rows may all differ by chance.
+# A column identifies rows if the number of different values is at least this share of the rows with a value, of which
+# there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
 MOST_CHILDREN = 20  # of a multiway split by default: with more, children have few rows each, and one penalty in all
 
@@ -72,7 +72,7 @@ def _warn_of_order(X, y) -> None:
         return
     if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
         text = "y: its index has the labels of X's index in another order; rows are taken by position"
-        warnings.warn(text, UserWarning, stacklevel=5)
+        warnings.warn(text, UserWarning, stacklevel=6)
 
 
 def read_target(y, numeric: bool) -> np.ndarray:
@@ -145,7 +145,7 @@ def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None)
 
 
 def _identifies(different: int, known: int) -> bool:
-    """Return whether a column with so many different values, in so many rows, identifies rows."""
+    """Return whether a column identifies rows, by the numbers of different values and of rows with a value."""
     return known >= _IDENTIFIER_ROWS and different >= _IDENTIFIER_SHARE * known
 
 
