@@ -35,7 +35,7 @@ def conditions(tree: Tree, node: int) -> list[str]:
         return list(feature.labels)
     codes = [tree.categories_of(node, child) for child in tree.children(node)]
     thresholds = _bin_thresholds(feature)
-    return [f"{feature.name} {_intervals(thresholds, c)}" if thresholds else _listed(feature, c) for c in codes]
+    return [f"{feature.name} {_intervals(feature, c)}" if thresholds else _listed(feature, c) for c in codes]
 
 
 def _listed(feature: Feature, categories: list[int]) -> str:
@@ -172,9 +172,9 @@ def _groups(tree: Tree, node: int) -> list[tuple[list[int], str]]:
 
 def _union(tree: Tree, node: int, categories: list[int]) -> str:
     """Return the condition of several categories: ``= a, b`` for ``= a`` and ``= b``; neighbouring bins as one."""
-    thresholds = _bin_thresholds(tree.features[tree.feature[node]])
-    if thresholds:
-        return _intervals(thresholds, categories)
+    feature = tree.features[tree.feature[node]]
+    if _bin_thresholds(feature):
+        return _intervals(feature, categories)
     texts = [edge_text(tree, node, category) for category in categories]
     if all(text.startswith("= ") for text in texts):
         return "= " + ", ".join(text.removeprefix("= ") for text in texts)
@@ -182,20 +182,33 @@ def _union(tree: Tree, node: int, categories: list[int]) -> str:
 
 
 def _bin_thresholds(feature: Feature) -> list[str]:
-    """Return the thresholds of a feature of bins, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; none for other features."""
-    *lower, highest = feature.labels
-    if len(lower) < 2 or not highest.startswith(f"{feature.name} > "):
+    """Return the thresholds of a feature of bins, ``x <= 1``, ``1 < x <= 2``, ``x > 2``; none for other features.
+
+    The last label may be that of missing values.
+    """
+    *lower, highest = (label for label in feature.labels if label != f"{feature.name} is missing")
+    if len(feature.labels) < 3 or not highest.startswith(f"{feature.name} > "):
         return []
     return [label.rpartition(" <= ")[2] for label in lower]
 
 
-def _intervals(thresholds: list[str], bins: list[int]) -> str:
-    """Return the condition of some bins in order, neighbouring bins as one interval: ``<= 1, in (2, 3]``."""
-    if len(bins) > len(thresholds):
+def _intervals(feature: Feature, categories: list[int]) -> str:
+    """Return the condition of some bins in order, neighbouring bins as one interval: ``<= 1, in (2, 3]``.
+
+    The category after the bins has the missing values: ``> 3 or missing``.
+    """
+    if len(categories) == len(feature.labels):
         return "any"
+    thresholds = _bin_thresholds(feature)
+    bins = [category for category in categories if category <= len(thresholds)]
+    if not bins:
+        return "is missing"
+    if len(bins) > len(thresholds):
+        return "is not missing"
     first = [code for code in bins if code - 1 not in bins]
     last = [code for code in bins if code + 1 not in bins]
-    return ", ".join(_interval(thresholds, *ends) for ends in zip(first, last, strict=True))
+    known = ", ".join(_interval(thresholds, *ends) for ends in zip(first, last, strict=True))
+    return known + " or missing" * (len(bins) < len(categories))
 
 
 def _interval(thresholds: list[str], first: int, last: int) -> str:

@@ -47,12 +47,9 @@ def expand_missing(X: np.ndarray) -> ExpandedColumns:
 
 
 def expand_missing_like(X: np.ndarray, column: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    """Return other rows in the columns of an :class:`ExpandedColumns`.
-
-    A value that goes right may stay NaN, since NaN is not <= any threshold.
-    """
+    """Return other rows in the columns of an :class:`ExpandedColumns`; a missing value without a side stays NaN."""
     X = X[:, column]
-    return np.where(np.isnan(X) & (missing == LEFT), -np.inf, X)
+    return np.where(np.isnan(X), np.array([np.nan, np.inf, -np.inf])[missing], X)
 
 
 def threshold_encoder(names: Sequence[str], splits: Sequence[tuple[int, float, int]]) -> Encoder:

@@ -35,6 +35,7 @@ class Stage(NamedTuple):
     left: np.ndarray  # int64[m], the left child; a leaf itself
     right: np.ndarray  # int64[m], the right child; a leaf itself
     value: np.ndarray  # float64[m], the predicted value; 0 for a split
+    nan_goes_left: np.ndarray  # bool[m], whether the left child has more training weight than the right one
     depth: int  # the greatest number of splits on a path
 
     @classmethod
@@ -50,13 +51,22 @@ class Stage(NamedTuple):
             depths += [depth + 1, depth + 1]
         feature, threshold, left, right = zip(*nodes, strict=True)
         feature, left, right = (np.array(column, np.int64) for column in (feature, left, right))
-        return cls(feature, np.array(threshold), left, right, np.zeros(len(nodes)), max(depths))
+        value, nan_goes_left = np.zeros(len(nodes)), np.zeros(len(nodes), bool)
+        return cls(feature, np.array(threshold), left, right, value, nan_goes_left, max(depths))
+
+    def choose_sides(self, leaf: np.ndarray, weights: np.ndarray) -> None:
+        """Send NaN to the child of most training weight, to the right of equals; ``leaf`` has each row's leaf."""
+        weight = np.bincount(leaf, weights, len(self.value))
+        for node in np.flatnonzero(self.left != np.arange(len(weight)))[::-1]:  # children come after their parents
+            weight[node] = weight[self.left[node]] + weight[self.right[node]]
+        self.nan_goes_left[:] = weight[self.left] > weight[self.right]
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the leaf where each row ends, int64[n]; X : float64[n, p], with expanded columns."""
         node, rows = np.zeros(len(X), np.int64), np.arange(len(X))
         for _ in range(self.depth):
-            goes_left = X[rows, self.feature[node]] <= self.threshold[node]
+            value = X[rows, self.feature[node]]
+            goes_left = np.where(np.isnan(value), self.nan_goes_left[node], value <= self.threshold[node])
             node = np.where(goes_left, self.left[node], self.right[node])
         return node
 
@@ -126,6 +136,7 @@ class _Boosting(NumericEstimator):
                     return
                 tree = Stage.of(path, path.best(self.alpha))
                 leaf = tree.apply(rows.X)
+                tree.choose_sides(leaf, weights)
                 tree.value[:] = self._newton_steps(leaf, len(tree.value), weights * slope, weights * curvature)
                 scores[:, k] += self.learning_rate * tree.value[leaf]
                 stage.append(tree)

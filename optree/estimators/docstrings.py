@@ -64,7 +64,8 @@ _TEXTS = {
         max_ways : int, default=2
             The greatest number of children of a split. With 2, numbers are split at thresholds. With more, numbers are
             also split into several intervals; the candidate splits are the partitions of minimum Gini impurity for each
-            number of intervals. Categories are always split one against the rest.
+            number of intervals. Missing values then come after all numbers: they have a child of their own, or join the
+            highest interval. Categories are always split one against the rest.
         max_thresholds : int or None, default=100
             {max_thresholds}
         criterion : {"entropy", "gini"} or None, default=None
@@ -223,9 +224,7 @@ _TEXTS = {
             Seed of the draws of ``max_features``.
         n_jobs : int or None, default=None
             Threads, which share the root splits of a tree.
-        missing : {"best", "error"}, default="best"
-            As in ``DPDTreeRegressor``, but in a column without missing values in the training rows a missing value goes
-            right.
+        {missing}
         verbose : bool, default=False
             Whether to print the number of stages once a second.
 
@@ -238,10 +237,6 @@ _TEXTS = {
         compile_seconds_ : float
             Seconds of ``fit`` in which numba compiled the search, or loaded it from the disk cache.
         {columns}
-
-        Notes
-        -----
-        Missing values (NaN) are handled as in ``DPDTreeRegressor``.
 
         References
         ----------

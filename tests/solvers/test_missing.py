@@ -15,11 +15,15 @@ from support.refusal import refused
 
 from optree import (
     BranchesClassifier,
+    DPDTGradientBoostingClassifier,
+    DPDTGradientBoostingRegressor,
     DPDTreeClassifier,
     MurTreeClassifier,
     MurTreeRegressor,
     OptimalTreeClassifier,
+    SPLITClassifier,
 )
+from optree.drawing.svg import to_svg
 from optree.encoding import Encoder
 from optree.solvers import routing
 
@@ -155,6 +159,37 @@ def test_a_column_without_gaps_in_training_sends_later_ones_to_the_heavier_child
             assert (model.predict(lost[columns]) == heavier).all()
     for model in (DPDTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=1)):
         assert not model.fit(X[["size"]], y).predict(lost[["size"]]).any()
+
+
+@pytest.mark.parametrize("model", [DPDTGradientBoostingClassifier, DPDTGradientBoostingRegressor])
+@pytest.mark.parametrize("order", [1, 2])
+def test_boosted_trees_send_unknown_gaps_to_the_heavier_child(model, order):
+    X, first, last = np.arange(20.0)[:, None], np.r_[np.full(15, 9), np.ones(5)], np.r_[np.ones(15), np.full(5, 9)]
+    y = (X[:, 0] >= 15).astype(int)
+    for weight, low in ((None, True), (first, True), (last, False)):
+        boosted = model(3, order=order).fit(X, y, sample_weight=weight)
+        predict = boosted.predict_proba if hasattr(boosted, "predict_proba") else boosted.predict
+        assert np.array_equal(predict([[np.nan]]), predict([[0.0 if low else 19.0]]))
+    X[3] = np.nan  # with missing values in the training rows, the side is chosen
+    boosted = model(3, order=order).fit(X, y, sample_weight=last)
+    assert boosted.predict(X)[3] == boosted.predict(X)[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "middle", "high", "lost", "ways", "texts"),
+    [
+        (0, 1, 0, 2, 4, ["size <= 3.5", "size in (3.5, 6.5]", "size > 6.5", "size is missing"]),
+        (0, 1, 2, 2, 3, ["size <= 3.5", "size in (3.5, 6.5]", "size > 6.5 or missing"]),
+        (0, 0, 0, 1, 3, ["size is not missing", "size is missing"]),
+    ],
+)
+def test_splits_into_intervals_name_the_missing_values(low, middle, high, lost, ways, texts):
+    size = np.tile([1.0, 2, 3, 4, 5, 6, 7, 8, 9, np.nan], 6)
+    y = np.select([size < 3.5, size < 6.5, size > 6.5], [low, middle, high], lost)
+    model = SPLITClassifier(0.01, max_depth=1, max_ways=ways).fit(pd.DataFrame({"size": size}), y)
+    assert [line.partition(":")[0] for line in model.export_text().split("\n")] == texts
+    assert all(f'"{text}"' in model.export_dot() for text in texts)
+    assert "missing" in to_svg(model.tree_)
 
 
 def test_missing_values_are_refused_on_demand():
