@@ -42,6 +42,7 @@ _ACCEPTED = {
     "unseen": ("error", "ignore"),
     "missing": ("error", "best"),
 }
+_MANY = 2**17  # thresholds and categories between two checks
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ class Encoder:
         categorical="from_dtype",
         classes=None,
         without: Sequence[str] = (),
+        check: Callable[[Encoder], None] = lambda encoder: None,
     ) -> Encoder:
         """Learn categories, thresholds and classes.
 
@@ -173,6 +175,8 @@ class Encoder:
             All classes in order, if ``y`` may lack some.
         without : sequence of str, default ()
             Columns that get no features.
+        check : callable, optional
+            Called with this encoder of the columns so far, whenever they have many more thresholds or categories.
 
         Returns
         -------
@@ -195,7 +199,8 @@ class Encoder:
             raise OptreeError("encoding: cuts = 'mdlp' needs the classes; give y")
         labels = np.array(read_texts("y", y)) if self.spec.cuts == "mdlp" else None
         pairs = two_values(X) if _is_numeric(X) and len(X) and labels is None else [None] * len(table)
-        fits = []
+        fits: list[Column | None] = []
+        seen = 0
         for number, ((name, values), pair) in enumerate(zip(table.items(), pairs, strict=True)):
             if name in without:
                 continue
@@ -204,6 +209,10 @@ class Encoder:
                 fits.append(self._fit_column(name, values, mask[name], labels, pair))
             elif column := self._fit_column(name, ranks(read_texts(name, values, "best"), order), False, labels, None):
                 fits.append(replace(column, order=order))
+            seen += len(fits[-1].parts) if fits and fits[-1] else 0
+            if seen > _MANY:
+                self.columns_, seen = [column for column in fits if column], 0
+                check(self)
         self.columns_ = [column for column in fits if column]
         if not self.columns_:
             raise OptreeError(

@@ -42,18 +42,17 @@ class TableColumns(Columns):
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
-        check : called with the fitted encoder before rows are coded; has_numbers : see :class:`Columns`; without :
-        columns without features.
+        check : called with the encoder before rows are coded, and whenever many splits are found; has_numbers : see
+        :class:`Columns`; without : columns without features.
         """
 
-        def fit(kind: type[Encoder]):
-            return kind(spec).fit(X, categorical=categorical, classes=classes, without=without)
+        columns = {"categorical": categorical, "classes": classes, "without": without}
 
         def checked() -> Encoder:
-            check(encoder := fit(Encoder))
+            check(encoder := Encoder(spec).fit(X, **columns, check=check))
             return encoder
 
-        return cls(X, checked, (lambda: fit(SparseEncoder)) if has_numbers else None)
+        return cls(X, checked, (lambda: SparseEncoder(spec).fit(X, **columns)) if has_numbers else None)
 
     def __len__(self) -> int:
         return len(self.X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from optree.encoding import EncodingSpec
+from optree.encoding import Encoder, EncodingSpec
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 
@@ -53,6 +53,10 @@ class BranchesClassifier(TreeClassifier):
     max_depth: int | None = None
 
     _solver = "branches"
+
+    def _bytes_per_row(self, encoder: Encoder) -> int:
+        """Return the bytes that a fit needs for each row: a code and a truth value for each category."""
+        return 5 * sum(column.n_categories for column in encoder.columns_)
 
     @property
     def _encoding(self) -> EncodingSpec:

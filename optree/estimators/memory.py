@@ -10,9 +10,6 @@ from pathlib import Path
 from optree.budget import rss_mib
 from optree.errors import OptreeError
 
-# Bytes that a fit needs for each byte of codes, at the least: the codes, the groups of equal rows, and their layout as
-# bits. Of the solvers, `murtree` needs the least (measured with 20,000 rows and 3000 thresholds).
-_COPIES = 3
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _MEMINFO = "/proc/meminfo"
 
@@ -33,9 +30,9 @@ def available_mib(memory_limit: float | None) -> float:
     return max(0.0, available)
 
 
-def check_fits(rows: int, features: int, code_bytes: int, memory_limit: float | None, remedy: str) -> None:
-    """Raise OptreeError if the codes of rows and candidate splits do not fit into the available memory."""
-    needed, available = _COPIES * rows * features * code_bytes / 2**20, available_mib(memory_limit)
+def check_fits(rows: int, features: int, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
+    """Raise OptreeError if the rows, with so many candidate splits, do not fit into the available memory."""
+    needed, available = rows * bytes_per_row / 2**20, available_mib(memory_limit)
     if needed > available:
         raise OptreeError(
             f"X: {rows} rows with {features} candidate splits need {math.ceil(needed)} MiB of memory or more, "

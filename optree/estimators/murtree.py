@@ -230,4 +230,5 @@ class DL85Classifier(TreeClassifier):
     max_thresholds: int | None = 10
 
     _solver = "dl85"
+    _copies = 13  # a list of the binary columns that hold, for each row
     regularization = 0  # DL8.5 minimises errors alone

@@ -30,6 +30,7 @@ class OptimalTrees(TreeClassifier):
     one_vs_rest: str | bool | Sequence[str] = "auto"
 
     _solver = "optree"
+    _copies = 5
 
     @property
     def _has_numbers(self) -> bool:

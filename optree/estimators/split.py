@@ -26,6 +26,7 @@ class _Lookahead(TreeClassifier):
     random_state: int | None = None
 
     penalty = "leaf"
+    _copies = 1  # a bit for each code, beside the codes
     _name: ClassVar[str]
 
     @property

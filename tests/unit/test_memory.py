@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from support.refusal import refused
 from support.traced import traced
 
-from optree import BranchesClassifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier
+from optree import BranchesClassifier, DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier
 from optree.budget import rss_mib
+from optree.encoding import Encoder
 from optree.estimators import memory
 from optree.estimators.memory import available_mib, check_fits
 
@@ -43,7 +45,7 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
         OptimalTreeClassifier(0.3, max_splits=2).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
-        "3000 rows with 1 candidate splits need 1 MiB", "0 MiB are available; give fewer rows or fewer columns"
+        "3000 rows with 1 candidate splits need 43 MiB", "0 MiB are available; give fewer rows or fewer columns"
     ):
         BranchesClassifier(memory_limit=1, categorical_features=["a"]).fit(texts, Y)
 
@@ -64,3 +66,24 @@ def test_this_machine_has_memory_available():
     total = int(re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[1]) / 1024
     assert 0 < available_mib(None) < total
     check_fits(10, 10, 1, None, "nothing")
+
+
+def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatch):
+    """The categories so far are enough; the solvers say how many bytes they need for each row."""
+    read, fit_column = [], Encoder._fit_column
+
+    def counted(encoder, name, *arguments):
+        read.append(name)
+        return fit_column(encoder, name, *arguments)
+
+    monkeypatch.setattr(Encoder, "_fit_column", counted)
+    monkeypatch.setattr("optree.encoding.encoder._MANY", 4000)
+    for model, needed in (
+        (DL85Classifier(max_thresholds=None), 13 * 2 * 2999),
+        (MurTreeClassifier(1, max_thresholds=None), 3 * 2 * 2999),
+    ):
+        read.clear()
+        model.set_params(memory_limit=rss_mib() + 30)
+        with refused(f"need {math.ceil(3000 * needed / 2**20)} MiB of memory or more", "fewer rows"):
+            model.fit(X, Y)
+        assert read == ["x0", "x1"]
