@@ -1,7 +1,7 @@
 """The tables that users give: data frames of any library, arrays and sparse matrices, read column by column.
 
 A column of numbers is read as floats, NaN for a missing value. A column of texts, truth values or categories is read as
-objects, None for a missing value. Dates, durations and other objects are refused, since their meaning as a number is the user's.
+objects, None for a missing value. Dates, durations and other objects are refused: the user knows their meaning.
 """
 
 from __future__ import annotations
