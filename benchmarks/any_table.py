@@ -2,13 +2,17 @@
 
 Every model is fitted on the same seven tenths of the rows. The objective is the accuracy on these rows, less .01 for
 each split. CART grows without a limit on depth, DPDT to depth 20, both on one-hot columns. Both are pruned exactly
-for the objective. The better of CART by Gini and by entropy is shown. The accuracies are of the other rows. "Tuned
+for the objective. The better of CART by Gini and by entropy is shown, and the best of LicketySPLIT, SPLIT and MurTree
+with their own defaults but the same penalty and limit on time ("others"). The accuracies are of the other rows. "Tuned
 CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
 
 Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
 memory of the process.
 
-    python benchmarks/any_table.py --out tables.csv
+    python benchmarks/any_table.py --mirror DIR --out tables.csv
+
+DIR is a directory of raw data files, as for the workflow (``data_mirror``); without it the tables are those of
+scikit-learn, and two that are drawn.
 """
 
 from __future__ import annotations
@@ -24,19 +28,28 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.io import arff
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from optree import DPDTreeClassifier, OptimalTreeClassifier
+from optree import (
+    DPDTreeClassifier,
+    LicketySPLITClassifier,
+    MurTreeClassifier,
+    OptimalTreeClassifier,
+    SPLITClassifier,
+)
 from optree.bench.system.cli import reporting
 from optree.budget import peak_rss_mib
+from optree.datasets import fetch, read_table
 
 REGULARIZATION = 0.01
 EMBEDDED = ("iris", "wine", "breast_cancer", "digits")
 GENERATED = {"mixed": 30_000, "numbers": 150_000}
-FILES = ("bank", "raisin", "rice", "page", "htru", "magic", "eeg")
+MIRRORED = {"compas": "compas-2016", "heloc": "heloc", "electricity": "electricity-6"}  # names in the dataset table
+FILES = ("credit-g", *MIRRORED)
 
 
 def mixed(rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -73,14 +86,19 @@ def numbers(rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     )
 
 
-def load(name: str, folder: Path | None) -> tuple[pd.DataFrame, np.ndarray]:
+def load(name: str, mirror: Path | None) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a table and its classes."""
     if name in GENERATED:
         return {"mixed": mixed, "numbers": numbers}[name](GENERATED[name])
     if name in EMBEDDED:
         return getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=True)
-    table = np.loadtxt(next(folder.glob(f"{name}.txt*")))  # class, then numbers
-    return pd.DataFrame(table[:, 1:]).add_prefix("x"), table[:, 0].astype(int)
+    if name in MIRRORED:
+        data = fetch(read_table(Path(__file__).parents[1] / "config" / "datasets.csv")[MIRRORED[name]], mirror)
+        return data.X, np.asarray(data.y)
+    table = pd.DataFrame(arff.loadarff(mirror / "arff" / f"{name.replace('-', '.')}.arff")[0])
+    for column in table.select_dtypes(object):
+        table[column] = table[column].str.decode("utf-8")
+    return table.iloc[:, :-1], table.iloc[:, -1].to_numpy()
 
 
 def pruned(tree, rows: int) -> float:
@@ -94,10 +112,10 @@ def pruned(tree, rows: int) -> float:
     return 1 - cost[0] / rows
 
 
-def measure(name: str, folder: Path | None, seconds: float) -> dict:
+def measure(name: str, mirror: Path | None, seconds: float) -> dict:
     """Fit all models on a table."""
     warnings.simplefilter("ignore")
-    X, y = load(name, folder)
+    X, y = load(name, mirror)
     y = np.asarray(y)
     fit, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
     warm = np.concatenate([fit[y[fit] == label][:200] for label in np.unique(y)])
@@ -111,6 +129,10 @@ def measure(name: str, folder: Path | None, seconds: float) -> dict:
     carts = [cart.set_params(criterion=criterion).fit(onehot[fit], y[fit]).tree_ for criterion in ("gini", "entropy")]
     dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=REGULARIZATION)
     dpdt.fit(onehot[fit], y[fit])
+    others = [
+        other.set_params(regularization=REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
+        for other in (LicketySPLITClassifier(), SPLITClassifier(), MurTreeClassifier())
+    ]
     grid = {"ccp_alpha": [0, *np.logspace(-5, -1, 17)]}
     tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid).fit(onehot[fit], y[fit])
     forest = RandomForestClassifier(random_state=0).fit(onehot[fit], y[fit])
@@ -127,6 +149,7 @@ def measure(name: str, folder: Path | None, seconds: float) -> dict:
         "MiB": mib,
         "pruned CART": max(pruned(tree, len(fit)) for tree in carts),
         "pruned DPDT": dpdt.score(onehot[fit], y[fit]) - REGULARIZATION * dpdt.tree_.n_splits,
+        "others": max(other.score(X.iloc[fit], y[fit]) - REGULARIZATION * other.tree_.n_splits for other in others),
         "accuracy": model.score(X.iloc[test], y[test]),
         "tuned CART": tuned.score(onehot[test], y[test]),
         "tuned CART splits": int(tuned.best_estimator_.get_n_leaves()) - 1,
@@ -137,18 +160,18 @@ def measure(name: str, folder: Path | None, seconds: float) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", help="names; by default all without a file")
-    parser.add_argument("--folder", type=Path, help=f"a folder with text files of further tables: {', '.join(FILES)}")
+    parser.add_argument("--mirror", type=Path, metavar="DIR", help=f"raw data files, for {', '.join(FILES)}")
     parser.add_argument("--seconds", type=float, default=30, help="the limit on time, 30 by default")
     parser.add_argument("--out", type=Path, help="a CSV file")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one, options.folder, options.seconds)))
+        print(json.dumps(measure(options.one, options.mirror, options.seconds)))
         return
     found = []
-    for name in options.tables or [*EMBEDDED, *GENERATED, *(FILES if options.folder else ())]:
+    for name in options.tables or [*EMBEDDED, *GENERATED, *(FILES if options.mirror else ())]:
         command = [sys.executable, __file__, "--one", name, "--seconds", str(options.seconds)]
-        command += ["--folder", str(options.folder)] if options.folder else []
+        command += ["--mirror", str(options.mirror)] if options.mirror else []
         found.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1]))
         print(found[-1], file=sys.stderr)
     table = pd.DataFrame(found)
