@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +37,7 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: Mapping) -> Column:
-        """Read a column of :meth:`optree.encoding.Encoder.to_dict`."""
+        """Read a dict of :meth:`to_dict`."""
         kept = data.get("kept")
         kept = None if kept is None else tuple((int(kind), float(operand)) for kind, operand in kept)
         return cls(
@@ -48,6 +48,13 @@ class Column:
             kept,
             tuple(data.get("order", ())),
         )
+
+    def to_dict(self) -> dict:
+        """Return the column as a dict for JSON, which has no infinite numbers: infinite operands are texts."""
+        data = asdict(self)
+        if self.kept is not None:
+            data["kept"] = [[kind, str(operand) if math.isinf(operand) else operand] for kind, operand in self.kept]
+        return data
 
     @property
     def is_numeric(self) -> bool:

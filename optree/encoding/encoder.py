@@ -363,7 +363,7 @@ class Encoder:
         return {
             "spec": asdict(self.spec),
             "names": self.names_,
-            "columns": [asdict(column) for column in self.columns_],
+            "columns": [column.to_dict() for column in self.columns_],
             "classes": list(self.classes_),
         }
 

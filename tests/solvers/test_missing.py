@@ -108,7 +108,7 @@ def test_the_optimum_over_all_sides(numbers, monkeypatch):
         assert model.cost_ == int(weight[model.predict(X) != y].sum()) + price * paid
         again = pickle.loads(pickle.dumps(model))
         assert np.array_equal(again.predict(X), model.predict(X))
-        encoder = Encoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict())))
+        encoder = Encoder.from_dict(json.loads(json.dumps(model.encoder_.to_dict(), allow_nan=False)))
         assert np.array_equal(encoder.transform(X), model.encoder_.transform(X))
         used.add(model.solver_)
     assert len(used & {"allthresholds", "sparsethresholds"}) == 2 * numbers
