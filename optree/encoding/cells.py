@@ -46,7 +46,8 @@ def _refuse_missing(name: str, count: int) -> None:
     """Raise OptreeError for missing values of a column, if there are any."""
     if count:
         raise OptreeError(
-            f"encoding: column {name!r}: {count} rows have no value, and missing = 'error'; fill them in, or drop them"
+            f"encoding: column {name!r}: {count} rows have no value (None, NaN), and missing = 'error'; fill them in, "
+            "or drop them"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
 from support.modes import FULL
 from support.refusal import refused
 
@@ -81,6 +82,10 @@ def least_cost(X, y, weight, penalty, per_leaf, depth, one_vs_rest):
         return memo[key]
 
     return least(np.ones(len(y), bool), depth)
+
+
+def test_scikit_learn_accepts_that_missing_values_are_refused():
+    check_estimator(DPDTreeClassifier(missing="error"))
 
 
 @pytest.mark.parametrize("numbers", [False, True])
