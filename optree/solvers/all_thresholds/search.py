@@ -194,7 +194,7 @@ class Search(AnytimeSearch):
         if threads > 1:
             self._share(rules, pool, threads)
         else:
-            slices, end = self._slices(rules, pool, first, True), self.end if depth > 2 else INFINITE
+            slices, end = self._slices(rules, pool, first, True), self.end
             self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
             if self.status is None and self.iterations >= end:
                 self.offer_heuristics()

@@ -133,7 +133,8 @@ class SparseSearch(AnytimeSearch):
         if self.levels == 2:
             self.lower = max(self.lower, min(bound, self.cost))
             return
-        self.end += self.iterations
+        if self.end < INFINITE:
+            self.end += self.iterations
         rules, known = self._rules, self._machine.known[self._rules.top]
         if self.may_leave and is_for_limited_depth(self.objective, rules.multiway, self.cost, rules.penalty):
             self._leave(min(int(known["lower"]), self.cost))
@@ -192,8 +193,8 @@ class SparseSearch(AnytimeSearch):
             return code
 
         sweep, first = Sweep(lambda: self.iterations, step), self.rows.first_slice
-        self.status = drive(sweep, self.clock, first=first, end=self.end if levels > 2 else INFINITE)
-        if levels > 2 and self.status is None and self.iterations >= self.end:
+        self.status = drive(sweep, self.clock, first=first, end=self.end)
+        if self.status is None and self.iterations >= self.end and not done:
             self.offer_heuristics()
             known["limit"] = min(known["limit"], self.cost)
             machine.state[kernel.BEST] = min(machine.state[kernel.BEST], self.cost)
