@@ -2,8 +2,8 @@
 
 Every model is fitted on the same seven tenths of the rows. The objective is the accuracy on these rows, less .01 for
 each split. CART grows without a limit on depth, DPDT to depth 20, both on one-hot columns. Both are pruned exactly
-for the objective. The better of CART by Gini and by entropy is shown, and the best of LicketySPLIT, SPLIT and MurTree
-with their own defaults but the same penalty and limit on time ("others"). The accuracies are of the other rows. "Tuned
+for the objective. The better of CART by Gini and by entropy is shown. "Others" is the best of LicketySPLIT, SPLIT and
+MurTree with their own defaults, but the same penalty and limit on time. The accuracies are of the other rows. "Tuned
 CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
 
 Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
@@ -11,8 +11,8 @@ memory of the process.
 
     python benchmarks/any_table.py --mirror DIR --out tables.csv
 
-DIR is a directory of raw data files, as for the workflow (``data_mirror``); without it the tables are those of
-scikit-learn, and two that are drawn.
+DIR is a directory of raw data files, as for the workflow (``data_mirror``). Without it four tables of scikit-learn and
+two generated tables are measured.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The columns of a problem, and the two forms in which searches read them.
 
 A search over *coded features* reads a code for each row and candidate split. A search over *numbers* reads each column
-once, at its natural size: a number of any value for a column with thresholds, 0 or 1 for a binary column, the position
-of the category for a column that is split into all its categories. Both forms are made when a search asks for them.
+once, at its natural size. A column with thresholds has numbers of any value, a binary column 0 and 1. A column that is
+split into all its categories has their positions. Both forms are made when a search asks for them.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Result:
     search : str
         The search that did the work: the solver's name, unless :mod:`optree.solvers.routing` chose another search.
     columns : Columns
-        The columns of the problem; their features are those of the tree.
+        The columns of the problem, whose features the tree splits.
     """
 
     tree: Tree

@@ -43,7 +43,7 @@ class Target(ABC):
 
     @abstractmethod
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None):
-        """Return what a leaf holds: the weight of each class, array[K], and its prediction, None without weight.
+        """Return the weight of each class in a leaf, array[K], and the prediction of the leaf, None without weight.
 
         weights : int64[n], of all rows; None if all are 1.
         """

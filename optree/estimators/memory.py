@@ -31,7 +31,7 @@ def available_mib(memory_limit: float | None) -> float:
 
 
 def check_fits(rows: int, features: int, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
-    """Raise OptreeError if the rows, with so many candidate splits, do not fit into the available memory."""
+    """Raise OptreeError if rows of that number of candidate splits do not fit into the available memory."""
     needed, available = rows * bytes_per_row / 2**20, available_mib(memory_limit)
     if needed > available:
         raise OptreeError(
