@@ -28,6 +28,7 @@ _TYPES = (
     ((type(None),), _NOTHING),
     ((date, time, timedelta, np.datetime64, np.timedelta64), _DATE),
 )
+_PLAIN = {str, type(None)}  # of most columns, which need no closer look
 _NAMED = {"NAType": _NOTHING, "NaTType": _NOTHING, "Period": _DATE}  # pandas' types, by name: pandas is optional
 
 
@@ -207,6 +208,8 @@ def _kind_of(given: type) -> str | None:
 
 def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
     """Return objects of one kind: numbers as float64[n], others unchanged."""
+    if set(map(type, column.tolist())) <= _PLAIN:
+        return column
     found = {}
     for value in column:
         kind = _kind_of(type(value))
