@@ -24,7 +24,7 @@ from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS
 from optree.solvers.starts import heuristics
 
-_QUICK_CELLS, _ITERATION_CELLS = 20_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
+_QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
 _ROOM = 4096  # intervals in a queue, beside two per column
 
