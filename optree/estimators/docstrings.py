@@ -56,7 +56,7 @@ _TEXTS = {
         iteration_limit : int or None, default=None
             Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
         one_vs_rest : "auto", bool or sequence of str, default="auto"
-            The categorical columns that are split one category against the rest: the columns of more than 20 categories
+            The categorical columns that are split one category against the rest: the columns of more than 50 categories
             ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
             one split.
     """,

@@ -20,7 +20,8 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
-MOST_CHILDREN = 20  # of a multiway split by default: with more, children have few rows each, and one penalty in all
+_FEW_NUMBERS = 20  # as texts are codes of categories; more are numbers that were read as texts
+MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
 
 def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None = None) -> tuple:
@@ -157,7 +158,7 @@ def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
     identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
         len(different), len(values) - (sum(map(is_missing, values)) if gaps else 0)
     )
-    if len(different) > MOST_CHILDREN and all(map(_is_number_text, different)):
+    if len(different) > _FEW_NUMBERS and all(map(_is_number_text, different)):
         return "its texts are numbers; " + (
             "almost each row has a text of its own, and the column is left out; give numbers"
             if identifies
