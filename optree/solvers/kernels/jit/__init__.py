@@ -27,7 +27,7 @@ if PLAIN:
     _INNER = {"nogil": True}
 else:
     from optree.solvers.kernels.jit.direct_call import direct
-    from optree.solvers.kernels.jit.inner_functions import InnerCompiler
+    from optree.solvers.kernels.jit.inner_functions import InnerCompiler, for_types
     from optree.solvers.kernels.jit.struct_view import apart, borrow
 
     # Nothing is compiled for calls from Python.
@@ -68,7 +68,11 @@ def kernel(function: Callable) -> Callable:
 
 def inner_function(function: Callable | None = None, **options) -> Callable:
     """Compile a function as a part of the kernels that call it; ``options`` are numba's, for example ``fastmath``."""
-    compiled = njit(**_INNER, **options)
+
+    def compiled(function: Callable) -> Callable:
+        made = njit(function, **_INNER, **options)
+        return made if PLAIN else for_types(made)
+
     return compiled if function is None else compiled(function)
 
 

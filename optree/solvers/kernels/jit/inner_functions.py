@@ -6,6 +6,9 @@ an inner function is only lowered to LLVM's language. LLVM runs once, for the ke
 all the code. That takes a third off the first call of a search. (``inline="always"`` saves the same repetition, but
 makes type inference slow.) The rest of the time is spent in numba's own Python. A third of it is saved by options that
 are quick to compare, and by a pause of the garbage collector.
+
+numba compiles a function once more for each number that stands in a call, and for each of True and False. An inner
+function is compiled for their types only. LLVM sees the numbers where it puts the function into its callers.
 """
 
 from __future__ import annotations
@@ -14,9 +17,11 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
@@ -49,6 +54,22 @@ class _Options(Flags):
 
 
 _KNOWN: list[_Options] = []
+
+
+def for_types(function: Dispatcher) -> Dispatcher:
+    """Let calls from compiled code take a function that is compiled for the types of their numbers."""
+    template = function.get_call_template
+
+    def call_template(args, kws):
+        return template([_type_of(arg) for arg in args], {name: _type_of(arg) for name, arg in kws.items()})
+
+    function.get_call_template = call_template
+    return function
+
+
+def _type_of(arg: types.Type) -> types.Type:
+    """Return the type of a number or truth value that stands in a call, or another type itself."""
+    return types.unliteral(arg) if isinstance(arg, types.IntegerLiteral | types.BooleanLiteral) else arg
 
 
 @contextmanager
