@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -57,6 +57,25 @@ class Target(ABC):
         """Return the loss of a prediction for each row."""
 
 
+class Weighted(NamedTuple):
+    """The losses of all classes as misclassified weight: each row of class ``given[i]`` has a new row i."""
+
+    given: np.ndarray  # int64[m], in increasing order
+    label: np.ndarray  # int64[m], the class of the new row
+    weight: np.ndarray  # int64[m], and its weight
+    certain: np.ndarray  # int64[K], the loss of each given class on top, under any prediction; it may be negative
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Return whether each row stays one row of positive weight."""
+        return np.array_equal(self.given, np.arange(len(self.certain)))
+
+    @property
+    def parts_rows(self) -> bool:
+        """Return whether the rows of a class become several rows."""
+        return len(np.unique(self.given)) < len(self.given)
+
+
 @dataclass(frozen=True, eq=False)
 class Classes(Target):
     """Classes, with the weight of misclassified rows or a table of costs as loss.
@@ -100,17 +119,18 @@ class Classes(Target):
         value = count if self.costs is None else -(count.astype(np.int64) @ self.costs)
         return count, int(value.argmax()) if count.any() else None
 
-    def as_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return a class, a weight and a least cost for each class, int64[K] each, in place of the costs.
+    def as_weights(self) -> Weighted:
+        """Return the costs as weights of classes: a row of a class becomes a row for each prediction that it gains by.
 
-        The cost of predicting c for class k is ``least[k]``, and ``weight[k]`` more unless c is ``label[k]``. Two
-        classes always have such numbers; None if there are none.
+        Let ``costs[k]`` have the greatest cost m. A row of class k becomes a row of each class c with ``costs[k, c] <
+        m``, of weight m - ``costs[k, c]``. Predicting c loses the weight of all these rows but one, and m less their
+        sum of weights is certain: together ``costs[k, c]``. If all wrong classes cost the same, one row is left.
         """
         classes = len(self.classes)
         costs = 1 - np.eye(classes, dtype=np.int64) if self.costs is None else self.costs
-        label, least, weight = costs.argmin(axis=1), costs.min(axis=1), (costs - costs.min(axis=1)[:, None]).max(axis=1)
-        alike = costs == least[:, None] + weight[:, None] * (np.arange(classes) != label[:, None])
-        return (label, weight, least) if alike.all() else None
+        gain = costs.max(axis=1)[:, None] - costs
+        given, label = np.nonzero(gain)
+        return Weighted(given, label, gain[given, label], costs.max(axis=1) - gain.sum(axis=1))
 
     def predictions(self, leaves: Sequence[int | None]) -> tuple[np.ndarray, None]:
         """Return the classes."""

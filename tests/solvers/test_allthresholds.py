@@ -238,9 +238,11 @@ def test_the_estimator_takes_it_where_columns_have_many_values(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(routing, "_PAIRS", 0)
         assert OptimalTreeClassifier(0, max_depth=2).fit(X.round(1), y).solver_ == "allthresholds"
-    for other in ({"max_splits": 2}, {"max_thresholds": 9}):
-        assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == "murtree"
-    for costs, search in ((2 * (1 - np.eye(3)), "allthresholds"), ([[0, 1, 2], [1, 0, 1], [1, 1, 0]], "optree")):
+    for other, search in (({"max_splits": 2}, "sparsethresholds"), ({"max_splits": 3}, "allthresholds")):
+        assert OptimalTreeClassifier(0, max_depth=2, **other).fit(X, y).solver_ == search
+    assert OptimalTreeClassifier(0, max_depth=2, max_thresholds=9).fit(X, y).solver_ == "murtree"
+    unequal = [[0, 1, 2], [1, 0, 1], [1, 1, 0]]
+    for costs, search in ((2 * (1 - np.eye(3)), "allthresholds"), (unequal, "sparsethresholds")):
         assert OptimalTreeClassifier(0, max_depth=2, costs=costs).fit(X, y).solver_ == search
     X = pd.DataFrame(X).assign(colour=["red", "green", "blue", "red"] * 50)
     X.columns = X.columns.astype(str)

@@ -38,27 +38,47 @@ def random_table(random):
     return X, random.rand(p) < random.choice([0, 0.6]), y, classes, weights
 
 
-def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, least):
-    """Return the lowest cost of a tree, by brute force over all trees."""
+def lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, splits, least):
+    """Return the lowest cost of a tree, by brute force over all trees; ``splits`` is their limit, or None."""
+
+    def groups_of(members):
+        """Yield the groups of rows of each split of some rows."""
+        rows = [row for row in range(len(y)) if members >> row & 1]
+        for column, multiway in zip(X.T, is_multiway, strict=True):
+            values = sorted(set(column[rows]))
+            groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
+            if multiway and len(values) > 1:
+                yield groups
+            for k in range(1, 1 if multiway else len(values)):
+                yield [sum(groups[:k]), sum(groups[k:])]
 
     @cache
-    def best(members, levels):
+    def best(members, levels, splits):
+        """Return the lowest cost of a tree."""
         rows = [row for row in range(len(y)) if members >> row & 1]
         count = np.bincount(y[rows], weights[rows], classes)
         found = scale.error * int(count.sum() - count.max())
-        for column, multiway in zip(X.T, is_multiway, strict=True) if levels and found > scale.penalty else ():
-            values = sorted(set(column[rows]))
-            groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
-            if multiway and len(values) > 1 and min(group.bit_count() for group in groups) >= least:
-                penalty = scale.penalty * (len(values) - 1 if per_leaf else 1)
-                found = min(found, penalty + sum(best(group, levels - 1) for group in groups))
-            for k in range(1, 1 if multiway else len(values)):
-                left, right = sum(groups[:k]), sum(groups[k:])
-                if min(left.bit_count(), right.bit_count()) >= least:
-                    found = min(found, scale.penalty + best(left, levels - 1) + best(right, levels - 1))
+        if levels and splits != 0 and found > scale.penalty:
+            for groups in groups_of(members):
+                if min(group.bit_count() for group in groups) >= least:
+                    penalty = scale.penalty * (len(groups) - 1 if per_leaf else 1)
+                    rest = None if splits is None else splits - 1
+                    found = min(found, penalty + best_of_all(tuple(groups), levels - 1, rest))
         return found
 
-    return best((1 << len(y)) - 1, levels)
+    def best_of_all(groups, levels, splits):
+        """Return the lowest cost of a tree for each group, which share the splits."""
+        if splits is None or len(groups) == 1:
+            return sum(best(group, levels, splits) for group in groups)
+        first, rest = groups[0], groups[1:]
+        return min(best(first, levels, own) + best_of_all(rest, levels, splits - own) for own in range(splits + 1))
+
+    return best((1 << len(y)) - 1, levels, splits)
+
+
+def count_splits(tree):
+    """Return the number of splits of a tree."""
+    return 0 if tree is None else 1 + sum(map(count_splits, tree.children))
 
 
 def recount(rows, tree, scale, per_leaf, members, least):
@@ -90,21 +110,26 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     X, is_multiway, y, classes, weights = random_table(random)
     regularization = Fraction(int(random.randint(1, 30)), int(random.choice([97, 150, 211])))
     penalty, depth = random.choice(["split", "leaf"]), random.choice([None, None, 2, 3, 4])
+    splits = None if seed % 2 else int(random.choice([0, 1, 2, 3, 3, 4, 5]))
+    if splits is not None and seed % 5 == 0:
+        regularization = Fraction(0)
     least, unit = int(random.choice([1, 1, 2, 3])), regularization * int(weights.sum())
     scale = Scale(unit.denominator, unit.numerator, unit.denominator)
     rows, bounds = Rows(X, y, classes, weights, least, is_multiway), []
-    limits = {"max_depth": depth, "min_samples_leaf": least}
+    limits = {"max_depth": depth, "max_splits": splits, "min_samples_leaf": least}
     objective = Objective(regularization=regularization, penalty=penalty, **limits)
     search = SparseSearch(rows, scale, objective, Budget().start(), lambda *interval: bounds.append(interval))
     search.may_leave = seed % 4 == 0
-    monkeypatch.setattr(sparse_search, "is_for_limited_depth", lambda _, multiway, *__: depth and not multiway)
+    may_leave = depth and splits is None
+    monkeypatch.setattr(sparse_search, "is_for_limited_depth", lambda _, multiway, *__: may_leave and not multiway)
     assert search.run() == "optimal"
     per_leaf, levels = penalty == "leaf", len(y) if depth is None else depth
-    expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, least)
+    expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, levels, splits, least)
     assert (search.cost, search.lower) == (expected, expected)
     cost, reached = recount(rows, search.tree(), scale, per_leaf, np.arange(len(rows.label)), least)
     assert cost == expected
     assert reached <= levels
+    assert splits is None or count_splits(search.tree()) <= splits
     assert all(lower <= expected <= cost for cost, lower in bounds)
 
 
@@ -223,7 +248,7 @@ def test_similar_sets_bound_each_other():
         one, other = (random.rand(12) < 0.7 for _ in range(2))
         if one.any() and other.any():
             costs = [
-                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12, 1)
+                lowest_cost(X[rows], none, y[rows], 2, np.ones(rows.sum(), int), scale, False, 12, None, 1)
                 for rows in (one, other)
             ]
             assert costs[0] >= costs[1] - (other & ~one).sum()
@@ -231,13 +256,15 @@ def test_similar_sets_bound_each_other():
 
 @compiled_only
 @pytest.mark.parametrize("seed", seeds(60, 12))
-def test_costs_that_are_weights_in_disguise(seed, monkeypatch):
+def test_costs(seed, monkeypatch):
     random = np.random.RandomState(seed)
     n, classes = 25, random.randint(2, 4)
     X, y = random.randint(0, 6, (n, 3)).astype(float), random.randint(0, classes, n)
     y[:classes] = range(classes)
-    costs = random.randint(0, 5, (2, 2)) / 2 if classes == 2 else random.randint(1, 5, (3, 1)) * (1 - np.eye(3))
+    costs = random.randint(0, 5, (classes, classes)) / 2
+    costs[0, 1] += 1
     limits = dict(penalty=random.choice(["split", "leaf"]), max_depth=random.choice([None, 2, 3]))
+    limits["max_splits"] = random.choice([None, 3])
     weight = random.randint(1, 4, n)
     models, searches = [], []
     for thresholds in (0, 10**9):
@@ -254,6 +281,26 @@ def test_costs_that_are_weights_in_disguise(seed, monkeypatch):
     assert models[0].cost_ == loss + price * paid
 
 
-def test_costs_of_three_classes_are_weights_only_if_all_wrong_classes_cost_the_same():
-    assert Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [0, 0, 0], [2, 2, 0]]).as_weights()[1].tolist() == [2, 0, 2]
-    assert Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights() is None
+def test_costs_become_weights_of_classes():
+    for seed in seeds(50, 10):
+        random = np.random.RandomState(seed)
+        classes = random.randint(2, 5)
+        costs = random.randint(0, 4, (classes, classes))
+        weighted = Classes(np.arange(classes), tuple("abcd"[:classes]), costs).as_weights()
+        for predicted in range(classes):
+            lost = np.bincount(weighted.given, weighted.weight * (weighted.label != predicted), classes)
+            assert (lost + weighted.certain).tolist() == costs[:, predicted].tolist()
+        several = [(row < row.max()).sum() > 1 for row in costs]
+        assert weighted.parts_rows == any(several)
+
+
+def test_rows_become_several_rows_by_unequal_costs_and_other_costs_keep_them():
+    unequal = Classes([0, 1, 2], tuple("abc"), [[0, 1, 2], [1, 0, 1], [1, 1, 0]]).as_weights()
+    assert unequal.parts_rows
+    assert not unequal.keeps_rows
+    equal = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [4, 0, 4], [2, 2, 0]]).as_weights()
+    assert equal.keeps_rows
+    assert (equal.weight.tolist(), equal.certain.tolist()) == ([2, 4, 2], [1, 0, 0])
+    free = Classes([0, 1, 2], tuple("abc"), [[1, 3, 3], [0, 0, 0], [2, 2, 0]]).as_weights()
+    assert not free.keeps_rows
+    assert not free.parts_rows

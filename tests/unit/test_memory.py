@@ -12,7 +12,7 @@ import pytest
 from support.refusal import refused
 from support.traced import traced
 
-from optree import BranchesClassifier, DL85Classifier, MurTreeClassifier, MurTreeRegressor, OptimalTreeClassifier
+from optree import BranchesClassifier, DL85Classifier, GOSDTClassifier, MurTreeClassifier, MurTreeRegressor
 from optree.budget import rss_mib
 from optree.encoding import Encoder
 from optree.estimators import memory
@@ -22,7 +22,7 @@ X = np.random.RandomState(0).random_sample((3000, 4))
 Y = (X[:, 0] > 0.5).astype(int)
 
 
-@pytest.mark.parametrize("model", [OptimalTreeClassifier(0.3, max_splits=2), MurTreeClassifier(1), MurTreeRegressor(1)])
+@pytest.mark.parametrize("model", [GOSDTClassifier(0.3), MurTreeClassifier(1), MurTreeRegressor(1)])
 def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
     model.set_params(max_thresholds=None, memory_limit=rss_mib() + 60)
     with traced() as peak:
@@ -42,7 +42,7 @@ def test_what_the_system_has_free_is_a_limit_too(monkeypatch, tmp_path):
     assert available_mib(rss_mib() + 10) == pytest.approx(10, abs=2)
     assert available_mib(1) == 0
     with refused("and 20 MiB are available"):
-        OptimalTreeClassifier(0.3, max_splits=2).fit(X, Y)
+        MurTreeClassifier(1, max_thresholds=None).fit(X, Y)
     texts = pd.DataFrame({"a": [f"t{i}" for i in range(3000)]})
     with refused(
         "3000 rows with 1 candidate splits need 43 MiB", "0 MiB are available; give fewer rows or fewer columns"

@@ -153,6 +153,7 @@ class Rows:
         self.weight = data.weight.astype(np.int64) if data.weighted else np.ones(rows, np.int64)
         self.classes, self.total = max(2, classes), int(self.weight.sum())
         self.certain = 0  # the loss of any tree, on top of the weight of errors
+        self.has_parts = False  # whether costs parted the rows
         is_multiway = np.zeros(len(packed), bool) if is_multiway is None else np.asarray(is_multiway)
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32), is_multiway)
 
@@ -166,14 +167,17 @@ class Rows:
         """
 
         def make() -> Rows:
-            label, factor, least = problem.target.as_weights()
-            (X, is_multiway), y = problem.columns.as_numbers(check), problem.y
-            weights = problem.weights * factor[y]
-            rows, kept = (X, label[y], weights), weights > 0
-            if not kept.all() and kept.any():
-                rows = [array[kept] for array in rows]
-            found = cls(*rows[:2], len(problem.classes), rows[2], min_rows, is_multiway, check)
-            found.certain = int((problem.weights * least[y]).sum())
+            (X, is_multiway), y, weighted = problem.columns.as_numbers(check), problem.y, problem.target.as_weights()
+            many = np.bincount(weighted.given, minlength=len(problem.classes))[y]  # new rows of each row
+            row = np.repeat(np.arange(len(y)), many)
+            new = np.searchsorted(weighted.given, y[row]) + np.arange(len(row)) - np.repeat(many.cumsum() - many, many)
+            weights = problem.weights[row] * weighted.weight[new]
+            kept = weights > 0
+            row, label, weights = row[kept], weighted.label[new[kept]], weights[kept]
+            X = X if np.array_equal(row, np.arange(len(X))) else X[row]
+            found = cls(X, label, len(problem.classes), weights, min_rows, is_multiway, check)
+            found.has_parts = weighted.parts_rows
+            found.certain = int((problem.weights * weighted.certain[y]).sum())
             return found
 
         return problem.view((cls, min_rows == 1), make)
@@ -276,10 +280,12 @@ class Rows:
     def sure_errors(self) -> np.ndarray:
         """Return the weight of each row that has equal rows of a heavier class, int64[n]; 0 for other rows.
 
-        The search lays out ``sample.rank``, which must be done before. (If rows of equal hashes differ, groups of equal
-        rows may be parted, which leaves a lower bound of the sure errors.)
+        If rows of equal hashes differ, groups of equal rows may be parted, which leaves a lower bound of the sure
+        errors.
         """
         rank, n = self.sample.rank, len(self.label)
+        for values, words in zip(rank, self.packed, strict=True):
+            values[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)] = words >> np.uint64(32)
         odd = np.random.RandomState(0).randint(1, 2**62, len(rank)).astype(np.uint64) | np.uint64(1)
         hashes = np.zeros(n, np.uint64)
         for values, factor in zip(rank, odd, strict=True):

@@ -4,13 +4,13 @@
 symbol      meaning
 ==========  ====================================================================================================
 S, Q        sets of rows
-T_d(S)      the lowest cost of a tree of at most d levels on the rows S; d may be without a limit
+T_d(S)      the lowest cost of a tree on the rows S within the limits d on levels and splits, if there are any
 w(S)        the cost of an error on every row of S (see ``any_depth.py`` for multiway splits and a penalty per leaf)
 ==========  ====================================================================================================
 
 **Similarity**
 
-*Statement.* T_d(S) >= T_e(Q) - w(Q \\ S) for any S, Q and d <= e.
+*Statement.* T_d(S) >= T_e(Q) - w(Q \\ S) for any S, Q and limits d that are at least as strict as e.
 *Proof.* By "Monotone and Lipschitz" of ``intervals.py``, T_e(Q) <= T_e(Q & S) + w(Q \\ S) and T_e(Q & S) <= T_e(S). A
 tree of d levels has at most e levels, so T_e(S) <= T_d(S).
 *Used in* ``similar_bound``, ``remember``.
@@ -20,6 +20,15 @@ s, 6,895 in .33 s, 28,113 in 1.2 s; bank at .02 4,403 in .11 s, 6,236 in .19 s, 
 
 The bound contains the usual memo (Q = S), bounds by subsets (Q inside S), and the order of thresholds in one column. It
 also bounds thresholds of correlated columns, which intervals of one column do not.
+
+**Cells**
+
+*Statement.* Let the rows be parted into cells. Then Q \\ S has at least the sum, over the cells c, of max(0, |Q & c| -
+|S & c|) rows, each of weight 1 or more.
+*Proof.* Q \\ S has at least |Q & c| - |S & c| rows in c.
+*Used in* ``rows_outside``: most stored sets are refused by their counts, before their rows are read.
+*Worth.* With 16 cells and without: wine at .005 .14 s and .35 s, bank at .02 .06 s and .09 s, bank at .01 5.6 s and 28
+s, breast cancer at .02 .38 s and .56 s, in equal iterations. 8 and 32 cells take as long as 16.
 """
 
 from __future__ import annotations
@@ -31,6 +40,7 @@ import numpy as np
 from optree.solvers.kernels.bitset import count_bits, pop_row
 from optree.solvers.kernels.jit import inner_function
 
+CELLS = 16
 COUNT, OLDEST = range(2)  # entries of Sets.state
 _AT_THE_FRONT = 8  # places of the order that are not worth an exchange
 
@@ -41,10 +51,55 @@ class Sets(NamedTuple):
     words: np.ndarray  # uint64[sets, words], the rows
     lower: np.ndarray  # int64[sets], lower bound on the cost of a set
     weight: np.ndarray  # int64[sets], its weight
-    levels: np.ndarray  # int64[sets], the levels of the trees that the bound is for
+    levels: np.ndarray  # int64[sets], the levels of the trees that the bound is for ...
+    splits: np.ndarray  # int64[sets], ... and their splits
     order: np.ndarray  # int64[sets], the order of look-ups: sets that pruned come forward
     row_weight: np.ndarray  # int64[64 * words], or [0] if all weights are 1
     state: np.ndarray  # int64[2], the number of sets, and the next set to be replaced
+    cell: np.ndarray  # uint64[CELLS, words], a partition of the rows
+    count: np.ndarray  # int32[sets + 1, CELLS], the rows of each set in each cell; last: of the set of a look-up
+
+
+def fill_cells(cell: np.ndarray, columns: list[np.ndarray]) -> None:
+    """Part the rows into cells of similar rows: the largest cell is halved by each column in turn.
+
+    cell : uint64[CELLS, words], zeros; columns : int[n] each, the first ones count most.
+    """
+    found, closed = [(np.arange(len(columns[0])), 0)], []
+    while found and len(found) + len(closed) < len(cell):
+        rows, turn = found.pop(max(range(len(found)), key=lambda at: len(found[at][0])))
+        for column in range(turn, turn + len(columns)):
+            values = columns[column % len(columns)][rows]
+            below = values < np.median(values)
+            below = below if below.any() else values == values.min()
+            if not below.all():
+                found += [(rows[below], column + 1), (rows[~below], column + 1)]
+                break
+        else:
+            closed.append((rows, turn))  # of equal rows
+    for words, (rows, _) in zip(cell, found + closed, strict=False):
+        member = np.zeros(64 * len(words), bool)
+        member[rows] = True
+        words[:] = np.packbits(member, bitorder="little").view(np.uint64)
+
+
+@inner_function
+def count_cells(sets, words):
+    """Compute the rows of a set in each cell; they are the last counts."""
+    count = sets.count[len(sets.lower)]
+    for c in range(len(sets.cell)):
+        count[c] = 0
+        for w in range(len(words)):
+            count[c] += count_bits(words[w] & sets.cell[c, w])
+
+
+@inner_function
+def rows_outside(one, other):
+    """Return a lower bound on the number of rows of one set that are not in another, from the rows in each cell."""
+    rows = np.int32(0)
+    for c in range(len(one)):
+        rows += max(np.int32(0), one[c] - other[c])
+    return rows
 
 
 @inner_function
@@ -65,16 +120,17 @@ def weight_outside(sets, one, other, room):
 
 
 @inner_function
-def similar_bound(sets, slope, words, weight, levels, need):
-    """Return a lower bound on the cost of a set from the stored sets; the search for one ends where it is ``need``."""
-    best = np.int64(0)
+def similar_bound(sets, slope, words, weight, levels, splits, best, need):
+    """Return a lower bound on the cost of a set, ``best`` or one of the stored sets; the search ends at ``need``."""
+    count_cells(sets, words)
+    own = sets.count[len(sets.lower)]
     for at in range(sets.state[COUNT]):
         stored = sets.order[at]
         lower = sets.lower[stored]
-        if lower <= best or sets.levels[stored] < levels:
+        if lower <= best or sets.levels[stored] < levels or sets.splits[stored] < splits:
             continue
         room = (lower - best - 1) // slope
-        if sets.weight[stored] - weight > room:
+        if sets.weight[stored] - weight > room or rows_outside(sets.count[stored], own) > room:
             continue
         lost = weight_outside(sets, sets.words[stored], words, room)
         if lost > room:
@@ -88,17 +144,23 @@ def similar_bound(sets, slope, words, weight, levels, need):
 
 
 @inner_function
-def remember(sets, slope, words, weight, levels, lower):
+def remember(sets, slope, words, weight, levels, splits, lower):
     """Store a set with its lower bound, in place of a set that it bounds as well, or of the oldest set.
 
     A set Q is replaced by S if the bound of S less w(S \\ Q) is at least the bound of Q.
     """
-    place = np.int64(-1)
+    place, last = np.int64(-1), len(sets.lower)
+    count_cells(sets, words)
+    own = sets.count[last]
     for stored in range(sets.state[COUNT]):
-        if lower < sets.lower[stored] or levels < sets.levels[stored]:
+        if lower < sets.lower[stored] or levels < sets.levels[stored] or splits < sets.splits[stored]:
             continue
         room = (lower - sets.lower[stored]) // slope
-        if weight - sets.weight[stored] <= room and weight_outside(sets, words, sets.words[stored], room) <= room:
+        if (
+            weight - sets.weight[stored] <= room
+            and rows_outside(own, sets.count[stored]) <= room
+            and weight_outside(sets, words, sets.words[stored], room) <= room
+        ):
             place = stored
             break
     if place < 0 and sets.state[COUNT] < len(sets.lower):
@@ -110,4 +172,6 @@ def remember(sets, slope, words, weight, levels, lower):
         sets.state[OLDEST] = (place + 1) % len(sets.lower)
     for w in range(len(words)):
         sets.words[place, w] = words[w]
-    sets.lower[place], sets.weight[place], sets.levels[place] = lower, weight, levels
+    for c in range(len(own)):
+        sets.count[place, c] = own[c]
+    sets.lower[place], sets.weight[place], sets.levels[place], sets.splits[place] = lower, weight, levels, splits

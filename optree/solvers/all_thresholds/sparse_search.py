@@ -16,7 +16,8 @@ from optree.solvers.all_thresholds.intervals import INTERVAL
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.search import AnytimeSearch, Search, node_arrays
-from optree.solvers.all_thresholds.similar_sets import Sets
+from optree.solvers.all_thresholds.similar_sets import CELLS, Sets, fill_cells
+from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, UNLIMITED, Machine, Rules
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import COMPLETE, INFINITE
 from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
@@ -28,15 +29,20 @@ _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost
 
 
 class SparseSearch(AnytimeSearch):
-    """A search for the tree of lowest cost, of at most ``objective.max_depth`` levels if that is given."""
+    """A search for the tree of lowest cost, within the objective's limits on levels and splits.
+
+    The kernel counts costs on top of ``sure``, the cost of the sure errors of all rows.
+    """
 
     name, may_leave = SPARSE_THRESHOLDS, False
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.levels = kernel.UNLIMITED if self.objective.max_depth is None else self.objective.max_depth
+        depth, splits = self.objective.max_depth, self.objective.max_splits
+        self.levels = UNLIMITED if depth is None else depth
+        self.splits = UNLIMITED if splits is None else splits
         self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
-        self._iterations = 0  # of the search to which the task is left
+        self._iterations, self._sure = 0, 0  # of the search to which the task is left; cost of the sure errors
         self.per_leaf, self.min_rows = self.objective.penalty == "leaf", self.objective.min_samples_leaf
 
     @property
@@ -50,8 +56,9 @@ class SparseSearch(AnytimeSearch):
 
     def _run(self) -> None:
         """Search, unless no tree of two splits can pay."""
-        if self.levels < 2 or self.cost <= self.scale.penalty:
-            if self.levels and self.cost > self.scale.penalty:
+        least = min(self.levels, self.splits)
+        if least < 2 or self.cost <= self.scale.penalty:
+            if least and self.cost > self.scale.penalty:
                 self.offer(*reversed(self.rows.stump(self.everything, self.scale, self.min_rows, self.per_leaf)))
         elif not self._start():
             self._solve()
@@ -65,47 +72,61 @@ class SparseSearch(AnytimeSearch):
         self.status = self.clock.limit(0, (p * n * 16 * 3 + 8 * sets * words) / 2**20)
         if self.status:
             return self.status
-        multiway = np.flatnonzero(rows.sample.is_multiway)
+        multiway, sure = np.flatnonzero(rows.sample.is_multiway), rows.sure_errors()
+        self._sure = self.scale.error * int(sure.sum())
+        self.lower = max(self.lower, min(self.cost, self._sure + penalty))
         children = int(max([2, *np.diff(rows.first_level)[multiway]]))
-        splits = min(-(-self.cost // penalty) if penalty else n, n if len(multiway) else 2 ** min(self.levels, 31), n)
+        penalties = min(-(-(self.cost - self._sure) // penalty) if penalty else n, n)
+        splits = min(penalties, n if len(multiway) else 2 ** min(self.levels, 31))
+        if self.splits >= splits:
+            self.splits = UNLIMITED  # no tree that pays has more splits
+        splits = min(splits, self.splits)
+        caps = self.splits if self.splits < UNLIMITED else 1
         nodes = children * (splits + 1) + 1
-        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 48 * nodes)), _LEVELS[1])
-        deepest = min(self.levels, most, n - 1, -(-self.cost // penalty) if penalty else n)
+        stored = nodes if caps == 1 else children * caps * (children * (caps - 1) // 2 + 1)
+        most = min(max(_LEVELS[0], _LEVEL_BYTES // (16 * p * n + 24 * (nodes + stored))), _LEVELS[1])
+        deepest = min(self.levels, self.splits, most, n - 1, penalties)
         levels, top = deepest + 1, deepest
-        low = np.zeros((levels, max(2 * LANES, children)), np.int64)
-        self._machine = kernel.Machine(
+        low = np.zeros((levels, max(2 * LANES, children), caps), np.int64)
+        self._machine = Machine(
             **node_arrays(rows, levels, self.general, self.min_rows),
-            frame=np.zeros(levels + 1, kernel.FRAME),
+            frame=np.zeros(levels + 1, FRAME),
             around=np.zeros((levels, LANES), INTERVAL),
             threshold=np.zeros((levels, LANES), np.int64),
             low=low,
-            free=np.zeros_like(low) if self.min_rows > 1 else low,
-            exact=np.zeros((levels, max(2 * LANES, children)), np.bool_),
+            free=low[:, :, 0] if self.min_rows == caps == 1 else np.zeros(low.shape[:2], np.int64),
+            exact=np.zeros(low.shape, np.bool_),
+            bound=np.zeros((levels, LANES), np.int64),
+            plan=np.zeros((levels, children), np.int64),
             pending=np.zeros((levels, LANES), np.int64),
             tree=np.zeros((levels, nodes, 3), np.int64),
             size=np.zeros(levels, np.int64),
-            subtree=np.zeros((levels, nodes, 3), np.int64),
-            subtree_first=np.zeros((levels, children), np.int64),
-            subtree_size=np.zeros((levels, children), np.int64),
+            subtree=np.zeros((levels, stored, 3), np.int64),
+            subtree_first=np.zeros((levels, children, caps), np.int64),
+            subtree_size=np.zeros((levels, children, caps), np.int64),
             incumbent=np.zeros((nodes, 3), np.int64),
             child_rows=np.zeros((levels + 1, children, words), np.uint64),
-            sure=np.zeros(n, np.int64),
+            sure=sure,
             sure_inside=np.zeros(LANES, np.int64),
             class_weight=np.zeros(rows.classes, np.int64),
             way_counts=np.zeros((rows.classes, LANES), np.int64),
             way_cost=np.zeros((2, 2, LANES), np.int64),
             **{name: np.zeros((2, LANES), np.int64) for name in ("way_kept", "ways", "way_rows", "small_ways")},
             multiway=multiway,
-            task=np.zeros(3, np.int64),
-            state=np.array([0, 0, self.cost, 0]),
+            share=np.zeros((2, caps), np.int64),
+            choice=np.zeros((children, caps), np.int64),
+            task=np.zeros(4, np.int64),
+            state=np.zeros(4, np.int64),
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
         weights[:n] = rows.weight[: len(weights)]
         self._sets = Sets(
             np.zeros((sets, words), np.uint64),
-            *(np.zeros(sets, np.int64) for _ in range(4)),
+            *(np.zeros(sets, np.int64) for _ in range(5)),
             weights,
             np.zeros(2, np.int64),
+            np.zeros((CELLS, words), np.uint64),
+            np.zeros((sets + 1, CELLS), np.int32),
         )
         machine = self._machine
         machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
@@ -114,7 +135,7 @@ class SparseSearch(AnytimeSearch):
         if self.general:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, machine, rows.packed, top)
-        machine.sure[:] = rows.sure_errors()
+        fill_cells(self._sets.cell, [rows.label, *rows.sample.rank])
         slope = max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error
         if slope * rows.total >= 2**61:
             raise OptreeError(
@@ -122,22 +143,21 @@ class SparseSearch(AnytimeSearch):
                 f"{rows.total}, does not fit into 64-bit costs; give penalty = 'split' or fewer decimals"
             )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
-        self._rules = kernel.Rules(
-            self.scale.error, penalty, slope, self._unit, self.min_rows, top, bool(machine.sure.any()), *kinds
-        )
+        self._rules = Rules(self.scale.error, penalty, slope, self._unit, self.min_rows, top, self._sure > 0, *kinds)
         return None
 
     def _solve(self) -> None:
         """Search until the lower bound meets the incumbent's cost, or a limit is reached."""
-        bound = self._search(self.cost, 0, 2)
+        bound = self._search(self.cost - self._sure, 0, 2)
         if self.levels == 2:
-            self.lower = max(self.lower, min(bound, self.cost))
+            self.lower = max(self.lower, min(self._sure + bound, self.cost))
             return
         if self.end < INFINITE:
             self.end += self.iterations
         rules, known = self._rules, self._machine.known[self._rules.top]
-        if self.may_leave and is_for_limited_depth(self.objective, rules.multiway, self.cost, rules.penalty):
-            self._leave(min(int(known["lower"]), self.cost))
+        cost, may_leave = self.cost - self._sure, self.may_leave and not self.rows.has_parts
+        if may_leave and is_for_limited_depth(self.objective, rules.multiway, cost, rules.penalty):
+            self._leave(min(self._sure + int(known["lower"]), self.cost))
         else:
             self._rounds()
 
@@ -155,57 +175,61 @@ class SparseSearch(AnytimeSearch):
         three = self.levels <= 3
         unit, top = self._unit, self._rules.top
         # a child has fewer rows, fewer levels, and a budget that is a penalty lower
-        deepest = INFINITE if top >= min(self.levels, len(self.rows.label) - 1) else top * self.scale.penalty
+        least = min(self.levels, self.splits, len(self.rows.label) - 1)
+        deepest = INFINITE if top >= least else top * self.scale.penalty
         while self.lower < self.cost and self.status is None:
-            budget = max(3, self.lower // unit + 1) * unit
-            if budget > _LAST_ROUND * self.cost or (
-                budget > 2 ** min(self.levels, 60) * unit and not self._rules.multiway
-            ):
-                budget = self.cost
-            if not three and (self.end == INFINITE or (budget > _QUICK_ROUND * unit and budget < self.cost)):
+            cost, lower = self.cost - self._sure, self.lower - self._sure
+            budget = max(3, lower // unit + 1) * unit
+            most = self.splits if self._rules.multiway else min(self.splits, 2 ** min(self.levels, 60))
+            if budget > _LAST_ROUND * cost or budget > most * unit or not self.scale.penalty:
+                budget = cost
+            if not three and (self.end == INFINITE or (budget > _QUICK_ROUND * unit and budget < cost)):
                 three = True
-                self._search(self.cost, 0, 3)
+                self._search(cost, 0, 3)
                 continue
             if budget > deepest:
                 self.status = "memory_limit"
                 break
-            bound = self._search(budget, self.lower, self.levels, three)
-            self.lower = max(self.lower, min(bound, self.cost))
+            bound = self._search(budget, lower, self.levels, three)
+            self.lower = max(self.lower, min(self._sure + bound, self.cost))
 
     def _search(self, budget: int, lower: int, levels: int, resume: bool = True) -> int:
-        """Search for a tree below a budget; return a lower bound on all trees of at most these levels."""
-        machine, whole = self._machine, levels == self.levels
-        machine.state[kernel.BEST] = self.cost
-        machine.task[:] = min(budget, self.cost), lower, levels
+        """Search for a tree below a budget; return a lower bound on all trees of at most these levels.
+
+        Budget and bounds do not count sure errors.
+        """
+        machine, whole, sure = self._machine, levels == self.levels, self._sure
+        machine.state[BEST] = self.cost - sure
+        machine.task[:] = min(budget, self.cost - sure), lower, levels, self.splits
         top = machine.state[LEVEL] = self._rules.top
         known, frame = machine.known[top], machine.frame[top]
         known["lower"] = known["limit"] = lower  # until the kernel has begun
         known["head"] = known["tail"] = frame["candidates"] = frame["number"] = 0
-        frame["column"], frame["phase"] = len(machine.multiway), kernel.OPEN
+        frame["column"], frame["phase"] = len(machine.multiway), OPEN
 
         done = False
 
         def step(iterations: int) -> int:
             nonlocal done
             code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
-            cost, done = min(self.cost, int(machine.state[kernel.BEST])), code == COMPLETE
-            self._note(cost, max(self.lower, min(cost, self._bound())) if whole else min(cost, self.lower))
+            cost, done = min(self.cost, sure + int(machine.state[BEST])), code == COMPLETE
+            self._note(cost, max(self.lower, min(cost, sure + self._bound())) if whole else min(cost, self.lower))
             return code
 
         sweep, first = Sweep(lambda: self.iterations, step), self.rows.first_slice
         self.status = drive(sweep, self.clock, first=first, end=self.end)
         if self.status is None and self.iterations >= self.end and not done:
             self.offer_heuristics()
-            known["limit"] = min(known["limit"], self.cost)
-            machine.state[kernel.BEST] = min(machine.state[kernel.BEST], self.cost)
+            known["limit"] = min(known["limit"], self.cost - sure)
+            machine.state[BEST] = min(machine.state[BEST], self.cost - sure)
             if resume:
                 self.status = drive(sweep, self.clock, first=first)
-        if machine.state[kernel.BEST] < self.cost:
-            self.cost = int(machine.state[kernel.BEST])
-            nodes = iter(machine.incumbent[: machine.state[kernel.SIZE]].tolist())
+        if sure + machine.state[BEST] < self.cost:
+            self.cost = sure + int(machine.state[BEST])
+            nodes = iter(machine.incumbent[: machine.state[SIZE]].tolist())
             self._tree = self.rows.read_preorder(self.everything, nodes, self.scale, self.min_rows, self.per_leaf)
         if not whole:
-            return self.lower
+            return self.lower - sure
         return int(known["limit"]) if done else self._bound()  # with a minimum of rows in a leaf `_bound` is lower
 
     def _bound(self) -> int:
@@ -214,7 +238,7 @@ class SparseSearch(AnytimeSearch):
         known, frame, queue = machine.known[top], machine.frame[top], machine.queue[top]
         places = np.arange(known["head"], known["tail"]) % len(queue)
         waiting = machine.pending[top, frame["number"] : frame["candidates"]]
-        unseen = [] if frame["column"] == len(machine.multiway) else [max(self.lower, self.scale.penalty)]
+        unseen = [] if frame["column"] == len(machine.multiway) else [max(self.lower - self._sure, self.scale.penalty)]
         bounds = [
             known["lower"],
             known["limit"],
