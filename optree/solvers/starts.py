@@ -1,5 +1,8 @@
 """Heuristic trees for an exact search to start from, each pruned exactly for the objective.
 
+LicketySPLIT comes first, over thresholds that part the rows evenly. A limit on depth and few thresholds keep its work
+small. Then come CART and DPDT, a CART that looks ahead (``greedy.py``), and DPDTs with more candidates.
+
 DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). With one candidate split for each state its tree
 is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. If there are
 others, another CART comes first, which takes multiway splits too (``greedy.py``). A node whose errors cost at most the
@@ -17,32 +20,43 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from optree.budget import Clock
+from optree.columns import Feature
 from optree.objective import Objective, Scale
+from optree.problem import Problem
+from optree.solvers import get
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, penalties, renumber
 from optree.solvers.all_thresholds.rows import Tree as Grown
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import Path, solve
-from optree.solvers.greedy import Level, grow
+from optree.solvers.greedy import Greedy, Level
 from optree.solvers.kernels.presorted_columns import Sample
 
 _DEPTH = 64  # of a tree without a limit
+AHEAD, _AHEAD_CELLS = 16, 2**23  # splits of a node that look ahead: at most, and times rows times columns
+_LICKETY_DEPTH, _THRESHOLDS = 5, 100  # levels of LicketySPLIT, and thresholds of a column, at most
+_LICKETY_WORK = 3 * 10**7  # at most: words of all rows, times the square of the number of thresholds
 CARTS = {"multiway CART, gini": False, "multiway CART, entropy": True}
 """Whether each CART with multiway splits goes by entropy."""
-MEMBERS = {
+QUICK = {
     "CART, gini": ("gini", ()),
     "CART, entropy": ("entropy", ()),
     "DPDT": ("gini", (4, 4)),
     "DPDT, entropy": ("entropy", (4, 4)),
+}
+"""Criterion, and leaves of the CART of a state by depth, of each DPDT in order of seconds."""
+WIDE = {
     "DPDT, wider": ("gini", (4, 4, 4)),
     "DPDT, deeper": ("gini", (8, 4, 3, 2, 2)),
     "DPDT, widest": ("gini", (8, 8, 8)),
 }
-"""Criterion, and leaves of the CART of a state by depth, of each other heuristic in order of seconds."""
+"""The same of DPDTs that take longer."""
 _RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
@@ -54,25 +68,49 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
     scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
     iterator ends when the clock reaches a limit of time or memory. It is empty if no split is allowed.
     """
-    multiway = rows.sample.is_multiway
-    if multiway.any():
+    if rows.sample.is_multiway.any():
         yield from carts(rows, objective, scale, clock)
-    if not multiway.all():
-        binary = np.flatnonzero(~multiway)
-        read = _Reader(rows.take(binary) if multiway.any() else rows, scale)
-        for name, path in _paths(read.rows, objective, scale.penalty / scale.error, clock):
-            tree, cost = read.best(path, objective.max_splits)
-            yield name, renumber(tree, binary), cost
+    for best in _lickety(rows, objective, scale, clock, objective.max_splits)[-1:]:
+        yield "LicketySPLIT", best.tree, best.cost
+    yield from dpdts(rows, objective, scale, clock, QUICK)
+    yield from carts(rows, objective, scale, clock, candidates=AHEAD)
+    yield from dpdts(rows, objective, scale, clock, WIDE)
+
+
+def dpdts(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, members: dict[str, tuple]
+) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the name, the tree and the cost of each member, over the columns without multiway splits."""
+    columns, rows = _without_multiway(rows)
+    reader = _Reader(rows, scale)
+    for name, path in _paths(rows, objective, scale.penalty / scale.error, clock, members):
+        tree, cost = reader.best(path, objective.max_splits)
+        yield name, renumber(tree, columns), cost
+
+
+def _without_multiway(rows: Rows) -> tuple[np.ndarray, Rows]:
+    """Return the columns without multiway splits, and the rows over these columns."""
+    columns = np.flatnonzero(~rows.sample.is_multiway)
+    return columns, rows if len(columns) == len(rows.packed) else rows.take(columns)
 
 
 def carts(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None = None
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None = None, candidates: int = 0
 ) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree and the cost of each CART with multiway splits, see :func:`heuristics`.
 
-    levels : the greatest number of splits on a path, beside the objective's. When the clock reaches a limit, the levels
-    that are grown are the tree.
+    levels : the greatest number of splits on a path, beside the objective's; candidates : the greatest number of splits
+    of a node that look ahead, 0 for none. When the clock reaches a limit, the levels that are grown are the tree.
     """
+    for name, grown in _carts(rows, objective, scale, clock, levels, candidates):
+        best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits)
+        yield name, best.tree, best.cost
+
+
+def _carts(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None, candidates: int
+) -> Iterator[tuple[str, list[Level]]]:
+    """Yield the name and the levels of each CART, not yet pruned; see :func:`carts`."""
     limits = levels, objective.max_depth, _DEPTH, len(rows.label) - 1
     depth = min(limit for limit in limits if limit is not None)
     if not depth or objective.max_splits == 0:
@@ -82,10 +120,54 @@ def carts(
     for name, by_entropy in CARTS.items():
         if clock.limit(0):
             return
-        limits = depth, objective.min_samples_leaf, scale.penalty // scale.error, another
-        grown = grow(rows, by_entropy, *limits, lambda: clock.limit(0))
-        best = _pruned(grown, scale, per_leaf, objective.max_splits)
-        yield name, best.tree, best.cost
+        limits = objective.min_samples_leaf, scale.penalty // scale.error, another
+        greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0))
+        if candidates:
+            most = max(2, min(candidates, _AHEAD_CELLS // rows.packed.size))
+            yield name.replace("multiway CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
+        else:
+            yield name, greedy.grow(depth)
+
+
+def _lickety(rows: Rows, objective: Objective, scale: Scale, clock: Clock, limit: int | None) -> list[Option]:
+    """Return the pruned subtrees of the tree of LicketySPLIT over thresholds that part the rows evenly; see `prune`.
+
+    Its columns are the columns without multiway splits. The list is empty where LicketySPLIT takes too long, or does
+    not take the constraints.
+    """
+    columns, rows = _without_multiway(rows)
+    read, limits = _Reader(rows, scale), (objective.max_depth, _LICKETY_DEPTH)
+    n, depth = len(rows.label), min(limit for limit in limits if limit is not None)
+    most = min(_THRESHOLDS, isqrt(64 * _LICKETY_WORK // n) // max(1, len(rows.packed)))
+    if not (depth and most) or objective.max_splits == 0 or objective.min_samples_leaf > 1 or clock.limit(0):
+        return []
+    last = [
+        np.unique((words[(np.arange(most) + 1) * n // (most + 1) - 1] >> _SHIFT).astype(int)) for words in rows.packed
+    ]
+    for column, size in enumerate(np.diff(rows.first_level)):
+        last[column] = np.arange(size - 1) if size <= most + 1 else last[column][last[column] < size - 1]
+    thresholds = [(column, rank) for column, ranks in enumerate(last) for rank in ranks.tolist()]
+    if not thresholds:
+        return []
+    codes = np.stack([read.rank(column) <= rank for column, rank in thresholds], axis=1).view(np.int8)
+    names = tuple(map(str, range(rows.classes)))
+    features = [Feature(f"{column} <= {rank}", ("no", "yes")) for column, rank in thresholds]
+    problem = Problem.coded(codes, rows.label, features, names, rows.weight)
+    share = min(Fraction(1), Fraction(scale.penalty, scale.error * rows.total))
+    limited = Objective(regularization=share, max_depth=depth)
+    result = get("licketysplit").solve(problem, limited, without_iterations(clock))
+    if result.status == "interrupted":
+        raise KeyboardInterrupt
+    tree = result.tree
+
+    def split(node: int) -> tuple[int, int, int, int] | None:
+        if tree.feature[node] < 0:
+            return None
+        no, yes = tree.children(node)
+        return *thresholds[tree.feature[node]], yes, no
+
+    options = read.options(split, 0, np.arange(n), limit)
+    return [one._replace(tree=renumber(one.tree, columns)) for one in options]
 
 
 def heuristic_lines(
@@ -94,15 +176,15 @@ def heuristic_lines(
     """Yield the errors and the number of penalties of trees that are good for a penalty of at least ``least``.
 
     ``least`` is in units of errors. The last item of each triple is a function that reads the tree. Limits are as for
-    :func:`heuristics`. A CART with multiway splits is grown once, and pruned for a series of penalties.
+    :func:`heuristics`. The trees of ``greedy.py`` are grown once, and pruned for a series of penalties.
     """
-    multiway, per_leaf = rows.sample.is_multiway, objective.penalty == "leaf"
-    depth = min(_DEPTH if objective.max_depth is None else objective.max_depth, len(rows.label) - 1)
-    for by_entropy in CARTS.values() if multiway.any() and depth and objective.max_splits != 0 else ():
-        if clock.limit(0):
-            return
-        another = float(least) if per_leaf else 0.0
-        grown = grow(rows, by_entropy, depth, objective.min_samples_leaf, int(least), another, lambda: clock.limit(0))
+    per_leaf, scale = objective.penalty == "leaf", Scale(least.denominator, least.numerator, least.denominator)
+    limit = 2**_LICKETY_DEPTH if objective.max_splits is None else objective.max_splits
+    for option in _lickety(rows, objective, scale, clock, limit):
+        errors = (option.cost - option.splits * scale.penalty) // scale.error
+        yield errors, option.splits, lambda tree=option.tree: tree
+    kinds = (0, AHEAD) if rows.sample.is_multiway.any() else (AHEAD,)
+    for _, grown in chain(*(_carts(rows, objective, scale, clock, None, candidates) for candidates in kinds)):
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)
@@ -111,17 +193,14 @@ def heuristic_lines(
             found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
         for paid, (errors, tree) in found.items():
             yield errors, paid, lambda tree=tree: tree
-    if multiway.all():
-        return
-    binary = np.flatnonzero(~multiway)
-    rows = rows.take(binary) if multiway.any() else rows
-    for _, path in _paths(rows, objective, float(least), clock):
+    columns, rows = _without_multiway(rows)
+    for _, path in _paths(rows, objective, float(least), clock, QUICK | WIDE):
         for at in range(1, path.best(float(least)) + 1):
             if objective.max_splits is None or path.penalty[at] <= objective.max_splits:
                 errors, splits = int(path.loss[at]), int(path.penalty[at])
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
                 read = _Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
-                yield errors, splits, partial(_read, read, path, at, binary)
+                yield errors, splits, partial(_read, read, path, at, columns)
 
 
 def _read(reader: _Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
@@ -129,13 +208,15 @@ def _read(reader: _Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
     return renumber(reader.tree(path, at), columns)
 
 
-def _paths(rows: Rows, objective: Objective, least_alpha: float, clock: Clock) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the trees of each heuristic for all penalties from ``least_alpha`` on."""
+def _paths(
+    rows: Rows, objective: Objective, least_alpha: float, clock: Clock, members: dict[str, tuple]
+) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the trees of each member for all penalties from ``least_alpha`` on."""
     depth = min(_DEPTH if objective.max_depth is None else objective.max_depth, len(rows.label) - 1)
-    if not depth or objective.max_splits == 0:
+    if not (depth and len(rows.packed)) or objective.max_splits == 0:
         return
     sample = _sample(rows)
-    for name, (criterion, leaves) in MEMBERS.items():
+    for name, (criterion, leaves) in members.items():
         growth = Growth(
             max_depth=depth,
             cart_nodes_list=leaves[:depth],
@@ -252,7 +333,7 @@ class _Reader:
     """A reader of the trees of DPDT, which prunes them for the objective and counts their costs anew."""
 
     def __init__(self, rows: Rows, scale: Scale):
-        self.rows, self.scale, self.ranks = rows, scale, {}
+        self.rows, self.scale, self._ranks = rows, scale, {}
 
     def best(self, path: Path, max_splits: int | None) -> tuple[Split | None, int]:
         """Return the tree of least cost and its cost, among the pruned subtrees of a tree of the path."""
@@ -268,24 +349,33 @@ class _Reader:
         return self._pruned(path, at, None).tree
 
     def _pruned(self, path: Path, at: int, max_splits: int | None) -> Option:
-        return self._options(path, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
+        nodes = path.feature, path.threshold, path.left, path.right
 
-    def _rank(self, feature: int) -> np.ndarray:
+        def split(link: int) -> tuple[int, int, int, int] | None:
+            return None if link < 0 else tuple(int(values[link]) for values in nodes)
+
+        return self.options(split, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
+
+    def rank(self, feature: int) -> np.ndarray:
         """Return the rank of each row in a column."""
-        if feature not in self.ranks:
-            words, rank = self.rows.packed[feature], np.empty(len(self.rows.label), np.int64)
-            rank[words & _LOW] = words >> _SHIFT
-            self.ranks[feature] = rank
-        return self.ranks[feature]
+        if feature not in self._ranks:
+            self._ranks[feature] = self.rows.ranks(feature, np.arange(len(self.rows.label)))
+        return self._ranks[feature]
 
-    def _options(self, path: Path, link: int, members: np.ndarray, limit: int | None) -> list[Option]:
-        """Return the best pruned subtrees of a node; see `prune`."""
-        leaf = self.scale.error * self.rows.leaf(members)
-        if link < 0:
+    def options(self, split: Callable, node: int, members: np.ndarray, limit: int | None) -> list[Option]:
+        """Return the best pruned subtrees of a node; see `prune`.
+
+        ``split(node)`` returns a node's column, the greatest rank to the left, and its children; None for a leaf.
+        """
+        leaf, found = self.scale.error * self.rows.leaf(members), split(node)
+        if found is None:
             return [Option(0, leaf, None)]
-        feature, rank = int(path.feature[link]), self._rank(int(path.feature[link]))[members]
-        is_left = rank <= path.threshold[link]
-        left = self._options(path, int(path.left[link]), members[is_left], limit)
-        right = self._options(path, int(path.right[link]), members[~is_left], limit)
+        feature, last, *children = found
+        rank = self.rank(feature)[members]
+        is_left = rank <= last
+        left, right = (
+            self.options(split, child, members[side], limit)
+            for child, side in zip(children, (is_left, ~is_left), strict=True)
+        )
         ends = int(rank[is_left].max()), int(rank[~is_left].min())
         return prune(leaf, [left, right], self.scale.penalty, limit, partial(Split, feature, *ends))

@@ -16,8 +16,8 @@ from optree.solvers import starts
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import solve
-from optree.solvers.greedy import grow
-from optree.solvers.starts import CARTS, MEMBERS, heuristics
+from optree.solvers.greedy import Greedy
+from optree.solvers.starts import CARTS, QUICK, WIDE, heuristics
 
 NO_LIMIT = Objective.of("0")
 
@@ -84,8 +84,11 @@ def test_costs_are_recounted_and_limits_are_obeyed():
         rows = Rows(X, y, classes, weights, objective.min_samples_leaf, is_multiway)
         leaf, trees = scale.error * rows.leaf(np.arange(len(rows.label))), found(rows, objective, scale)
         may_split = 0 not in (objective.max_depth, objective.max_splits) and len(rows.label) > 1
-        names = [*(CARTS if is_multiway.any() else ()), *(() if is_multiway.all() else MEMBERS)]
-        assert list(trees) == (names if may_split else [])
+        ahead = [name.replace("multiway CART", "CART ahead") for name in CARTS]
+        families = [CARTS if is_multiway.any() else [], ahead, [] if is_multiway.all() else [*QUICK, *WIDE]]
+        assert set(trees) - {"LicketySPLIT"} == {name for some in families for name in some if may_split}
+        has_thresholds = any(len(np.unique(column)) > 1 for column in X.T[~is_multiway])
+        assert ("LicketySPLIT" in trees) == (may_split and objective.min_samples_leaf == 1 and has_thresholds)
         for name, (tree, cost) in trees.items():
             counted, splits, depth = recount(X, y, weights, tree, scale, rows, objective)
             assert counted == cost <= leaf, (seed, name)
@@ -111,7 +114,10 @@ def test_each_split_of_cart_is_the_purest():
         X, y, weights, classes, is_multiway = mixed_rows(seed)
         least, another, by_entropy = [(1, 0.0, False), (1, 1.5, False), (2, 0.0, True)][seed % 3]
         rows = Rows(X, y, classes, weights, least, is_multiway)
-        levels, members = grow(rows, by_entropy, 6, least, 0, another, lambda: None), [np.arange(len(rows.label))]
+        levels, members = (
+            Greedy(rows, by_entropy, least, 0, another, lambda: None).grow(6),
+            [np.arange(len(rows.label))],
+        )
         for depth, level in enumerate(levels):
             below = []
             for at, (feature, low, high) in enumerate(level.split.tolist()):
@@ -141,12 +147,34 @@ def test_each_split_of_cart_is_the_purest():
     assert kinds == {False, True}
 
 
+def test_a_cart_that_looks_ahead_costs_no_more_than_the_cart():
+    """All candidates of the root are completed anew, for the objective."""
+    better = 0
+    for seed in seeds(200, 10):
+        X, y, weights, classes, is_multiway = mixed_rows(seed)
+        rows, per_leaf, by_entropy = Rows(X, y, classes, weights, 1, is_multiway), bool(seed % 2), seed % 3 == 0
+        scale = Scale(2, seed % 5, 1)
+        greedy = Greedy(rows, by_entropy, 1, 0, 0.0, lambda: None)
+        plain = starts._pruned(greedy.grow(9), scale, per_leaf, None)
+        costs = [
+            starts._pruned(greedy.look_ahead(9, scale, per_leaf, k), scale, per_leaf, None).cost for k in (1, 2, 9)
+        ]
+        assert max(costs) <= plain.cost
+        everyone, grown = (
+            np.arange(len(rows.label)),
+            starts._pruned(greedy.look_ahead(9, scale, per_leaf, 9), scale, per_leaf, None),
+        )
+        assert cost_of(rows, everyone, grown.tree, scale, per_leaf) == grown.cost
+        better += costs[-1] < plain.cost
+    assert better
+
+
 def test_a_limit_leaves_the_levels_so_far():
     random = np.random.RandomState(0)
     X, y = random.random_sample((300, 3)), random.randint(0, 2, 300)
     rows, calls = Rows(X, y, 2, np.ones(300, np.int64)), iter([None] * 4 + ["time_limit"] * 99)
-    whole = grow(rows, False, 9, 1, 0, 0.0, lambda: None)
-    part = grow(rows, False, 9, 1, 0, 0.0, lambda: next(calls))
+    whole = Greedy(rows, False, 1, 0, 0.0, lambda: None).grow(9)
+    part = Greedy(rows, False, 1, 0, 0.0, lambda: next(calls)).grow(9)
     assert len(whole) > 3
     assert len(part) == 2
     assert np.array_equal(part[0].split, whole[0].split)
@@ -186,7 +214,7 @@ def test_pruning_of_multiway_splits_is_exact():
             Rows(X[:16], y[:16], classes, np.ones(len(y[:16]), np.int64), 1, is_multiway),
             Scale(2, seed % 5, 1),
         )
-        levels, per_leaf = grow(rows, False, 4, 1, 0, 0.0, lambda: None), bool(seed % 2)
+        levels, per_leaf = Greedy(rows, False, 1, 0, 0.0, lambda: None).grow(4), bool(seed % 2)
         everyone, grown = np.arange(len(rows.label)), starts._pruned(levels, Scale(1, -1000, 1), False, None).tree
         if len(every := prunings(grown)) > 3000:
             continue
@@ -208,14 +236,14 @@ def test_pruning_to_a_number_of_splits_is_exact():
         rows, scale = Rows(X[:16], y[:16], classes, np.ones(len(y[:16]), np.int64)), Scale(1, seed % 3, 1)
         everyone = np.arange(len(rows.label))
         path = solve(starts._sample(rows), Growth(4, (), rows.sample.features))
-        whole = path, int(path.link[-1]), everyone
-        grown = starts._Reader(rows, Scale(1, -1000, 1))._options(*whole, None)[-1].tree
+        last = len(path.link) - 1
+        grown = starts._Reader(rows, Scale(1, -1000, 1))._pruned(path, last, None).tree
         every = [(splits, cost_of(rows, everyone, tree, scale)) for splits, tree in prunings(grown)]
         for limit in range(6):
-            options = starts._Reader(rows, scale)._options(*whole, limit)
-            assert options[-1].cost == min(cost for splits, cost in every if splits <= limit), seed
-            assert options[-1].splits <= limit
-            assert cost_of(rows, everyone, options[-1].tree, scale) == options[-1].cost
+            best = starts._Reader(rows, scale)._pruned(path, last, limit)
+            assert best.cost == min(cost for splits, cost in every if splits <= limit), seed
+            assert best.splits <= limit
+            assert cost_of(rows, everyone, best.tree, scale) == best.cost
             tried += len(every) > limit + 1
     assert tried
 

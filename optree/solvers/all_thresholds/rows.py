@@ -174,6 +174,8 @@ class Rows:
             weights = problem.weights[row] * weighted.weight[new]
             kept = weights > 0
             row, label, weights = row[kept], weighted.label[new[kept]], weights[kept]
+            if not len(row):  # no prediction loses anything: one row stands for all
+                row, label, weights = (np.array([number]) for number in (0, 0, 1))
             X = X if np.array_equal(row, np.arange(len(X))) else X[row]
             found = cls(X, label, len(problem.classes), weights, min_rows, is_multiway, check)
             found.has_parts = weighted.parts_rows

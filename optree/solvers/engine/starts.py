@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from optree.solvers import get
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import INFINITE
-from optree.solvers.starts import Option, carts, heuristics, prune, without_iterations
+from optree.solvers.starts import AHEAD, QUICK, Option, carts, dpdts, prune, without_iterations
 from optree.tree import LEAF, Tree
 
 _WORDS = (5_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
@@ -96,7 +97,7 @@ def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) ->
 
 
 def _carts(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
-    """Yield the trees of CART, and beyond a few levels the tree of DPDT."""
+    """Yield the trees of CART; beyond a few levels those of CART that looks ahead and of DPDT."""
     if task.clock.limit(0, 8 * problem.codes.size / 2**20):
         return
     kept, least = np.flatnonzero(problem.weights), task.objective.min_samples_leaf
@@ -112,10 +113,12 @@ def _carts(task: Task, problem: Problem, objective: Objective, levels: int) -> I
 
     limits, clock = replace(objective, min_samples_leaf=least), without_iterations(task.clock)
     search = rows, limits, objective.scale(problem), clock
-    for name, tree, _ in carts(*search, levels) if levels == _SMALL else heuristics(*search):
+    found = [carts(*search, levels)] if levels == _SMALL or rows.sample.is_multiway.any() else []
+    if levels > _SMALL:
+        found += [carts(*search, candidates=AHEAD)] if rows.sample.is_multiway.any() else []
+        found += [dpdts(*search, {name: QUICK[name] for name in ("CART, gini", "CART, entropy", "DPDT")})]
+    for _, tree, _ in chain(*found):
         yield Tree.grow(problem, choose, tree)
-        if name == "DPDT":  # the wider ones take longer
-            return
 
 
 class _Kept(NamedTuple):
