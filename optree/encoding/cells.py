@@ -53,12 +53,23 @@ def _refuse_missing(name: str, count: int) -> None:
 
 def read_texts(name: str, values, missing: str = "error") -> list[str | None]:
     """Return the categories of a column as text, None for a missing value, which ``missing = "error"`` refuses."""
+    raw, texts = _texts_of_values(name, values, missing)
+    return [texts[value] for value in raw]
+
+
+def distinct_texts(name: str, values, missing: str = "error") -> set[str | None]:
+    """Return the distinct categories of a column, as :func:`read_texts` reads them."""
+    return set(_texts_of_values(name, values, missing)[1].values())
+
+
+def _texts_of_values(name: str, values, missing: str) -> tuple[list, dict]:
+    """Return the values of a column, and the text of each distinct value."""
     raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
     raw = raw.tolist()
     texts = {value: None if is_missing(value) else cell_text(value) for value in set(raw)}
     if missing == "error" and None in texts.values():
         _refuse_missing(name, sum(map(is_missing, raw)))
-    return [texts[value] for value in raw]
+    return raw, texts
 
 
 def read_numbers(name: str, values, missing: str = "error") -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from optree.columns import Feature
-from optree.encoding.cells import ordered, read_numbers, read_texts
+from optree.encoding.cells import distinct_texts, ordered, read_numbers, read_texts
 from optree.encoding.coded_rows import CodedRows, ValueTests
 from optree.encoding.columns import NUMERIC, Column
 from optree.encoding.mdlp import mdlp_thresholds
@@ -219,13 +219,13 @@ class Encoder:
                 f"encoding: all of the {len(table)} columns are constant, left out or have no threshold; give one that "
                 "varies"
             )
-        self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(set(read_texts("y", y)))))
+        self.classes_ = tuple(classes or ()) or (() if y is None else tuple(ordered(distinct_texts("y", y))))
         return self
 
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         """Fit a column; ``pair`` has its two values, if it is known to have two."""
         if categorical:
-            texts = set(read_texts(name, values, self.spec.missing))
+            texts = distinct_texts(name, values, self.spec.missing)
             parts, has_missing = ordered(texts - {None}), None in texts
             many = self.spec.most_children is not None and len(texts) > self.spec.most_children
             form = "onehot" if many or name in self.spec.onehot else self.spec.categorical

@@ -19,7 +19,7 @@ from optree.encoding.cells import read_numbers
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, CodedRows, ValueTests
 from optree.encoding.columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.encoder import Encoder, EncodingSpec
-from optree.encoding.tables import read_columns
+from optree.encoding.tables import as_table, read_column, read_columns
 from optree.encoding.thresholds import threshold_between
 
 NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none
@@ -95,10 +95,13 @@ class SparseEncoder(Encoder):
         A column of numbers has the missing values above all numbers, and another column has them below. A category has
         a 0/1 column for each of its features. ``check`` is called before each column.
         """
-        table, blocks = read_columns(X, self.names_), []
+        table, blocks = as_table(X), []
+        numbers = read_columns(table, self.names_) if isinstance(table, np.ndarray) else None  # faster than one by one
         for column in self.columns_:
             check()
-            values = column.read(table[column.name], self.spec.unseen, self.spec.missing)[:, None]
+            number, name = self.names_.index(column.name), column.name
+            values = read_column(table, number, name) if numbers is None else numbers[name]
+            values = column.read(values, self.spec.unseen, self.spec.missing)[:, None]
             tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
             if not column.is_numeric:
                 values = CodedRows(values, tests).array(column.n_categories)

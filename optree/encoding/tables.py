@@ -77,7 +77,9 @@ class Frame:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: np.ndarray) -> Frame:
+    def __getitem__(self, rows: np.ndarray | slice) -> Frame:
+        if isinstance(rows, slice):
+            return Frame(self.source, [one[rows] for one in self.series], self.orders)
         return Frame(self.source, [self.array(number)[rows] for number in range(len(self.series))], self.orders)
 
     def array(self, number: int) -> np.ndarray:

@@ -18,8 +18,8 @@ from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
-# there are at least 20. Fewer rows may all differ by chance.
-_IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
+# there are at least 20. Fewer rows may all differ by chance. In most columns the first rows have too many equal values.
+_IDENTIFIER_SHARE, _IDENTIFIER_ROWS, _FIRST_ROWS = 0.95, 20, 0.1
 _FEW_NUMBERS = 20  # as texts are codes of categories; more are numbers that were read as texts
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
@@ -132,7 +132,12 @@ def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None)
     table, left_out = as_table(X), []
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
+    some, spare = slice(int(_FIRST_ROWS * len(table))), (1 - _IDENTIFIER_SHARE) * len(table)
+    first = table.iloc[some] if hasattr(table, "iloc") else table[some]
     for number, name in enumerate(column_names(table, names)):
+        values = read_column(first, number, name, mixed=False)
+        if values.dtype.kind != "f" and _repeats(values, spare):
+            continue
         values = read_column(table, number, name, mixed=False)
         is_number = values.dtype.kind == "f"
         if not is_number and column_order(table, number) is None:
@@ -143,6 +148,14 @@ def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None)
         if text:
             warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
     return tuple(left_out)
+
+
+def _repeats(values: np.ndarray, spare: float) -> bool:
+    """Return whether more than ``spare`` of some values repeat others, and a value is neither missing nor a number."""
+    found = set(values.tolist())
+    return len(values) - len(found) > spare and any(
+        isinstance(value, str) and not _is_number_text(value) for value in found
+    )
 
 
 def _identifies(different: int, known: int) -> bool:
