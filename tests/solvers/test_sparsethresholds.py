@@ -15,9 +15,10 @@ from optree.budget import Budget
 from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
+from optree.result import Trace
 from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
-from optree.solvers.all_thresholds import sparse_search
+from optree.solvers.all_thresholds import solver, sparse_search
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.starts import heuristic_lines, heuristics
@@ -131,6 +132,27 @@ def test_the_optimum_of_random_tables(seed, cells, monkeypatch):
     assert reached <= levels
     assert splits is None or count_splits(search.tree()) <= splits
     assert all(lower <= expected <= cost for cost, lower in bounds)
+
+
+@pytest.mark.parametrize("penalty", ["split", "leaf"])
+def test_light_splits_are_left_out(penalty):
+    """The optimum over all columns is that over the columns that are left."""
+    fewer = 0
+    for seed in seeds(300, 15):
+        X, is_multiway, y, classes, weights = random_table(random := np.random.RandomState(seed))
+        is_halved, half = random.rand(X.shape[1]) < 0.5, np.median(X, axis=0)
+        X = np.where(is_halved, X > half, X)
+        rows, share = Rows(X, y, classes, weights, 1, is_multiway), Fraction(int(random.randint(5, 30)), 100)
+        unit = share * int(weights.sum())
+        scale = Scale(unit.denominator, unit.numerator, unit.denominator)
+        objective, clock = Objective(regularization=share, penalty=penalty), Budget().start()
+        best, lower, status, *_ = solver.search(rows, objective, scale, clock, Trace(clock), "sparsethresholds")
+        per_leaf = penalty == "leaf"
+        cost = recount(rows, best, scale, per_leaf, np.arange(len(rows.label)), 1)[0] + per_leaf * scale.penalty
+        expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, len(y), None, 1)
+        assert (status, cost, lower) == ("optimal", expected + per_leaf * scale.penalty, cost)
+        fewer += len(rows.without_light_splits(scale.penalty // scale.error)) < X.shape[1]
+    assert fewer
 
 
 @pytest.mark.parametrize("penalty", ["split", "leaf"])

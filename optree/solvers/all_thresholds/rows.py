@@ -108,8 +108,10 @@ def renumber(tree: Tree, columns: np.ndarray) -> Tree:
     """Return a tree over some of the columns as a tree over all; ``columns[feature]`` is the column."""
     if tree is None:
         return None
-    children = (renumber(child, columns) for child in tree.children)
-    return Split(int(columns[tree.feature]), tree.low, tree.high, *children)
+    children, feature = tuple(renumber(child, columns) for child in tree.children), int(columns[tree.feature])
+    if isinstance(tree, MultiwaySplit):
+        return tree._replace(feature=feature, children=children)
+    return Split(feature, tree.low, tree.high, *children)
 
 
 def penalties(tree: Tree, per_leaf: bool) -> int:
@@ -191,6 +193,23 @@ class Rows:
         taken.level = self.level[np.repeat(np.isin(np.arange(len(sizes)), columns), sizes)]
         taken.sample = Sample(len(columns), np.empty(taken.packed.shape, np.int32), self.sample.is_multiway[columns])
         return taken
+
+    def without_light_splits(self, room: int) -> np.ndarray:
+        """Return the columns but those whose only threshold has a side of weight ``room`` or less, at least one column.
+
+        *Statement.* A split that costs A is not needed if all rows of one side cost A or less as errors.
+        *Proof.* The tree of the other side, for all rows, costs no more than the split. Its limits hold as well. In any
+        other node that side is no heavier.
+        *Worth.* 30,000 rows of a column of 400 categories, each with a 0/1 column of its own, and of three more: 25
+        columns are left at .01. Without it the search makes 4 iterations in 20 s.
+        """
+        needed, sizes = np.ones(len(self.packed), bool), np.diff(self.first_level)
+        for column in np.flatnonzero((sizes == 2) & ~self.sample.is_multiway):
+            words = self.packed[column]
+            above = words[words >= np.uint64(2**32)] & np.uint64(2**32 - 1)
+            weight = int(self.weight[above.astype(np.int64)].sum())
+            needed[column] = min(weight, self.total - weight) > room
+        return np.flatnonzero(needed) if needed.any() else np.arange(1)
 
     @property
     def first_slice(self) -> int:

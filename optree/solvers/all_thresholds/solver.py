@@ -21,7 +21,7 @@ from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.result import Outcome, Trace
-from optree.solvers.all_thresholds.rows import Rows, Tree
+from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.all_thresholds.search import GIVEN, AnytimeSearch, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.base import Parameter, Solver, Task
@@ -95,12 +95,17 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + certain, lower + certain)
 
+    worth = max(scale.error, scale.penalty) if objective.penalty == "leaf" else scale.error  # of an error in a new leaf
+    columns = rows.without_light_splits(scale.penalty // worth)
+    if len(columns) < len(rows.packed):
+        rows = rows.take(columns)
     found = new_search(name, rows, scale, objective, clock, note, may_leave)
     if incumbent is not None:
         found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
-    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}, found.name
+    best = found.tree() if found.tree() is GIVEN else renumber(found.tree(), columns)
+    return best, found.lower + certain, status, {"iterations": found.iterations}, found.name
 
 
 _PAPER = "after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022"
