@@ -141,7 +141,7 @@ def test_light_splits_are_left_out(penalty):
     for seed in seeds(300, 15):
         X, is_multiway, y, classes, weights = random_table(random := np.random.RandomState(seed))
         is_halved, half = random.rand(X.shape[1]) < 0.5, np.median(X, axis=0)
-        X = np.where(is_halved, X > half, X)
+        X = np.where(is_halved, half < X, X)
         rows, share = Rows(X, y, classes, weights, 1, is_multiway), Fraction(int(random.randint(5, 30)), 100)
         unit = share * int(weights.sum())
         scale = Scale(unit.denominator, unit.numerator, unit.denominator)
