@@ -1,4 +1,7 @@
-"""The command ``python -m optree.datasets mirror DIR``: fill a mirror from the network, or from another mirror."""
+"""The commands of ``python -m optree.datasets``: ``mirror`` fills a mirror from the network, or from another mirror.
+
+``row`` proposes the row of the table for a CSV file.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ from pathlib import Path
 from optree.datasets.fill import Mirror, fill
 from optree.datasets.mirror import LOCK
 from optree.datasets.policy import Policy
-from optree.datasets.table import Dataset, read_table
+from optree.datasets.table import Dataset, read_table, row_of
 from optree.errors import OptreeError, choice
+from optree.files import write_whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "row":
+            return _row(options)
         datasets = _chosen(options, read_table(options.table))
         policy = Policy(timeout_seconds=options.timeout, attempts=options.attempts)
         if options.source and not options.source.is_dir():
@@ -38,10 +44,32 @@ def _parser() -> argparse.ArgumentParser:
     mirror.add_argument("names", nargs="*", metavar="NAME", help="datasets; default: all of the table")
     mirror.add_argument("--configfile", type=Path, help="the datasets of a configuration")
     mirror.add_argument("--from", dest="source", type=Path, metavar="DIR", help="another mirror, searched first")
-    mirror.add_argument("--table", type=Path, default=Path("config/datasets.csv"), help="default: %(default)s")
     mirror.add_argument("--timeout", type=float, default=Policy.timeout_seconds, help="seconds, default: %(default)g")
     mirror.add_argument("--attempts", type=int, default=Policy.attempts, help="default: %(default)s")
+    row = commands.add_parser("row", help="propose the row of the table for a CSV file with a header")
+    row.add_argument("file", type=Path, metavar="FILE")
+    row.add_argument("--target", default="", help="column of the class; default: class, target, label, y or the last")
+    row.add_argument("--name", default="", help="default: the name of the file")
+    row.add_argument("--drop", nargs="*", default=[], metavar="COLUMN", help="columns to leave out")
+    row.add_argument("--add", action="store_true", help="append the row to the table")
+    for command in (mirror, row):
+        command.add_argument("--table", type=Path, default=Path("config/datasets.csv"), help="default: %(default)s")
     return parser
+
+
+def _row(options: argparse.Namespace) -> int:
+    """Print the row of a CSV file, the decisions on stderr; append it to the table if asked to."""
+    from optree.datasets.propose import propose
+
+    dataset, notes = propose(options.file, options.target, options.name, options.drop)
+    if options.add:
+        if dataset.name in read_table(options.table):
+            raise OptreeError(f"{options.table}: dataset {dataset.name!r} is there; give another --name")
+        text = options.table.read_text(encoding="utf-8")
+        write_whole(options.table, f"{text.rstrip()}\n{row_of(dataset)}\n".encode())
+    print(*notes, sep="\n", file=sys.stderr)
+    print(row_of(dataset))
+    return 0
 
 
 def _chosen(options: argparse.Namespace, table: dict[str, Dataset]) -> list[Dataset]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 MISSING = "?"
 # The rules for irregular tables, by the irregularity; every dataset's record states them.
 RULES = {
-    "missing": "a missing category is a category of its own, '?'; a missing number or class is refused, unless the "
-    "recipe 'complete' leaves its row out",
+    "missing": "a missing category is a category of its own, '?'; a missing number or class is refused, unless a "
+    "recipe leaves its row out: 'complete', 'numbers' (a missing number) or 'without:?' (a missing class)",
     "mixed": "a column holds numbers only where the table of datasets says so (or OpenML, if that says 'declared'), "
     "and then a text in it is refused; in other columns everything is a category, of numbers the shortest text",
     "boolean": "truth values are the categories 'true' and 'false'",
@@ -101,7 +101,7 @@ def make_table(dataset: Dataset, raw: Raw) -> Table:
     names = [_normal(str(name)) for name in raw.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise dataset.error(f"{raw.origin}: two columns have one name: {', '.join(twice)}")
-    columns = recipes.apply(dataset, dict(zip(names, raw.columns, strict=True)))
+    columns = recipes.apply(resolve(dataset, raw), dict(zip(names, raw.columns, strict=True)))
     dataset = resolve(dataset, raw)
     for name in (dataset.target, *dataset.drop, *dataset.numeric_columns):
         if name not in columns:
@@ -113,7 +113,9 @@ def make_table(dataset: Dataset, raw: Raw) -> Table:
     }
     y = _categories(columns[dataset.target])
     if MISSING in y:
-        raise dataset.error(f"the class is missing in {y.count(MISSING)} rows")
+        raise dataset.error(
+            f"the class is missing in {y.count(MISSING)} rows; the recipe without:{MISSING} leaves them out"
+        )
     dtypes = {name: "float64" if dataset.is_numeric(name) else "str" for name in X}
     return Table(pd.DataFrame(X).astype(dtypes), pd.Series(y, name=dataset.target, dtype="str"), raw.origin)
 
@@ -150,9 +152,13 @@ def _numbers(dataset: Dataset, name: str, values: Sequence) -> list[float]:
     try:
         numbers = [math.nan if is_missing(value) or value in ("", MISSING) else float(value) for value in values]
     except ValueError as error:
-        raise dataset.error(f"column {name!r}: {error}; numeric columns hold numbers only") from error
+        hint = "write a missing number as an empty field or ?, or take the column out of numeric"
+        raise dataset.error(f"column {name!r}: {error}; numeric columns hold numbers only: {hint}") from error
     if bad := sum(not math.isfinite(number) for number in numbers):
-        raise dataset.error(f"column {name!r}: {bad} rows are missing or infinite; numeric columns must be complete")
+        hint = "the recipe numbers leaves out rows with a missing number; or drop the column"
+        raise dataset.error(
+            f"column {name!r}: {bad} rows are missing or infinite; numeric columns must be complete: {hint}"
+        )
     return numbers
 
 
@@ -174,7 +180,8 @@ def verify(table: Table, dataset: Dataset) -> Table:
             raise dataset.error(f"{key}: expected {_words(expected)}, found {_words(value)}")
     digest = table.sha256()
     if dataset.sha256 and digest not in dataset.sha256:
-        raise dataset.error(f"sha256 of the content: expected {' or '.join(dataset.sha256)}, found {digest}")
+        hint = "if the data or the row changed on purpose, write the new one, or leave sha256 empty"
+        raise dataset.error(f"sha256 of the content: expected {' or '.join(dataset.sha256)}, found {digest}; {hint}")
     return table
 
 

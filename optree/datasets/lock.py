@@ -49,7 +49,10 @@ def compare(path: Path, dataset: Dataset, table: Table, expected: dict) -> None:
     found = entry(table)
     for key in _KEYS:
         if found[key] != expected[key]:
-            raise dataset.error(f"{key}: expected {expected[key]} as {path} has it, found {found[key]}")
+            raise dataset.error(
+                f"{key}: expected {expected[key]} as {path} has it, found {found[key]}; "
+                "if it changed on purpose, delete the entry"
+            )
 
 
 def add(path: Path, dataset: Dataset, table: Table) -> None:

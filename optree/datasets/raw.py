@@ -53,7 +53,8 @@ def _delimited(dataset: Dataset, where: str, text: str) -> tuple[Sequence[str], 
     names = dataset.columns or (tuple(rows.pop(0)) if rows else ())
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
-            raise dataset.error(f"{where}, row {number}: expected {len(names)} columns, found {len(row)}")
+            hint = f"; a text with {delimiter!r} needs double quotes" if delimiter else ""
+            raise dataset.error(f"{where}, row {number}: expected {len(names)} columns, found {len(row)}{hint}")
     return names, rows
 
 

@@ -19,15 +19,22 @@ def apply(dataset: Dataset, columns: Mapping[str, Sequence]) -> dict[str, Sequen
         if name == "without" and (dataset.target == DEFAULT or dataset.target not in columns):
             raise choice(f"dataset {dataset.name}: recipe {recipe}: column", dataset.target, columns)
         features = [key for key in columns if key not in (dataset.target, *dataset.drop)]
+        if name == "numbers":
+            features = [key for key in features if dataset.is_numeric(key)]
         read = [columns[key] for key in ([dataset.target] if name == "without" else features)]
         keep = [RECIPES[name](row, value) for row in zip(*read, strict=True)]
         columns = {key: list(compress(cells, keep)) for key, cells in columns.items()}
     return dict(columns)
 
 
+def is_absent(cell) -> bool:
+    """Return whether a cell is missing: a source's missing value, an empty field or ``?``."""
+    return is_missing(cell) or str(cell).strip() in ("", "?")
+
+
 def _is_complete(features: tuple, _: str) -> bool:
     """Return whether a row has no missing feature."""
-    return not any(is_missing(cell) or str(cell).strip() in ("", "?") for cell in features)
+    return not any(is_absent(cell) for cell in features)
 
 
 def _is_answered(features: tuple, _: str) -> bool:
@@ -36,13 +43,14 @@ def _is_answered(features: tuple, _: str) -> bool:
 
 
 def _is_other_class(target: tuple, value: str) -> bool:
-    """Return whether a row has another class than ``value``."""
-    return str(target[0]).strip() != value
+    """Return whether a row has another class than ``value``; a missing class is ``?``."""
+    return ("?" if is_absent(target[0]) else str(target[0]).strip()) != value
 
 
 # Recipe -> predicate of the rows that it keeps.
 RECIPES: dict[str, Callable[[tuple, str], bool]] = {
     "complete": _is_complete,
+    "numbers": _is_complete,  # of the numeric columns alone
     "answered": _is_answered,
     "without": _is_other_class,
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -26,6 +27,8 @@ _COUNTS = ("rows", "features", "classes")
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
     """One row of the table; in the file, lists are separated by spaces, and fields without a value are empty.
+
+    A name with spaces in a list has double quotes, which a CSV field doubles; ``python -m optree.datasets row`` does.
 
     Attributes
     ----------
@@ -158,7 +161,7 @@ class Dataset:
         """Return the columns that ``numeric`` lists by name."""
         if isinstance(self.numeric, tuple):
             return list(self.numeric)
-        return [] if self.numeric in ("all", "none", DECLARED) else self.numeric.split()
+        return [] if self.numeric in ("all", "none", DECLARED) else split_list(self.numeric)
 
     def is_numeric(self, column: str) -> bool:
         """Return whether a feature column has numbers rather than categories."""
@@ -209,6 +212,26 @@ def read_table(path: str | Path) -> dict[str, Dataset]:
     return datasets
 
 
+def split_list(text: str) -> list[str]:
+    """Return the entries of a list; an entry with spaces has double quotes."""
+    return [entry for entry in next(csv.reader([text], delimiter=" "), []) if entry]
+
+
+def join_list(entries: Iterable) -> str:
+    """Return entries as the text that :func:`split_list` reads."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=" ", lineterminator="").writerow(entries)
+    return text.getvalue()
+
+
+def row_of(dataset: Dataset) -> str:
+    """Return the line of a dataset in the table, without a line end."""
+    values = [getattr(dataset, field.name) for field in fields(Dataset)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(join_list(v) if isinstance(v, tuple) else v for v in values)
+    return text.getvalue()
+
+
 def _numbered(name: str) -> list[str]:
     """Return the names of a range such as ``f1..f93``, or the name itself."""
     if not (found := _RANGE.fullmatch(name)):
@@ -221,7 +244,7 @@ def _dataset(row: dict) -> Dataset:
     if None in row or None in row.values():
         raise OptreeError(f"{len(fields(Dataset))} fields are needed")
     values = dict(row)
-    values.update({key: tuple(row[key].split()) for key in LISTS})
+    values.update({key: tuple(split_list(row[key])) for key in LISTS})
     values["columns"] = tuple(name for entry in values["columns"] for name in _numbered(entry))
     for key in _COUNTS:
         if not (row[key].isdecimal() and (int(row[key]) > 0 or key == "classes")):
