@@ -45,6 +45,7 @@ rule first_page:
     localrule: True
     params:
         paper=config.get("paper"),
+        required=papers.required(config),
         command=COMMAND,
         record=f"{GIVEN or RESULTS}/runs/{next(iter(SPACE.instance_patterns))}.json",
         code=READERS,

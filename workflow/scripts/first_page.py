@@ -13,5 +13,5 @@ with reporting(snakemake.log[0]):
     claims = pd.read_csv(path, dtype=str, keep_default_na=False) if path else None
     title = papers.get(paper).title if paper else ""
     runs = frame(load(snakemake.input.records))
-    text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims)
+    text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims, snakemake.params.required)
     write_whole(snakemake.output[0], text.encode())

@@ -37,12 +37,17 @@ _LETTERS, _NOTE = 17, 0.13  # Of a note: letters per inch, and inches per line.
 MAX_PANELS = 15  # A figure with more panels cannot be read on a printed page.
 
 
-def markers(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return colour and marker of each algorithm; a colour that occurs twice has different markers."""
+def markers(names: Iterable[str], shown: Iterable[str] | None = None) -> dict[str, tuple[str, str]]:
+    """Return colour and marker of each algorithm; a colour that occurs twice has different markers.
+
+    With all algorithms of the results as ``names``, an algorithm has one colour in all figures; ``shown`` are the
+    algorithms of this figure.
+    """
     colours, shapes = len(PALETTE), "os^Dv<>Ph*XdpH8+"
     return {
         name: (PALETTE[i % colours], shapes[(i + i // len(shapes)) % len(shapes)])
         for i, name in enumerate(sorted(set(names)))
+        if shown is None or name in set(shown)
     }
 
 

@@ -141,7 +141,8 @@ def anytime(runs: pd.DataFrame) -> Figure:
     long = chosen["iterations"] >= MIN_ITERATIONS
     chosen = chosen[long] if long.any() else chosen
     keys, note = panels.choose(chosen.groupby(_PANEL)["search_seconds"].max())
-    markers = panels.markers(chosen.loc[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys), "algorithm"])
+    drawn = chosen.loc[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys), "algorithm"]
+    markers = panels.markers(runs["algorithm"], drawn)
 
     def draw(ax: Axes, key: tuple) -> None:
         here = _of(chosen, key)

@@ -38,8 +38,9 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
     The line of the reference is drawn on top.
     """
     ran = _exact(runs)
-    markers, line_styles = panels.markers(ran["algorithm"]), panels.dashes(ran["algorithm"])
+    markers, line_styles = panels.markers(runs["algorithm"], ran["algorithm"]), panels.dashes(runs["algorithm"])
     end = float(ran["search_seconds"].max()) if len(ran) else 1.0
+    total = len(ran[PROBLEM].drop_duplicates())
 
     def draw(ax: Axes, key: tuple) -> None:
         here = ran[ran["encoding"].eq(key[0])]
@@ -55,7 +56,12 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
         ax.set_ylim(0, 1.06 * problems)
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
-    legend = [*panels.algorithm_handles(markers, line_styles), panels.grey_handle("all problems", ls=":")]
+    handles = panels.algorithm_handles(markers, line_styles)
+    tried = ran.groupby("algorithm").size()
+    for handle in handles:  # An algorithm of few problems cannot reach the line of all.
+        if (own := tried[name := handle.get_label()]) < total:
+            handle.set_label(f"{name} ({own} of {total})")
+    legend = [*handles, panels.grey_handle("all problems", ls=":")]
     keys = [(encoding,) for encoding in set(ran["encoding"])]
     return panels.grid(keys, draw, "seconds of search", "problems proven", legend, large=True)
 
@@ -78,7 +84,7 @@ def profile(runs: pd.DataFrame) -> Figure:
         if wide.shape[1] > 1 and len(wide):
             ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
     names = [name for wide in ratios.values() for name in wide]
-    markers, line_styles = panels.markers(names), panels.dashes(names)
+    markers, line_styles = panels.markers(runs["algorithm"], names), panels.dashes(runs["algorithm"])
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
     end = 1.3 * max([2.0, *finite])
 

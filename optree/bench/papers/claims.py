@@ -7,7 +7,7 @@ counting, as the paper's table explains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -104,10 +104,36 @@ def claims(paper: Paper, results: Results) -> Table:
 
 def tally(data: pd.DataFrame) -> str:
     """Return the numbers of claims by result, in a line, for a table of :func:`claims`."""
+    return ", ".join(f"{count} {name}" for name, count in _counts(data).items() if count or name in (PASS, FAIL))
+
+
+def _counts(data: pd.DataFrame) -> dict[str, int]:
+    """Return the numbers of claims by result; a row of claims that were not run counts each of them."""
     waiting = data["why"].eq(_WAITING)
     counts = dict.fromkeys((PASS, FAIL, KNOWN, SKIPPED), 0) | data.loc[~waiting, "result"].value_counts().to_dict()
     counts[SKIPPED] += data.loc[waiting, "claim"].str.split().str[0].astype(int).sum()
-    return ", ".join(f"{count} {name}" for name, count in counts.items() if count or name in (PASS, FAIL))
+    return counts
+
+
+def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
+    """Return in one line which claims of a table of :func:`claims` are reproduced, and which are not.
+
+    The line is about the claims of the ``required`` tables, or about all claims if no table is required. Claims that a
+    limit left undecided, that are about other data or that were not run count as neither.
+    """
+    own = data[data["table"].isin(list(required))] if required else data
+    counts, words = _counts(own), "required claims" if required else "claims"
+    decided = counts[PASS] + counts[FAIL] + counts[KNOWN]
+    open_claims = f"{counts[SKIPPED]} {words} are undecided, about other data, or were not run" * bool(counts[SKIPPED])
+    if not decided:
+        return f"nothing is decided: {open_claims or 'there are no ' + words}."
+    against = [
+        f"{counts[FAIL]} that fail" * bool(counts[FAIL]),
+        f"{counts[KNOWN]} that the paper itself contradicts or counts differently" * bool(counts[KNOWN]),
+    ]
+    exceptions = f"; except {' and '.join(filter(None, against))}" if decided > counts[PASS] else ""
+    rest = f"; {open_claims}" if open_claims else ""
+    return f"reproduced: {counts[PASS]} of {decided} {words} that were decided{exceptions}{rest}."
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:

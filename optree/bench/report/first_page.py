@@ -1,29 +1,39 @@
-"""The first page of a report, in reStructuredText: the question, the results, the machine, and how to repeat a run."""
+"""The first page of a report, in reStructuredText: the answer, the question, the results, and how to repeat a run."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import pandas as pd
 
-from optree.bench.papers.claims import FAIL, tally
+from optree.bench.papers.claims import answer, tally
+from optree.bench.papers.verdicts import FAIL, KNOWN
 from optree.bench.tables import certificates
-from optree.bench.tables.comparison import CERTIFIED, reasons, times, with_interval
+from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
+from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.summary import STATUS, number, provenance
 
-_MAX_ITEMS = 8  # Pairs of algorithms, reasons and failed claims that fit on the page.
+_MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
+_MAX_ANSWERS = 20  # Claims that are not reproduced.
 
 
 def first_page(
-    runs: pd.DataFrame, record: str, command: str, paper: str = "", claims: pd.DataFrame | None = None
+    runs: pd.DataFrame,
+    record: str,
+    command: str,
+    paper: str = "",
+    claims: pd.DataFrame | None = None,
+    required: Sequence[str] = (),
 ) -> str:
     """Return the page in reStructuredText.
 
     ``record`` is the path of an example record, ``results/NAME/runs/...json``; ``command`` made the results. ``paper``
-    is a title, and ``claims`` the data of the paper's table of claims.
+    is a title, and ``claims`` the data of the paper's table of claims, of whose tables some are ``required``.
     """
     sections = [
+        *([_section("The answer", _answer(claims, required))] if claims is not None else []),
         _section("What was asked", _asked(runs, paper)),
         _section("What was found", _found(runs)),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
@@ -64,7 +74,8 @@ def _found(runs: pd.DataFrame) -> list[str]:
     """Return the outcome: statuses, refuted certificates, ratios of seconds, and reasons of failures."""
     exact = runs[runs["exact"].astype(bool) & runs["status"].ne("skipped")]
     proven = exact["status"].eq(CERTIFIED).sum()
-    found = [f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."]
+    proofs = f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."
+    found = [proofs] if len(exact) else ["No exact algorithm was run."]
     counts = runs["status"].value_counts()
     found += [
         f"{counts[status]:,} runs have the status *{_escape(status)}*: {text}."
@@ -73,7 +84,21 @@ def _found(runs: pd.DataFrame) -> list[str]:
     ]
     found.append(_escape(certificates.wrong_certificates(runs).result))
     found += [_faster(row) for row in _apart(runs)]
+    found += _held_out(runs)
     return found + [_escape(reason) for reason in reasons(runs)[:_MAX_ITEMS]]
+
+
+def _held_out(runs: pd.DataFrame) -> list[str]:
+    """Return a sentence on held-out rows: mean accuracies over the problems that all algorithms were tested on."""
+    tested = runs[runs["accuracy_test"].notna()]
+    wide = tested.pivot_table("accuracy_test", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
+    wide = wide.dropna(axis=1, how="all").dropna()
+    if not len(wide):
+        return []
+    means = wide.mean().sort_values(ascending=False, kind="stable")
+    datasets = count(wide.index.get_level_values("dataset").nunique(), "dataset")
+    names = ", ".join(f"{_escape(name)} {mean:.4f}" for name, mean in means.items())
+    return [f"Mean accuracy on held-out rows, over {count(len(wide), 'problem')} of {datasets}: {names}."]
 
 
 def _apart(runs: pd.DataFrame) -> list[dict]:
@@ -94,24 +119,35 @@ def _faster(row: dict) -> str:
         value, ends = 1 / ratio, (1 / ends[1], 1 / ends[0])
     first, second = map(_escape, names)
     memory = times(row["memory_ratio"] if ratio <= 1 else 1 / row["memory_ratio"]) or "unknown"
-    counts = " and ".join(number(0)(count) or "unknown" for count in iterations)
+    counts = " and ".join(number(0)(value) or "unknown" for value in iterations)
+    proven = f"{count(row['certified_both'], 'problem')} of {count(row['ratio_datasets'], 'dataset')} that both prove"
     return (
         f"**{first}** is {with_interval(value, *ends)} times faster than {second}, with {memory} times the memory "
-        f"(geometric means over the problems that both prove, {row['datasets']} datasets; median iterations {counts}, "
+        f"(geometric means over {proven}; median iterations {counts}, "
         "each in its own units)."
     )
 
 
+def _answer(claims: pd.DataFrame, required: Sequence[str]) -> list[str]:
+    """Return the answer on the required claims, or on all, and each claim that is not reproduced."""
+    own = claims[claims["table"].isin(list(required))] if required else claims
+    against = own[own["result"].isin((FAIL, KNOWN))].sort_values("result", kind="stable")
+    shown = against.head(_MAX_ANSWERS)
+    items = [f"**{_escape(answer(claims, required))}**", *map(_claim, shown.to_dict("records"))]
+    more = len(against) - len(shown)
+    return [*items, f"{more} more are in the table of claims."] if more else items
+
+
+def _claim(row: dict) -> str:
+    """Return a claim that is not reproduced, with both values and the reason."""
+    values = f"{row['measured']} for {row['paper']} ({row['why']})"
+    return _escape(f"{row['result']}: table {row['table']}, {row['claim']}: {values}.")
+
+
 def _claims(claims: pd.DataFrame) -> list[str]:
-    """Return the tally of all claims and of each table, and the first failed claims."""
+    """Return the tally of all claims and of each table."""
     items = [f"**All: {tally(claims)}.**"]
-    items += [f"Table {_escape(name)}: {tally(own)}." for name, own in claims.groupby("table")]
-    failed = claims[claims["result"].eq(FAIL)].head(_MAX_ITEMS)
-    items += [
-        _escape(f"FAIL: table {row['table']}, {row['claim']}: {row['measured']} for {row['paper']} ({row['why']}).")
-        for row in failed.to_dict("records")
-    ]
-    return items
+    return [*items, *(f"Table {_escape(name)}: {tally(own)}." for name, own in claims.groupby("table"))]
 
 
 def _again(record: str, command: str) -> list[str]:

@@ -31,7 +31,7 @@ _SIGNS = {"wins": 1, "ties": 0, "losses": -1}
 _OBJECTIVE, _SPEED = ([f"{name}_{kind}" for kind in _SIGNS] for name in ("objective", "speed"))
 _COLUMNS = [
     *("one", "other", "problems", "ratio", "low", "high", "memory_ratio", "iterations", "iterations_reference"),
-    *("datasets", "p", "p_holm", *_OBJECTIVE, *_SPEED),
+    *("certified_both", "ratio_datasets", "datasets", "p", "p_holm", *_OBJECTIVE, *_SPEED),
 ]
 
 
@@ -88,6 +88,8 @@ def _compare(runs: pd.DataFrame, ran: pd.DataFrame, one: str, other: str) -> dic
         "problems": len(shared),
         **dict(zip(("ratio", "low", "high"), ratio_of_seconds(both), strict=True)),
         **memory_and_iterations(both),
+        "certified_both": len(both),
+        "ratio_datasets": both["dataset"].nunique(),
         "datasets": len(scores),
         "p": wilcoxon(np.log(scores[one]), np.log(scores[other])),
         **_outcomes(shared, exact),
