@@ -124,11 +124,13 @@ class _NumbersSearch:
         The status is None if ``end`` more iterations are not enough.
         """
         from optree.solvers.all_thresholds.solver import new_search
+        from optree.solvers.starts import heuristic_lines
 
         def starts() -> Iterator[tuple[object, int]]:
             if not self._has_started:
                 self._has_started = True
-                self.known += self._heuristics()
+                found = heuristic_lines(self.rows, self.task.objective, self._least, self.task.clock)
+                self.known += [Line(loss, paid + self.per_leaf, read) for loss, paid, read in found]
                 raise Learned
             return iter(())
 
@@ -150,13 +152,6 @@ class _NumbersSearch:
             if search.cost < cost:
                 self._append(search.tree(), search.cost, scale)
         return None if status == "iteration_limit" and (limit is None or end < limit) else status
-
-    def _heuristics(self) -> Iterator[Line]:
-        """Yield the lines of heuristic trees."""
-        from optree.solvers.starts import heuristic_lines
-
-        for loss, paid, read in heuristic_lines(self.rows, self.task.objective, self._least, self.task.clock):
-            yield Line(loss, paid + self.per_leaf, read)
 
     def read(self, line: Line) -> tuple[Tree, Columns]:
         """Return the tree of a line and its columns."""

@@ -82,7 +82,7 @@ def dpdts(
 ) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree and the cost of each member, over the columns without multiway splits."""
     columns, rows = _without_multiway(rows)
-    reader = _Reader(rows, scale)
+    reader = Reader(rows, scale)
     for name, path in _paths(rows, objective, scale.penalty / scale.error, clock, members):
         tree, cost = reader.best(path, objective.max_splits)
         yield name, renumber(tree, columns), cost
@@ -132,14 +132,14 @@ def _carts(
 def _lickety(rows: Rows, objective: Objective, scale: Scale, clock: Clock, limit: int | None) -> list[Option]:
     """Return the pruned subtrees of the tree of LicketySPLIT over thresholds that part the rows evenly; see `prune`.
 
-    Its columns are the columns without multiway splits. The list is empty where LicketySPLIT takes too long, or does
-    not take the constraints.
+    Its columns are the columns without multiway splits. LicketySPLIT has no minimum of rows in a leaf: a
+    split into fewer rows becomes a leaf. The list is empty where LicketySPLIT takes too long.
     """
     columns, rows = _without_multiway(rows)
-    read, limits = _Reader(rows, scale), (objective.max_depth, _LICKETY_DEPTH)
+    read, limits = Reader(rows, scale, objective.min_samples_leaf), (objective.max_depth, _LICKETY_DEPTH)
     n, depth = len(rows.label), min(limit for limit in limits if limit is not None)
     most = min(_THRESHOLDS, isqrt(64 * _LICKETY_WORK // n) // max(1, len(rows.packed)))
-    if not (depth and most) or objective.max_splits == 0 or objective.min_samples_leaf > 1 or clock.limit(0):
+    if not (depth and most) or objective.max_splits == 0 or clock.limit(0):
         return []
     last = [
         np.unique((words[(np.arange(most) + 1) * n // (most + 1) - 1] >> _SHIFT).astype(int)) for words in rows.packed
@@ -199,11 +199,11 @@ def heuristic_lines(
             if objective.max_splits is None or path.penalty[at] <= objective.max_splits:
                 errors, splits = int(path.loss[at]), int(path.penalty[at])
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
-                read = _Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
+                read = Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
                 yield errors, splits, partial(_read, read, path, at, columns)
 
 
-def _read(reader: _Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
+def _read(reader: Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
     """Return a tree of a path over all columns."""
     return renumber(reader.tree(path, at), columns)
 
@@ -329,11 +329,14 @@ def _front(options: Iterable[Option]) -> list[Option]:
     return front
 
 
-class _Reader:
-    """A reader of the trees of DPDT, which prunes them for the objective and counts their costs anew."""
+class Reader:
+    """A reader of the trees of DPDT, which prunes them for the objective and counts their costs anew.
 
-    def __init__(self, rows: Rows, scale: Scale):
-        self.rows, self.scale, self._ranks = rows, scale, {}
+    A split into less than ``least`` rows becomes a leaf.
+    """
+
+    def __init__(self, rows: Rows, scale: Scale, least: int = 1):
+        self.rows, self.scale, self.least, self._ranks = rows, scale, least, {}
 
     def best(self, path: Path, max_splits: int | None) -> tuple[Split | None, int]:
         """Return the tree of least cost and its cost, among the pruned subtrees of a tree of the path."""
@@ -373,6 +376,8 @@ class _Reader:
         feature, last, *children = found
         rank = self.rank(feature)[members]
         is_left = rank <= last
+        if min(count := np.count_nonzero(is_left), len(rank) - count) < self.least:
+            return [Option(0, leaf, None)]
         left, right = (
             self.options(split, child, members[side], limit)
             for child, side in zip(children, (is_left, ~is_left), strict=True)

@@ -64,10 +64,8 @@ def test_it_is_never_worse_than_its_starts(table, regularization):
         ranks = pd.DataFrame(X).rank(method="dense").to_numpy()  # scikit-learn rounds to 32 bits
         grown = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(ranks, y).tree_
         starts[f"CART, {criterion}"] = pruned_cost(grown, len(y), regularization)
-    if len(X) * X.shape[1] <= 60_000:  # else the search takes fewer thresholds
-        model = LicketySPLITClassifier(regularization).fit(X, y)
-        splits = model.tree_.n_splits
-        starts["LicketySPLIT"] = (1 - model.score(X, y) + regularization * splits) * len(y)
+    model = LicketySPLITClassifier(regularization).fit(X, y)
+    starts["LicketySPLIT"] = (1 - model.score(X, y) + regularization * model.tree_.n_splits) * len(y)
     classes, labels = np.unique(y, return_inverse=True)
     objective, unit = Objective.of(regularization), Fraction(str(regularization)) * len(y)
     scale = Scale(unit.denominator, unit.numerator, unit.denominator)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support.cart_naive import random_rows
-from support.modes import seeds
+from support.modes import FULL, seeds
 
 from optree.budget import Budget
 from optree.objective import Objective, Scale
@@ -17,6 +17,7 @@ from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import solve
 from optree.solvers.greedy import Greedy
+from optree.solvers.polishing import polished
 from optree.solvers.starts import CARTS, QUICK, WIDE, heuristics
 
 NO_LIMIT = Objective.of("0")
@@ -88,7 +89,7 @@ def test_costs_are_recounted_and_limits_are_obeyed():
         families = [CARTS if is_multiway.any() else [], ahead, [] if is_multiway.all() else [*QUICK, *WIDE]]
         assert set(trees) - {"LicketySPLIT"} == {name for some in families for name in some if may_split}
         has_thresholds = any(len(np.unique(column)) > 1 for column in X.T[~is_multiway])
-        assert ("LicketySPLIT" in trees) == (may_split and objective.min_samples_leaf == 1 and has_thresholds)
+        assert ("LicketySPLIT" in trees) == (may_split and has_thresholds)
         for name, (tree, cost) in trees.items():
             counted, splits, depth = recount(X, y, weights, tree, scale, rows, objective)
             assert counted == cost <= leaf, (seed, name)
@@ -98,6 +99,99 @@ def test_costs_are_recounted_and_limits_are_obeyed():
         if trees and objective.max_splits is None and not is_multiway.any():
             assert min(trees["DPDT"][1], trees["DPDT, wider"][1]) <= trees["CART, gini"][1]
     assert multiway
+
+
+def random_task(seed):
+    """Return a mixed table, its rows, and an objective of random limits with a scale."""
+    random = np.random.RandomState(seed)
+    X, y, weights, classes, is_multiway = mixed_rows(seed)
+    objective = Objective.of(
+        "0",
+        penalty=["split", "leaf"][seed % 2],
+        max_depth=[None, 2, 3, 5][random.randint(4)],
+        max_splits=[None, None, 2, 4][random.randint(4)],
+        min_samples_leaf=int(random.choice([1, 1, 2, 4])),
+    )
+    scale = Scale(int(random.choice([1, 3])), int(random.choice([1, 2, 5])), 1)
+    rows = Rows(X, y, classes, weights, objective.min_samples_leaf, is_multiway)
+    return (X, y, weights), rows, objective, scale
+
+
+def best_of_two_levels(rows, members, objective, scale, splits):
+    """Return the least cost of a tree of two levels, by all splits of the root."""
+    per_leaf, found = objective.penalty == "leaf", [scale.error * rows.leaf(members)]
+    found.append(rows.stump(members, scale, objective.min_samples_leaf, per_leaf)[0])
+    for column in range(len(rows.packed)):
+        rank = rows.ranks(column, members)
+        present = np.unique(rank)
+        sides = [[rank <= end, rank > end] for end in present[:-1]]
+        if rows.sample.is_multiway[column]:
+            sides = [[rank == one for one in present]] if len(present) > 1 else []
+        for some in sides:
+            if min(map(np.count_nonzero, some)) >= objective.min_samples_leaf:
+                children = [rows.stump(members[s], scale, objective.min_samples_leaf, per_leaf) for s in some]
+                if splits is None or 1 + sum(tree is not None for _, tree in children) <= splits:
+                    paid = len(some) - 1 if per_leaf else 1
+                    found.append(paid * scale.penalty + sum(cost for cost, _ in children))
+    return min(found)
+
+
+def inner_nodes(rows, members, tree, depth=0):
+    """Yield the rows, the subtree and the depth of each inner node."""
+    if tree is not None:
+        yield members, tree, depth
+        rank = rows.ranks(tree.feature, members)
+        sides = [rank <= tree.low, rank > tree.low] if isinstance(tree, Split) else [rank == r for r in tree.ranks]
+        for side, child in zip(sides, tree.children, strict=True):
+            yield from inner_nodes(rows, members[side], child, depth + 1)
+
+
+def test_local_search_lowers_costs_within_the_limits_until_two_levels_cannot():
+    better = {"sparsethresholds": 0, "allthresholds": 0}
+    for seed in seeds(600, 30):
+        data, rows, objective, scale = random_task(seed)
+        trees = [(tree, cost) for tree, cost in found(rows, objective, scale).values() if tree]
+        name, per_leaf = "sparsethresholds", objective.penalty == "leaf"
+        if objective.max_splits is None and objective.max_depth and not rows.sample.is_multiway.any():
+            name = ["sparsethresholds", "allthresholds"][seed // 2 % 2]
+        for start in trees[-3:]:
+            last = start[1]
+            for tree, cost in polished(rows, objective, scale, Budget().start(), name, [start]):
+                counted, splits, depth = recount(*data, tree, scale, rows, objective)
+                assert counted == cost < last, seed
+                assert objective.max_depth is None or depth <= objective.max_depth
+                assert objective.max_splits is None or splits <= objective.max_splits
+                better[name] += 1
+                last, start = cost, (tree, cost)
+            if objective.max_splits is not None:
+                continue
+            for members, subtree, depth in inner_nodes(rows, np.arange(len(rows.label)), start[0]):
+                if depth and (objective.max_depth is None or objective.max_depth - depth >= 2):
+                    least = best_of_two_levels(rows, members, objective, scale, None)
+                    assert cost_of(rows, members, subtree, scale, per_leaf) <= least, seed
+    assert all(better.values()) or not FULL, better
+
+
+def test_a_threshold_moves_between_the_same_subtrees():
+    """The root of a start is far off; no tree of two levels below it is better."""
+    x = np.arange(64.0)
+    z = np.tile([0.0, 1.0, 2.0, 3.0], 16)
+    X, y = np.stack([x, z], axis=1), np.where(x < 32, z % 2, 1 - z % 2).astype(int)
+    rows, scale = Rows(X, y, 2, np.ones(64, np.int64)), Scale(1, 1, 1)
+    parity = Split(1, 0, 1, None, Split(1, 1, 2, None, Split(1, 2, 3, None, None)))
+    start = Split(0, 27, 28, parity, parity)
+    cost = cost_of(rows, np.arange(64), start, scale)
+    assert cost == 11
+    *_, (tree, cost) = polished(rows, NO_LIMIT, scale, Budget().start(), "sparsethresholds", [(start, cost)])
+    assert cost == 7
+    assert tree == start._replace(low=31, high=32)
+
+
+def test_the_local_search_ends_at_limits():
+    X, y, _, classes = random_rows(3)
+    rows, scale = Rows(X, y, classes, np.ones(len(y), np.int64)), Scale(1, 1, 1)
+    starts = [found(rows, NO_LIMIT, scale)["CART, gini"]]
+    assert not list(polished(rows, NO_LIMIT, scale, Budget(seconds=0).start(), "sparsethresholds", starts))
 
 
 def purity(by_entropy, counts):
@@ -237,10 +331,10 @@ def test_pruning_to_a_number_of_splits_is_exact():
         everyone = np.arange(len(rows.label))
         path = solve(starts._sample(rows), Growth(4, (), rows.sample.features))
         last = len(path.link) - 1
-        grown = starts._Reader(rows, Scale(1, -1000, 1))._pruned(path, last, None).tree
+        grown = starts.Reader(rows, Scale(1, -1000, 1))._pruned(path, last, None).tree
         every = [(splits, cost_of(rows, everyone, tree, scale)) for splits, tree in prunings(grown)]
         for limit in range(6):
-            best = starts._Reader(rows, scale)._pruned(path, last, limit)
+            best = starts.Reader(rows, scale)._pruned(path, last, limit)
             assert best.cost == min(cost for splits, cost in every if splits <= limit), seed
             assert best.splits <= limit
             assert cost_of(rows, everyone, best.tree, scale) == best.cost

@@ -211,6 +211,20 @@ class Rows:
             needed[column] = min(weight, self.total - weight) > room
         return np.flatnonzero(needed) if needed.any() else np.arange(1)
 
+    def take_rows(self, rows: np.ndarray) -> Rows:
+        """Return some rows in increasing order, with the ranks and the type of sums of all rows."""
+        part, n, p = copy(self), len(rows), len(self.packed)
+        number = np.full(len(self.label), -1, np.int64)
+        number[rows] = np.arange(n)
+        part.packed = np.empty((p, n), np.uint64)
+        for words, column in zip(part.packed, self.packed, strict=True):
+            row = number[column & np.uint64(0xFFFFFFFF)]
+            kept = row >= 0
+            words[:] = column[kept] >> np.uint64(32) << np.uint64(32) | row[kept].astype(np.uint64)
+        part.label, part.weight = self.label[rows], self.weight[rows]
+        part.sample = Sample(p, np.empty((p, n), np.int32), self.sample.is_multiway)
+        return part
+
     @property
     def first_slice(self) -> int:
         """Return the iterations of the first slice of a search: few for many rows, so that the clock is seen soon."""

@@ -21,6 +21,7 @@ from optree.solvers.all_thresholds.nodes import FRAME, ITERATIONS, LEVEL, Machin
 from optree.solvers.all_thresholds.rows import Rows, Split, Tree
 from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
+from optree.solvers.polishing import polished
 from optree.solvers.routing import ALL_THRESHOLDS
 from optree.solvers.starts import heuristics
 
@@ -103,9 +104,14 @@ class AnytimeSearch:
             self._note(self.cost, self.lower)
 
     def _heuristics(self) -> Iterator[tuple[Tree, int]]:
-        """Yield the trees and costs of heuristics."""
-        for _, *found in heuristics(self.rows, self.objective, self.scale, self.clock):
-            yield tuple(found)
+        """Yield the trees and costs of heuristics, and of the local search from them and from the incumbent."""
+        task, found = (self.rows, self.objective, self.scale, self.clock), []
+        if self._tree is not None and self._tree is not GIVEN:
+            found.append((self._tree, self.cost))
+        for _, *tree in heuristics(*task):
+            found.append(tuple(tree))
+            yield found[-1]
+        yield from polished(*task, self.name, found)
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""
