@@ -117,7 +117,16 @@ tr:hover td { background: #f3f6fa; }
 .FAIL { color: #b23c00; }
 .SKIPPED { color: #777; font-weight: 400; }
 td:not([class]) { min-width: 18rem; }
-ul { padding-left: 1.2rem; }
+input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
+@media (max-width: 700px) {
+  table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; text-align: left; }
+  thead tr { display: flex; flex-wrap: wrap; }
+  th { position: static; border: 0; }
+  td { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  td::before { color: #777; }
+  td:empty, tr[hidden] { display: none; }
+  tbody tr { border-bottom: 1px solid #999; padding: .4rem 0; }
+}
 """
 _RESULTS = ("PASS", "FAIL", "SKIPPED")  # Results of claims; each has a style.
 _SORT = """
@@ -132,7 +141,15 @@ document.querySelectorAll("th").forEach((head, column) => head.addEventListener(
   head.setAttribute("aria-sort", up ? "ascending" : "descending");
   body.append(...[...body.rows].sort(order));
 }));
+const filter = document.querySelector("input[type=search]");
+filter?.addEventListener("input", () => {
+  const words = filter.value.toLowerCase().split(/\\s+/), rows = [...document.querySelector("tbody").rows];
+  for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+  document.querySelector("output").textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length} rows`;
+});
 """
+_MANY_ROWS = 20  # A page of more rows has a filter.
+_FILTER = '<p><input type="search" placeholder="filter rows: words" aria-label="filter rows"> <output></output></p>'
 
 
 def _cell(text: str, address: str = "") -> str:
@@ -159,12 +176,26 @@ def _rows(table: Table) -> list[str]:
     return [f"<tr>{''.join(line)}</tr>" for line in cells]
 
 
+def _labels(shown: pd.DataFrame) -> str:
+    """Return the style that names each cell on a telephone, where a row is a list of its cells."""
+    names = [name.translate({ord(c): f"\\{ord(c):x} " for c in '"\\<'}) for name in shown]
+    rules = (f'td:nth-child({i})::before {{ content: "{name}: "; }}' for i, name in enumerate(names, start=1))
+    return f"@media (max-width: 700px) {{ {' '.join(rules)} }}"
+
+
 def _html(table: Table) -> str:
-    """Return one self-contained page; a click on a column's head sorts by that column."""
+    """Return one self-contained page; a click on a column's head sorts by it, and many rows have a filter."""
     head, *rows = _rows(table)
     notes = [f"<li>{escape(note)}</li>" for note in table.notes]
-    lines = [f"<p>{escape(table.result)}</p>", f"<table><thead>{head}</thead><tbody>", *rows, "</tbody></table>"]
-    return html_page(table.title, "\n".join([*lines, "<ul>", *notes, "</ul>"]), _STYLE, _SORT)
+    filtered = [_FILTER] if len(rows) > _MANY_ROWS else []
+    lines = [
+        f"<p>{escape(table.result)}</p>",
+        *filtered,
+        f"<table><thead>{head}</thead><tbody>",
+        *rows,
+        "</tbody></table>",
+    ]
+    return html_page(table.title, "\n".join([*lines, "<ul>", *notes, "</ul>"]), _STYLE + _labels(table.shown), _SORT)
 
 
 def _lines(shown: pd.DataFrame) -> list[list[str]]:
