@@ -122,3 +122,9 @@ def test_claims_of_nothing_are_all_skipped():
         found = claims.claims(papers.get(name), Results(PRINTED / name, runs))
         assert set(found.data["result"]) == {SKIPPED}
         assert isinstance(found.data, pd.DataFrame)
+
+
+def test_a_number_that_cannot_be_read_is_no_success(table):
+    illegible = table.data[table.data["paper"].str.contains("?", regex=False)]
+    assert list(illegible["result"]) == [SKIPPED] * 3
+    assert illegible["why"].eq("agrees as far as legible").all()

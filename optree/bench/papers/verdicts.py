@@ -18,7 +18,7 @@ MEANING = {
     "reproduced": "the same number, or the claimed statement holds; for a limit, within the limit",
     "reproduced (rounded)": "the measured value rounds to the printed digits",
     "reproduced (truncated)": "the measured value, cut off, has the printed digits",
-    "reproduced (as far as legible)": "the digits agree; part of the printed exponent is illegible in our scan",
+    "agrees as far as legible": "the digits agree; part of the printed exponent is illegible in our scan",
     "within 0.001": "differs by at most 0.001 (0.1 %)",
     "within 3 %": "differs by at most 3 %",
     "within 3 points": "differs by at most three percentage points; the paper's train/test partitions are not public",
@@ -36,7 +36,7 @@ MEANING = {
     "not run": "there is no record of this run",
 }
 _RESULTS = {
-    **dict.fromkeys(("other encoding", "other data", "undecided", "not run"), SKIPPED),
+    **dict.fromkeys(("agrees as far as legible", "other encoding", "other data", "undecided", "not run"), SKIPPED),
     **dict.fromkeys(("paper contradicts its own artefact", "paper contradicts itself", "counted differently"), KNOWN),
     **dict.fromkeys(("below printed", "other side of 1", "not reproduced"), FAIL),
 }

@@ -69,7 +69,7 @@ def _judge_bound(printed: str, value: int) -> Finding:
     legible = printed_power.lstrip("?")
     if legible != printed_power:
         fits = verdicts.agreement(digits, Fraction(value, 10**power)) and str(power).endswith(legible)
-        return Finding(measured, "", "reproduced (as far as legible)" if fits else "not reproduced")
+        return Finding(measured, "", "agrees as far as legible" if fits else "not reproduced")
     difference = f"{float(value / Fraction(printed) - 1):+.2%}"
     return Finding(measured, difference, verdicts.agreement(printed, value) or "not reproduced")
 
