@@ -181,7 +181,7 @@ class Polishing:
         clock.budget = replace(clock.budget, iterations=1 + _SEARCH // cells)
         limits = replace(reader.objective, max_depth=2 if depth is None else min(2, depth), max_splits=splits)
         search = new_search(self.name, part, reader.scale, limits, clock)
-        search.end = INFINITE
+        search.end, search.starts = INFINITE, tuple  # no heuristics; a bound method would keep the memory of the search
         search.offer(GIVEN, now.cost)
         if search.run() == "interrupted":
             raise KeyboardInterrupt
@@ -207,5 +207,7 @@ def polished(
     reader = TreeReader(rows, objective, scale)
     polishing = Polishing(reader, clock, name)
     for tree in dict.fromkeys(tree for tree, _ in sorted(found, key=lambda one: one[1]) if tree):
+        if polishing.work <= 0 or clock.limit(0):  # to read a tree takes long where rows are many
+            return
         for better in polishing.improve(reader.pruned(reader.everything, tree, objective.max_splits)):
             yield better.tree, better.cost
