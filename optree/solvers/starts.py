@@ -1,7 +1,7 @@
 """Heuristic trees for an exact search to start from, each pruned exactly for the objective.
 
-LicketySPLIT comes first, over thresholds that part the rows evenly. A limit on depth and few thresholds keep its work
-small. Then come CART and DPDT, a CART that looks ahead (``greedy.py``), and DPDTs with more candidates.
+CART and small DPDTs come first. LicketySPLIT, a CART that looks ahead (``greedy.py``) and wide DPDTs take longer.
+LicketySPLIT takes thresholds that part the rows evenly; a limit on depth and few thresholds keep its work small.
 
 DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). With one candidate split for each state its tree
 is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. If there are
@@ -62,17 +62,27 @@ _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of
 
 
 def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the name, the tree (None for a leaf) and the cost of each heuristic, cheapest first.
+    """Yield the name, the tree (None for a leaf) and the cost of each heuristic.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
     scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
     iterator ends when the clock reaches a limit of time or memory. It is empty if no split is allowed.
     """
+    yield from quick_heuristics(rows, objective, scale, clock)
+    yield from slow_heuristics(rows, objective, scale, clock)
+
+
+def quick_heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the trees of CART and of small DPDTs, see :func:`heuristics`."""
     if rows.sample.is_multiway.any():
         yield from carts(rows, objective, scale, clock)
+    yield from dpdts(rows, objective, scale, clock, QUICK)
+
+
+def slow_heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the trees of LicketySPLIT, of CART that looks ahead and of wide DPDTs, see :func:`heuristics`."""
     for best in _lickety(rows, objective, scale, clock, objective.max_splits)[-1:]:
         yield "LicketySPLIT", best.tree, best.cost
-    yield from dpdts(rows, objective, scale, clock, QUICK)
     yield from carts(rows, objective, scale, clock, candidates=AHEAD)
     yield from dpdts(rows, objective, scale, clock, WIDE)
 

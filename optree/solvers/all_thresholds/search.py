@@ -23,10 +23,11 @@ from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.polishing import polished
 from optree.solvers.routing import ALL_THRESHOLDS
-from optree.solvers.starts import heuristics
+from optree.solvers.starts import quick_heuristics, slow_heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
+_LATER = 2  # times the iterations so far, before the next heuristics
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -85,7 +86,8 @@ class AnytimeSearch:
         self.general = True if rows.classes > 2 else None
         self.cost, self._tree = scale.error * rows.leaf(self.everything), None
         self.lower, self.status, self.starts = min(self.cost, scale.penalty), None, self._heuristics
-        self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the heuristics
+        self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the next heuristics
+        self.has_offers, self._offers = False, None
 
     def tree(self) -> Tree:
         """Return the incumbent; None for a leaf."""
@@ -97,20 +99,29 @@ class AnytimeSearch:
             self.cost, self._tree = cost, tree
 
     def offer_heuristics(self) -> None:
-        """Offer the trees of heuristics."""
-        self.end = INFINITE
-        for tree, cost in self.starts():
-            self.offer(tree, cost)
+        """Offer the trees of heuristics up to a pause. More heuristics are due some iterations later."""
+        self.has_offers, self._offers = True, self._offers or self.starts()
+        for found in self._offers:
+            if found is None:
+                self.end = _LATER * self.iterations
+                return
+            self.offer(*found)
             self._note(self.cost, self.lower)
+        self.end = INFINITE
 
-    def _heuristics(self) -> Iterator[tuple[Tree, int]]:
-        """Yield the trees and costs of heuristics, and of the local search from them and from the incumbent."""
+    def _heuristics(self) -> Iterator[tuple[Tree, int] | None]:
+        """Yield the trees and costs of heuristics, and of the local search from them and from the incumbent.
+
+        None is a pause before the heuristics that take longer.
+        """
         task, found = (self.rows, self.objective, self.scale, self.clock), []
         if self._tree is not None and self._tree is not GIVEN:
             found.append((self._tree, self.cost))
-        for _, *tree in heuristics(*task):
-            found.append(tuple(tree))
-            yield found[-1]
+        for family in (quick_heuristics, slow_heuristics):
+            for _, *tree in family(*task):
+                found.append(tuple(tree))
+                yield found[-1]
+            yield None
         yield from polished(*task, self.name, found)
 
     def finish(self, work: Callable[[], None]) -> str:
@@ -202,10 +213,11 @@ class Search(AnytimeSearch):
         else:
             slices, end = self._slices(rules, pool, first, True), self.end
             self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
-            if self.status is None and self.iterations >= end:
+            while self.status is None and self.iterations >= end:
                 self.offer_heuristics()
                 pool.known[0]["limit"] = min(pool.known[0]["limit"], self.cost)
-                self.status = drive(slices, self.clock, first=self.rows.first_slice)
+                end = self.end
+                self.status = drive(slices, self.clock, first=self.rows.first_slice, end=end)
         known = pool.known[0]
         if known["cost"] < self.cost:
             found = self.rows.read(self.everything, depth, pool.tree, self.scale, self.min_rows)

@@ -183,7 +183,7 @@ class SparseSearch(AnytimeSearch):
             most = self.splits if self._rules.multiway else min(self.splits, 2 ** min(self.levels, 60))
             if budget > _LAST_ROUND * cost or budget > most * unit or not self.scale.penalty:
                 budget = cost
-            if not three and (self.end == INFINITE or (budget > _QUICK_ROUND * unit and budget < cost)):
+            if not three and (self.has_offers or (budget > _QUICK_ROUND * unit and budget < cost)):
                 three = True
                 self._search(cost, 0, 3)
                 continue
@@ -218,12 +218,13 @@ class SparseSearch(AnytimeSearch):
 
         sweep, first = Sweep(lambda: self.iterations, step), self.rows.first_slice
         self.status = drive(sweep, self.clock, first=first, end=self.end)
-        if self.status is None and self.iterations >= self.end and not done:
+        while self.status is None and self.iterations >= self.end and not done:
             self.offer_heuristics()
             known["limit"] = min(known["limit"], self.cost - sure)
             machine.state[BEST] = min(machine.state[BEST], self.cost - sure)
-            if resume:
-                self.status = drive(sweep, self.clock, first=first)
+            if not resume:
+                break
+            self.status = drive(sweep, self.clock, first=first, end=self.end)
         if sure + machine.state[BEST] < self.cost:
             self.cost = sure + int(machine.state[BEST])
             nodes = iter(machine.incumbent[: machine.state[SIZE]].tolist())
