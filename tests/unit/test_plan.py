@@ -13,6 +13,7 @@ from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs.plan import comparison_key, plan_runs
 from optree.bench.system import schema
 from optree.datasets import read_table
+from optree.errors import choice
 
 PEERS = ROOT / "workflow" / "peers"
 CONFIG = {
@@ -132,3 +133,12 @@ def test_the_ablation_switches_every_part_off_once():
     switches = {name for name, parameter in solvers.get("optree").parameters.items() if parameter.type is bool}
     assert {name for parameters in off for name in parameters} == switches
     assert all(list(parameters.values()) == [False] for parameters in off)
+
+
+def test_a_number_without_quotes_and_a_misspelt_name_are_answered_with_what_to_write():
+    where = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+    config = shipped("test.yaml")
+    config["experiments"][0]["regularization"] = [0.02]
+    with refused("experiments.0.regularization.0", 'write it in quotes: "0.02"'):
+        schema.check(config, where, "config")
+    assert "did you mean name-17" in str(choice("dataset", "nam-17", [f"name-{i}" for i in range(40)]))

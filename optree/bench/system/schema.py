@@ -48,6 +48,8 @@ def _explain(error) -> str:
     if error.validator == "enum":
         return f"{error.instance!r} is not accepted; accepted: {', '.join(map(str, error.validator_value))}"
     hint = error.schema.get("description")
+    if error.validator == "type" and error.validator_value == "string" and isinstance(error.instance, int | float):
+        hint = f'write it in quotes: "{error.instance}"'
     return error.message + (f" ({hint})" if hint else "")
 
 
