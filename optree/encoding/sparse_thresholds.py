@@ -84,6 +84,11 @@ class SparseEncoder(Encoder):
         return [1 + column.has_missing if column.is_numeric else column.n_features(drop) for column in self.columns_]
 
     @property
+    def n_numeric_columns(self) -> int:
+        """Return the number of columns of :meth:`numeric_columns`."""
+        return sum(self._width)
+
+    @property
     def is_multiway(self) -> np.ndarray:
         """Return the columns of :meth:`numeric_columns` that are split into all their categories, bool[p']."""
         multiway = [column.form == "ordinal" and column.n_categories > 2 for column in self.columns_]

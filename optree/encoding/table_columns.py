@@ -42,17 +42,18 @@ class TableColumns(Columns):
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
-        check : called with the encoder before rows are coded, and whenever many splits are found; has_numbers : see
-        :class:`Columns`; without : columns without features.
+        check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
+        has_numbers : see :class:`Columns`; without : columns without features.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without}
 
-        def checked() -> Encoder:
-            check(encoder := Encoder(spec).fit(X, **columns, check=check))
+        def checked(encoder: Encoder) -> Encoder:
+            check(encoder.fit(X, **columns, check=check))
             return encoder
 
-        return cls(X, checked, (lambda: SparseEncoder(spec).fit(X, **columns)) if has_numbers else None)
+        numbers = (lambda: checked(SparseEncoder(spec))) if has_numbers else None
+        return cls(X, lambda: checked(Encoder(spec)), numbers)
 
     def __len__(self) -> int:
         return len(self.X)

@@ -20,6 +20,7 @@ from optree.columns import codes_type
 from optree.drawing import views
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
+from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
@@ -33,6 +34,8 @@ from optree.tree import Tree
 
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
+
+_BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
 
 
 class TreeViews:
@@ -150,13 +153,16 @@ class TreeEstimator(TreeViews, BaseEstimator):
         return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
 
     def _columns(self, X, classes: tuple[str, ...] = ()) -> TableColumns:
-        """Return the columns of the rows, which raise OptreeError if their codes do not fit into memory."""
+        """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
 
         def check(encoder: Encoder) -> None:
             given = getattr(self, "max_thresholds", 0)
             fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
             remedy = f"{fewer}fewer rows or fewer columns"
-            check_fits(len(X), encoder.n_features_, self._bytes_per_row(encoder), self.memory_limit, remedy)
+            found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
+            if isinstance(encoder, SparseEncoder):
+                found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+            check_fits(len(X), found, needed, self.memory_limit, remedy)
 
         spec, named = self._encoding, self.categorical_features
         left_out = find_identifiers(X, named, spec.numeric == "values")

@@ -30,11 +30,11 @@ def available_mib(memory_limit: float | None) -> float:
     return max(0.0, available)
 
 
-def check_fits(rows: int, features: int, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
-    """Raise OptreeError if rows of that number of candidate splits do not fit into the available memory."""
+def check_fits(rows: int, found: str, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
+    """Raise OptreeError if rows do not fit into the available memory; ``found`` names and counts their columns."""
     needed, available = rows * bytes_per_row / 2**20, available_mib(memory_limit)
     if needed > available:
         raise OptreeError(
-            f"X: {rows} rows with {features} candidate splits need {math.ceil(needed)} MiB of memory or more, "
+            f"X: {rows} rows with {found} need {math.ceil(needed)} MiB of memory or more, "
             f"and {int(available)} MiB are available; give {remedy}"
         )

@@ -12,9 +12,17 @@ import pytest
 from support.refusal import refused
 from support.traced import traced
 
-from optree import BranchesClassifier, DL85Classifier, GOSDTClassifier, MurTreeClassifier, MurTreeRegressor
+from optree import (
+    BranchesClassifier,
+    DL85Classifier,
+    GOSDTClassifier,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    OptimalTreeClassifier,
+)
 from optree.budget import rss_mib
 from optree.encoding import Encoder
+from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.estimators import memory
 from optree.estimators.memory import available_mib, check_fits
 
@@ -65,7 +73,7 @@ def test_the_limit_of_a_container_and_of_the_machine(monkeypatch, tmp_path):
 def test_this_machine_has_memory_available():
     total = int(re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[1]) / 1024
     assert 0 < available_mib(None) < total
-    check_fits(10, 10, 1, None, "nothing")
+    check_fits(10, "10 columns", 1, None, "nothing")
 
 
 def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatch):
@@ -87,3 +95,15 @@ def test_a_table_far_too_large_is_refused_before_all_columns_are_read(monkeypatc
         with refused(f"need {math.ceil(3000 * needed / 2**20)} MiB of memory or more", "fewer rows"):
             model.fit(X, Y)
         assert read == ["x0", "x1"]
+
+
+def test_numbers_that_do_not_fit_are_refused_before_any_is_sorted(monkeypatch):
+    """A column of 400 categories has 400 columns of numbers."""
+    monkeypatch.setattr(SparseEncoder, "numeric_columns", lambda *_: pytest.fail("numbers were read"))
+    random = np.random.RandomState(0)
+    category, number = random.permutation(np.arange(4000) % 400), random.random_sample(4000)
+    table = pd.DataFrame({"a": np.char.add("k", category.astype(str)), "b": number})
+    model = OptimalTreeClassifier(memory_limit=rss_mib() + 30)
+    needed = math.ceil(4000 * 401 * 24 / 2**20)
+    with refused(f"4000 rows with 401 columns need {needed} MiB of memory or more", "fewer rows"):
+        model.fit(table, random.randint(0, 2, 4000))
