@@ -32,10 +32,15 @@ def checked():
     """Return the datasets table, the peers, the runs and the fits; bad input ends this process with one line."""
     try:
         schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
-        datasets = read_table(HOME / DATASETS_TABLE)  # first: its errors name the line of the file
-        for row in pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records"):
+        try:
+            rows = pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records")
+        except pd.errors.ParserError:  # for example of a comma without quotes
+            read_table(HOME / DATASETS_TABLE)  # its error names the line
+            raise
+        for row in rows:
             where = f"{DATASETS_TABLE}: {row.get('name')}"
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
+        datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_peers(PEERS_FOLDER)
         return datasets, peers, plan_runs(config, datasets, peers), plan_fits(config, datasets, peers)
     except OptreeError as error:
