@@ -43,15 +43,24 @@ class Compilation:
 
     def begin(self) -> None:
         """Note that this thread begins a compilation, which may be part of another."""
-        self._nest(self._depth.get(get_ident(), 0) + 1)
+        self._change(1)
 
     def end(self) -> None:
         """Note that this thread ends a compilation."""
-        self._nest(self._depth.get(get_ident(), 0) - 1)
+        self._change(-1)
 
     def idle(self) -> None:
         """Note that this thread compiles nothing: Ctrl-C may have come before numba's last event."""
         self._nest(0)
+
+    def _change(self, by: int) -> None:
+        """Change the number of nested compilations of this thread."""
+        thread = get_ident()
+        before = self._depth.get(thread, 0)
+        if min(before, before + by) > 0:  # as in most of a hundred thousand calls: the clock stands still, and will
+            self._depth[thread] = before + by
+        else:
+            self._nest(before + by)
 
     def _nest(self, depth: int) -> None:
         with self._lock:

@@ -240,14 +240,14 @@ def test_what_is_not_accepted_is_named(name, parameters, message):
 def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeypatch):
     """The dispatcher looks at them here, and would compile another version."""
     solve("split", binary(1), Objective.of("0.1", "leaf", max_depth=2))
-    assert direct(kernel.search) is not kernel.search
+    assert direct(kernel.search_binary) is not kernel.search_binary
     monkeypatch.setattr(lookahead, "direct", lambda search: search)
     for seed in range(12):
         for options in ({}, {"cuts": "boosting"}, {"cuts": "near_optimal"}, {"reference": True}, {"collapse": True}):
             for name in ("split", "licketysplit", "multisplit", "licketymultisplit"):
                 problem = intervals(seed) if "multi" in name else lickety_problem(seed)
                 solve(name, problem, Objective.of(LAMBDAS[seed % 6], "leaf", max_depth=4), **options)
-    assert len(kernel.search.signatures) == 1
+    assert len(kernel.search.signatures) == len(kernel.search_binary.signatures) == 1
 
 
 def test_of_several_versions_the_dispatcher_chooses():

@@ -139,17 +139,9 @@ def _begin_own(work, rules, trees):
     return True
 
 
-@kernel
-def search(data, work, scratch, memo, rules, trees, iterations):
-    """Search for at most ``iterations`` more nodes, or close the search; return a code.
-
-    A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
-    A tree begins with ``subtree`` 0. Its plan is written to ``trees.plan``, and then the plan of SPLIT's own tree.
-
-    iterations : or CLOSE, which ends the search with the incumbents.
-    """
-    data, work, scratch, memo = borrow(data), borrow(work), borrow(scratch), borrow(memo)
-    rules, trees = borrow(rules), borrow(trees)
+@inner_function
+def _search(data, work, scratch, memo, rules, trees, iterations):
+    """Do the work of `search`; ``scratch`` is None if all features are binary."""
     state, closing = work.state[0], iterations == CLOSE
     state["pause_at"] = state["iterations"] + iterations
     room = len(work.frame) * (1 + TIES * rules.ways)
@@ -168,3 +160,23 @@ def search(data, work, scratch, memo, rules, trees, iterations):
         else:
             read_step(data, work, memo, rules, trees, v, closing)
     return COMPLETE
+
+
+@kernel
+def search_binary(data, work, memo, rules, trees, iterations):
+    """Do the work of `search` if all features are binary, without scratch: half as much code to compile."""
+    data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
+    return _search(data, work, None, memo, rules, trees, iterations)
+
+
+@kernel
+def search(data, work, scratch, memo, rules, trees, iterations):
+    """Search for at most ``iterations`` more nodes, or close the search; return a code.
+
+    A search of one node begins with ``searching`` 1, ``level`` -1 and ``subtree`` -1; its entry is ``found``.
+    A tree begins with ``subtree`` 0. Its plan is written to ``trees.plan``, and then the plan of SPLIT's own tree.
+
+    iterations : or CLOSE, which ends the search with the incumbents.
+    """
+    data, work, memo, rules, trees = borrow(data), borrow(work), borrow(memo), borrow(rules), borrow(trees)
+    return _search(data, work, borrow(scratch), memo, rules, trees, iterations)

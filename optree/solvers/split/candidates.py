@@ -163,21 +163,22 @@ def list_candidates(data, work, scratch, rules, v, stump):
     apart()
     frame, counts = work.frame[v], work.counts[v]
     ways = ways_of(rules, frame["levels_left"])
-    if frame["lookahead"] == 0 and rules.criterion == ENTROPY and not len(data.bins) and len(data.logs) > 1:
-        _add_least_entropy(data, work, rules, v, stump)
-        return
-    if not len(data.bins):
+    if scratch is None:
+        if frame["lookahead"] == 0 and rules.criterion == ENTROPY and len(data.logs) > 1:
+            _add_least_entropy(data, work, rules, v, stump)
+            return
         transpose(data, work.class_counts[v], counts)
         for c in range(1, len(data.rows) - 1):
             if work.correct[c] >= 0:
                 work.found[0] = c
                 _add(data, work, rules, v, work.found, 2)
-    for f in range(len(data.first) - 1 if len(data.bins) else 0):
-        bins = 1 if work.closed[v, f] else find_bins(data, counts, f, scratch.cols)
-        if bins > 1 and (rules.generator == ALL or bins == 2):
-            _add_all(data, work, scratch, rules, v, bins, ways)
-        elif bins > 1:
-            _add_beam(data, work, scratch, rules, v, bins, ways)
+    else:
+        for f in range(len(data.first) - 1):
+            bins = 1 if work.closed[v, f] else find_bins(data, counts, f, scratch.cols)
+            if bins > 1 and (rules.generator == ALL or bins == 2):
+                _add_all(data, work, scratch, rules, v, bins, ways)
+            elif bins > 1:
+                _add_beam(data, work, scratch, rules, v, bins, ways)
     if frame["lookahead"] == 0:
         _keep_greedy(work, v, ways)
         return

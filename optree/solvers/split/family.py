@@ -94,8 +94,10 @@ class Search:
         self.memo = self.memo._replace(slots=slots)
 
     def _call(self, iterations: int) -> int:
-        run = direct(kernel.search)
-        return run(self.data, self.work, self.scratch, self.memo, self.rules, self.trees, iterations)
+        rest = self.memo, self.rules, self.trees, iterations
+        if self.scratch is None:
+            return direct(kernel.search_binary)(self.data, self.work, *rest)
+        return direct(kernel.search)(self.data, self.work, self.scratch, *rest)
 
     def _finish(self) -> None:
         """Run the kernel until it is done or a limit is reached, which ends all later searches at once, too."""

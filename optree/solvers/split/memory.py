@@ -45,8 +45,10 @@ def new_work(data: ThresholdColumns, rules: tables.Rules, candidates: int) -> ta
     )
 
 
-def new_scratch(data: ThresholdColumns, rules: tables.Rules) -> tables.Scratch:
-    """Return scratch memory for dynamic programs over bins."""
+def new_scratch(data: ThresholdColumns, rules: tables.Rules) -> tables.Scratch | None:
+    """Return scratch memory for dynamic programs over bins, None if all features are binary."""
+    if not len(data.bins):
+        return None
     features, rows, ways, values = len(data.first) - 1, len(data.bins), rules.ways, int(np.diff(data.first).max()) + 2
     bins = min(values, max(2, rules.pair_bins))
     stride = bins + 1 + LANES

@@ -66,7 +66,7 @@ def _best_stump(data, work, scratch, rules, v, ways, take):
     take : whether the stump becomes the incumbent if it costs less.
     """
     counts, cost = work.counts[v], INFINITE
-    if not len(data.bins):
+    if scratch is None:
         best, rows = best_single(data, rules, work.class_counts[v], work.correct, work.closed[v])
         if best < 0:
             return cost, np.int64(0)
@@ -131,13 +131,13 @@ def open_node(data, work, scratch, rules, v):
         frame["split_bound"] = lower
     elif solves_two(rules, levels_left, frame["lookahead"]):
         closed, below, found, leaf = work.closed[v], ways_of(rules, 1), work.found, frame["leaf"]
-        if len(data.bins):
-            cost, children = best_pair(data, scratch, rules, work.rows[v], counts, closed, ways, below, found, leaf)
-        else:
+        if scratch is None:
             (cost, found[0]), children = best_single_pair(data, work, rules, v, frame["upper"]), 2
+        else:
+            cost, children = best_pair(data, scratch, rules, work.rows[v], counts, closed, ways, below, found, leaf)
         take_if_better(work, v, cost, found, children)
     else:
-        chooses = frame["lickety"] and not frame["must_split"] and not len(data.bins)
+        chooses = frame["lickety"] and not frame["must_split"] and scratch is None
         if chooses and 0 < frame["lookahead"] < levels_left - 1:
             frame["stage"], frame["must_split"], frame["own_lower"] = CHOOSING, 1, INFINITE
             frame["outer_budget"], frame["budget"] = frame["budget"], INFINITE
