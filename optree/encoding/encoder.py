@@ -19,9 +19,10 @@ import numpy as np
 from optree.columns import Feature
 from optree.encoding.cells import distinct_texts, ordered, read_numbers, read_texts
 from optree.encoding.coded_rows import CodedRows, ValueTests
-from optree.encoding.columns import NUMERIC, Column
+from optree.encoding.fitted_columns import NUMERIC, Column
 from optree.encoding.mdlp import mdlp_thresholds
-from optree.encoding.tables import (
+from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
+from optree.encoding.user_tables import (
     as_table,
     column_names,
     column_order,
@@ -30,7 +31,6 @@ from optree.encoding.tables import (
     read_columns,
     which_categorical,
 )
-from optree.encoding.thresholds import distinct_values, threshold_between, thresholds, two_values
 from optree.errors import OptreeError, choice
 from optree.problem import Problem
 

@@ -17,10 +17,10 @@ import numpy as np
 from optree.columns import NumberSplit
 from optree.encoding.cells import read_numbers
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, CodedRows, ValueTests
-from optree.encoding.columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.encoder import Encoder, EncodingSpec
-from optree.encoding.tables import as_table, read_column, read_columns
+from optree.encoding.fitted_columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.thresholds import threshold_between
+from optree.encoding.user_tables import as_table, read_column, read_columns
 
 NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none
 _KIND = BELOW_OR_NO_SIDE, BELOW, BELOW_OR_MISSING  # the tests of thresholds for these sides

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from optree.encoding.tables import as_table, column_names
+from optree.encoding.user_tables import as_table, column_names
 from optree.errors import OptreeError, choice
 from optree.estimators.tables import find_identifiers, read_numeric, read_table
 from optree.solvers.dpdt.growth import GENERATORS, Growth

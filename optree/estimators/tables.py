@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from optree.encoding.cells import is_missing, number_text, read_numbers
-from optree.encoding.tables import Frame, as_table, column_names, column_order, read_column, read_columns
+from optree.encoding.user_tables import Frame, as_table, column_names, column_order, read_column, read_columns
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 

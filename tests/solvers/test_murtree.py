@@ -21,7 +21,7 @@ from optree.objective import Objective
 from optree.solvers.kernels import memo as tables
 from optree.solvers.kernels.jit import struct_view as borrowed
 from optree.solvers.murtree import solver as murtree
-from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast import pair_counts as vectors
 from optree.solvers.murtree.fast import search as depth_limited
 from optree.solvers.murtree.paper import cache as caches

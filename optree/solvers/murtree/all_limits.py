@@ -25,7 +25,7 @@ from optree.objective import Objective
 from optree.problem import Problem
 from optree.result import require_iterations
 from optree.solvers.lambda_path import LambdaPath, Stretch
-from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import checked_limits, full_splits, normal_splits

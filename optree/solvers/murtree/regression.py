@@ -26,7 +26,7 @@ from optree.problem import Problem
 from optree.result import Trace, TracePoint, require_iterations
 from optree.solvers import get
 from optree.solvers.kernels.codes import NO_LIMIT
-from optree.solvers.murtree.columns import Columns, merge_rows, pack
+from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import normal_splits

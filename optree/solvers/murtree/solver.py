@@ -29,7 +29,7 @@ from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.driver import drive
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.fast.search import Search
 from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.murtree.limits import full_splits, limits

@@ -16,7 +16,7 @@ from optree.solvers.kernels.bitset import ONE, count_bits
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.jit.llvm import intrinsic, types
 from optree.solvers.kernels.vector_code import VectorCode
-from optree.solvers.murtree.columns import LANES
+from optree.solvers.murtree.binary_columns import LANES
 
 ZERO = np.uint64(0)
 

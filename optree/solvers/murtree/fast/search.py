@@ -14,7 +14,7 @@ from optree.problem import Problem
 from optree.solvers.driver import Room, drive
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.columns import Columns
+from optree.solvers.murtree.binary_columns import Columns
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.squares import Squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack

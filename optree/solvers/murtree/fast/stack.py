@@ -13,7 +13,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.murtree.columns import LANES, Columns
+from optree.solvers.murtree.binary_columns import LANES, Columns
 
 FRAME = np.dtype(
     [

@@ -14,7 +14,7 @@ from optree.problem import Problem
 from optree.solvers.driver import Room, drive
 from optree.solvers.kernels.bitset import salts
 from optree.solvers.kernels.codes import INFINITE
-from optree.solvers.murtree.columns import columns
+from optree.solvers.murtree.binary_columns import columns
 from optree.solvers.murtree.limits import full_splits
 from optree.solvers.murtree.paper import algorithms as kernel
 from optree.solvers.murtree.paper import cache as caches

@@ -12,7 +12,7 @@ import numpy as np
 from optree.columns import NO_SIDE, Feature
 from optree.encoding.cells import cell_text, is_missing, number_text, read_numbers, read_texts
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, EQUAL, EQUAL_OR_MISSING, POSITION
-from optree.encoding.tables import ranks
+from optree.encoding.user_tables import ranks
 from optree.errors import OptreeError, choice
 
 NUMERIC = ("thresholds", "bins", "intervals", "values")
