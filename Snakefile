@@ -16,7 +16,6 @@ if not GIVEN:
     include: "workflow/rules/data.smk"
     include: "workflow/rules/encode.smk"
     include: "workflow/rules/solve.smk"
-    include: "workflow/rules/fit.smk"
     include: "workflow/rules/collect.smk"
 
 
@@ -27,11 +26,10 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        RECORDS,  # listed, so that a missing record is made again even if the tables are there
+        RECORDS,  # listed, so that a missing file of a job is made again even if the tables are there
         LINES,
         rules.tables.output,
         rules.statistics.output,
-        rules.fit_table.output if FIT_LINES else [],
         [] if GIVEN else rules.datasets.output,
         expand(rules.comparison.output, table=COMPARISONS),
         [rules.claims.output, rules.check_claims.output] if PAPER else [],

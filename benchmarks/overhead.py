@@ -27,8 +27,6 @@ from harness.checkout import Checkout
 from harness.cluster import Cluster, ask, why_not
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from optree.bench.runs import record
-
 COLUMNS = ["executor", "cores", "runs", "jobs", "wall_seconds", "cpu_seconds", "search_seconds", "job_seconds"]
 SEEDS = 25
 CORES = 2
@@ -40,7 +38,12 @@ def configuration(runs: int, name: str) -> dict:
     lambdas = [f"0.{number:03d}" for number in range(20, 20 + runs // seeds)]
     experiment = {"datasets": ["monks-1"], "encodings": ["onehot-drop-first"], "algorithms": ["branches"]}
     experiment |= {"regularization": lambdas, "splits": list(range(seeds))}
-    return {"name": name, "limits": {"seconds": 10, "memory_mib": 2000}, "experiments": [experiment]}
+    return {
+        "name": name,
+        "cells": f"results/{name}/cells",
+        "limits": {"seconds": 10, "memory_mib": 2000},
+        "experiments": [experiment],
+    }
 
 
 def cluster_seconds() -> dict[str, tuple[float, float]]:
@@ -67,7 +70,7 @@ def measure(checkout: Checkout, executor: str, runs: int) -> dict:
     done = checkout.run(["snakemake", *how, "--configfile", f"{name}.json"])
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stdout + done.stderr
-    records = [record.read(path) for path in (checkout.path / "results" / name / "runs").rglob("*.json")]
+    records = checkout.whole_records(name)
     assert len(records) == runs
     time.sleep(2)  # until accounting has it all
     jobs = [spent for job, spent in (cluster_seconds() if executor == "slurm" else {}).items() if job not in before]

@@ -30,6 +30,13 @@ EXPERIMENT = {
     ],
 }
 CELLS = 108
+
+
+def configuration(name: str) -> dict:
+    """Return the experiment with a store of its own, in which no other trial's cells are finished."""
+    return {"name": name, "cells": f"results/{name}/cells"} | EXPERIMENT
+
+
 WAIT_SECONDS = 20.0  # for processes to end and for jobs to come up
 
 
@@ -59,7 +66,7 @@ class Trial:
 
     def __init__(self, checkout: Checkout, name: str, arguments: list[str]):
         self.checkout, self.name = checkout, name
-        (checkout.path / f"{name}.json").write_text(json.dumps({"name": name} | EXPERIMENT))
+        (checkout.path / f"{name}.json").write_text(json.dumps(configuration(name)))
         self.command = [
             "snakemake",
             *arguments,
@@ -79,8 +86,7 @@ class Trial:
 
     def state(self) -> dict[Path, tuple[int, bytes]]:
         """Return all records, and the file of each."""
-        found = self.results.glob("runs/**/*.json")
-        return {path: (path.stat().st_ino, path.read_bytes()) for path in sorted(found)}
+        return {path: (path.stat().st_ino, path.read_bytes()) for path in self.checkout.cells(self.name)}
 
     def start(self) -> subprocess.Popen:
         with open(self.checkout.path / f"{self.name}.log", "wb") as log:
@@ -149,8 +155,7 @@ class Plan:
 
     def met(self, trial: Trial) -> bool:
         """Run a trial to its end: whether its records are as expected."""
-        renamed = {path.replace("/undisturbed/", f"/{trial.name}/"): entry for path, entry in self.expected.items()}
-        return trial.finish() and trial.checkout.records(trial.name) == renamed
+        return trial.finish() and trial.checkout.records(trial.name) == self.expected
 
 
 def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen], object], plan: Plan) -> None:

@@ -41,7 +41,6 @@ class Constraint:
 
     unset: int | None  # the value without a limit
     minimum: int  # the least accepted value
-    key: str  # a short name for file names
     noun: str  # the limited quantity, for people
     title: str  # the limit, for people
     value: Callable[..., int]  # ``value(tree, problem)``: the quantity of a tree with splits
@@ -95,9 +94,9 @@ class Constraints:
         The minimum number of rows in a non-empty leaf of a tree with splits. Each row of positive weight counts once.
     """
 
-    max_depth: int | None = _limit(None, 0, "depth", "depth", "depth limit", lambda tree, problem: tree.depth)
-    max_splits: int | None = _limit(None, 0, "nodes", "splits", "split limit", lambda tree, problem: tree.n_splits)
-    min_samples_leaf: int = _limit(1, 1, "leaf", "rows in a leaf", "minimum rows in a leaf", _smallest_leaf)
+    max_depth: int | None = _limit(None, 0, "depth", "depth limit", lambda tree, problem: tree.depth)
+    max_splits: int | None = _limit(None, 0, "splits", "split limit", lambda tree, problem: tree.n_splits)
+    min_samples_leaf: int = _limit(1, 1, "rows in a leaf", "minimum rows in a leaf", _smallest_leaf)
 
 
 CONSTRAINTS: dict[str, Constraint] = {one.name: one.metadata["constraint"] for one in fields(Constraints)}

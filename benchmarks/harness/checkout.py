@@ -6,9 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
-from optree.bench.runs import record
+from optree.bench.report.side_by_side import identity
+from optree.bench.tables.frame import load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,11 +60,22 @@ class Checkout:
         return self.run(["snakemake", "--cores", str(cores), "--configfile", config, *arguments])
 
     def records(self, name: str = "test") -> dict[str, dict]:
-        """Return the records by path, without the fields that depend on the clock or the machine."""
+        """Return the records by the names of their cells, without the fields that depend on clock or machine."""
         found = {}
-        for path in sorted((self.path / "results" / name / "runs").rglob("*.json")):
-            entry = record.read(path)
-            for key in ("seconds", "peak_rss_mib", "trace", "environment"):
+        for entry in self.whole_records(name):
+            for key in ("seconds", "peak_rss_mib", "trace", "environment", "digest"):
                 del entry[key]
-            found[path.relative_to(self.path).as_posix()] = entry
+            if "model" in entry:
+                del entry["model"]["memory_before_mib"]
+                entry["model"]["trials"] = [trial | {"seconds": None} for trial in entry["model"]["trials"]]
+            found[identity(entry)] = entry
         return found
+
+    def whole_records(self, name: str = "test") -> list[dict]:
+        """Return the records of all finished jobs, sorted by the names of their cells."""
+        paths = (self.path / "results" / name / "jobs").glob("*.jsonl")
+        return sorted(chain.from_iterable(map(load, paths)), key=identity)
+
+    def cells(self, name: str | None = None) -> list[Path]:
+        """Return the files of finished cells: of a configuration with a store of its own, or of the common store."""
+        return sorted((self.path / "results" / (name or "") / "cells").glob("*/*.json"))

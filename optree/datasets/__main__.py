@@ -86,7 +86,7 @@ def _configured(path: Path) -> list[str]:
 
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        entries = [*config.get("experiments", []), *config.get("fits", [])]
+        entries = config.get("experiments", [])
         return [name for entry in entries for name in entry["datasets"]]
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         raise OptreeError(f"--configfile {path}: cannot be read ({error})") from error

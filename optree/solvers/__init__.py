@@ -33,6 +33,11 @@ def names() -> list[str]:
     return sorted(_modules())
 
 
+def module_of(name: str) -> str:
+    """Return the module that declares a solver."""
+    return _modules()[name].partition(":")[0]
+
+
 def get(name: str) -> Solver:
     """Return the solver of this name.
 

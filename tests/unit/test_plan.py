@@ -8,9 +8,11 @@ from support import peers as stubs
 from support.refusal import refused
 
 from optree import solvers
+from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peer, read_peers
 from optree.bench.report.reproduce import merged_configuration
-from optree.bench.runs.plan import comparison_key, plan_runs
+from optree.bench.runs.plan import plan_runs
+from optree.bench.runs.record import comparison_key
 from optree.bench.system import schema
 from optree.datasets import read_table
 from optree.errors import choice
@@ -123,9 +125,8 @@ def test_what_ships_can_be_planned(path):
 
 
 def test_the_default_needs_no_peer():
-    assert {run.solver for name in ("config.yaml", "test.yaml", "branches.yaml") for run in everything(name)} <= set(
-        solvers.names()
-    )
+    used = {run.solver for name in ("config.yaml", "test.yaml", "branches.yaml") for run in everything(name)}
+    assert used <= {*solvers.names(), *ESTIMATORS} - {PEER}
 
 
 def test_the_ablation_switches_every_part_off_once():

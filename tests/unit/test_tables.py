@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -147,15 +148,20 @@ def test_an_unknown_format_is_refused(runs, tmp_path):
         formats.write(summary.summary(runs), tmp_path / "table.xls")
 
 
-def test_records_survive_being_collected_and_a_truncated_one_is_named(tmp_path):
-    paths = [tmp_path / f"{i}.json" for i in range(3)]
-    for path, entry in zip(paths, records(), strict=False):
-        record.write(entry, path)
+def test_records_survive_being_collected_and_a_truncated_or_an_edited_one_is_named(tmp_path):
+    paths, lines = (
+        [tmp_path / f"{i}.jsonl" for i in range(3)],
+        [json.dumps(record.seal(entry)) for entry in records()[:3]],
+    )
+    for path, line in zip(paths, lines, strict=True):
+        path.write_text(f"{line}\n")
     collect(paths, tmp_path / "runs.jsonl")
     pd.testing.assert_frame_equal(frame(load(tmp_path / "runs.jsonl")), frame(records()[:3]))
-    paths[1].write_text(paths[1].read_text()[:300])
-    with refused(str(paths[1]), "not a run record"):
-        collect(paths, tmp_path / "other.jsonl")
+    objective = json.dumps(records()[1]["objective"])
+    for text, problem in ((lines[1][:300], "not a record"), (lines[1].replace(objective, "0.999"), "was edited")):
+        paths[1].write_text(text)
+        with refused(f"{paths[1]}, line 1", problem, "delete the file"):
+            collect(paths, tmp_path / "other.jsonl")
     assert not (tmp_path / "other.jsonl").exists()
 
 

@@ -17,30 +17,44 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from support import ROOT
+from support.model_runs import model_run
 from support.refusal import refused
 from support.runs import encoded
 
 from optree import solvers
-from optree.bench.runs import job, record
-from optree.bench.runs.jobs import JOB_MIB, MAX_RUNS, group_into_jobs, max_seconds, resources
-from optree.bench.runs.plan import comparison_key
-from optree.bench.runs.record import Run
+from optree.bench.runs import job, jobs, record
+from optree.bench.runs.jobs import (
+    JOB_MIB,
+    MAX_RUNS,
+    MODEL_MINUTES,
+    UNLIMITED_MIB,
+    UNLIMITED_MINUTES,
+    group_into_jobs,
+    max_seconds,
+    resources,
+)
+from optree.bench.runs.record import Run, comparison_key
+from optree.bench.runs.store import AGAIN, Cell, digest_of
 from optree.bench.system import driver, numba_cache
 from optree.budget import rss_mib
+from optree.datasets import read_table
 
 WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 2000})
 
 
-def planned(folder, *runs: Run) -> list[job.PlannedRun]:
-    """Return the runs of a job, with their records in a folder."""
-    asked = [(str(folder / f"{number}.json"), vars(run)) for number, run in enumerate(runs)]
-    return job.read_runs(json.dumps(asked), folder, folder)
+def planned(*runs: Run) -> list[Cell]:
+    """Return the cells of a job."""
+    return [Cell(digest_of(vars(run)), run) for run in runs]
 
 
-def do(asked) -> list[dict]:
-    """Execute a job and return its records."""
-    job.execute_job(asked, *encoded("monks-1", "onehot-drop-first"))
-    return [record.read(one.path) for one in asked]
+def do(folder, cells) -> list[dict]:
+    """Execute a job with the store in a folder, and return its records."""
+    rows = folder.parent / f"{folder.name}.npz"
+    if not rows.exists():
+        problem, notes = encoded("monks-1", "onehot-drop-first")
+        problem.save(rows, **notes)
+    return job.execute_job(cells, job.Place(rows, folder, folder, folder))
 
 
 @pytest.fixture
@@ -86,13 +100,13 @@ def test_whatever_becomes_of_a_search_there_is_a_record_of_it(tmp_path, trouble,
     trouble(act)
     if "memory_mib" in limits:  # what this process holds counts
         limits = limits | {"memory_mib": limits["memory_mib"] + rss_mib()}
-    (made,) = do(planned(tmp_path, replace(WANTED, limits=limits)))
+    (made,) = do(tmp_path, planned(replace(WANTED, limits=limits)))
     assert made["status"] == status
     assert reason in made["reason"]
     assert made["tree"] is made["objective"] is made["cost"]["value"] is None
     assert made["peak_rss_mib"] > 1
     assert len(made["seconds"]["searches"]) == 1
-    assert list(tmp_path.glob("*")) == [tmp_path / "0.json"]
+    assert record.read(*tmp_path.glob("*/*")) == made
 
 
 def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
@@ -105,7 +119,7 @@ def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
     trouble(kill)
     for most, status in ((1, "heuristic"), (2, "killed")):
         (tmp_path / "times").unlink(missing_ok=True)
-        (made,) = do(planned(tmp_path, replace(WANTED, split=str(most))))
+        (made,) = do(tmp_path, planned(replace(WANTED, split=str(most))))
         assert made["status"] == status
         assert (tmp_path / "times").read_text() == "xx"
 
@@ -113,58 +127,70 @@ def test_what_somebody_else_killed_is_done_again_once(tmp_path, trouble):
 def test_a_limit_that_the_solver_keeps_leaves_its_tree_and_bound(tmp_path):
     wanted = replace(WANTED, algorithm="branches", solver="branches", regularization="0.001")
     exceeded = max(1, rss_mib() - 200)  # by a process that is ended at 256 MiB more
-    asked = planned(tmp_path, *(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
-    made = do(asked)
+    asked = planned(*(replace(wanted, limits=one) for one in ({"iterations": 1}, {"memory_mib": exceeded})))
+    made = do(tmp_path, asked)
     assert [entry["status"] for entry in made] == ["iteration_limit", "memory_limit"]
     assert all(entry["tree"] and entry["gap"] > 0 for entry in made)
 
 
 def test_what_has_finished_is_kept_and_what_has_changed_is_done_again(tmp_path, monkeypatch, capsys):
-    wanted = [replace(WANTED, split=str(seed)) for seed in range(3)]
+    wanted = planned(*(replace(WANTED, split=str(seed)) for seed in range(3)))
     done = []
     monkeypatch.setattr(
         job, "solve_in_child", lambda *args, real=job.solve_in_child: done.append(args[2].split) or real(*args)
     )
 
-    def again(*runs):
+    def again(*cells):
         done.clear()
-        do(planned(tmp_path, *runs))
+        do(tmp_path, cells)
         return "".join(done)
 
     assert again(*wanted) == "012"
-    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    paths = [cell.path(tmp_path) for cell in wanted]
+    files = {path: path.read_bytes() for path in paths}
     assert again(*wanted) == ""
     assert "3 of 3 runs had finished before and are kept" in capsys.readouterr().err
-    assert files == {path: path.read_bytes() for path in tmp_path.iterdir()}
-    (tmp_path / "1.json").unlink()
+    assert files == {path: path.read_bytes() for path in paths}
+    paths[1].unlink()
     assert again(*wanted) == "1"
-    (tmp_path / "0.json").write_bytes(files[tmp_path / "0.json"][:500])
-    older = json.loads(files[tmp_path / "2.json"])
+    paths[0].write_bytes(files[paths[0]][:500])
+    older = json.loads(files[paths[2]])
     del older["data"]["encoded_sha256"]
-    (tmp_path / "2.json").write_text(json.dumps(older))
+    paths[2].write_text(json.dumps(older))
     assert again(*wanted) == "02"
     assert capsys.readouterr().err.count("is no record of this version; its run is done again") == 2
-    assert again(replace(wanted[0], limits={"seconds": 6}), *wanted[1:]) == "0"
-    monkeypatch.setattr("optree.bench.system.environment.code_digest", lambda: "0" * 16)
+    monkeypatch.setenv(AGAIN, str(time.time() + 10))
     assert again(*wanted) == "012"
+
+
+def test_a_cell_of_another_configuration_gets_the_names_of_this_one(tmp_path):
+    (first,) = do(tmp_path, [Cell("ab0", WANTED)])
+    (second,) = do(tmp_path, [Cell("ab0", replace(WANTED, algorithm="greedy", encoding="binary"))])
+    assert (second["run"]["algorithm"], second["run"]["encoding"]) == ("greedy", "binary")
+    changed = ("run", "digest")
+    assert {key: first[key] for key in first if key not in changed} == {
+        key: second[key] for key in second if key not in changed
+    }
 
 
 def test_who_is_told_a_depth_does_not_wait_for_what_is_not_there(tmp_path, trouble):
     trouble(fail)
-    asked = planned(tmp_path, WANTED, replace(WANTED, algorithm="told", depth_of="cart"))
-    assert [(made["status"], made["reason"]) for made in do(asked)] == [
+    asked = planned(WANTED, replace(WANTED, algorithm="told", depth_of="cart"))
+    assert [(made["status"], made["reason"]) for made in do(tmp_path, asked)] == [
         ("error", "ValueError: no such luck"),
         ("skipped", "cart has no tree whose depth could be the limit"),
     ]
 
 
-def run_job(folder, tmp_path, **options) -> tuple[int, str]:
+def run_job(store, tmp_path, **options) -> tuple[int, str]:
     """Run a job as the workflow does; return its exit code and last line."""
     problem, notes = encoded("monks-1", "onehot-drop-first")
     problem.save(tmp_path / "problem.npz", **notes)
+    wanted = jobs.Job("monks-1", "onehot-drop-first", tuple(planned(WANTED)))
+    wanted.write(tmp_path / "job.json", read_table(ROOT / "config" / "datasets.csv")["monks-1"])
+    paths = [tmp_path / name for name in ("job.json", "problem.npz", "job.jsonl")]
     done = subprocess.run(
-        [sys.executable, "-m", "optree.bench.runs.job", tmp_path / "problem.npz"],
-        input=json.dumps([(str(folder / "0.json"), vars(WANTED))]),
+        [sys.executable, "-m", "optree.bench.runs.job", *paths, "--store", store],
         capture_output=True,
         text=True,
         check=False,
@@ -177,15 +203,15 @@ def test_a_disk_that_is_full_fails_the_job_with_one_line_and_leaves_no_record(tm
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
 
-    (tmp_path / "runs").mkdir()
-    code, said = run_job(tmp_path / "runs", tmp_path, preexec_fn=small_files)
+    code, said = run_job(tmp_path / "cells", tmp_path, preexec_fn=small_files)
     assert code == 1
     assert said.startswith("error: ")
     assert "cannot be written (File too large); nothing was changed" in said
-    assert list((tmp_path / "runs").iterdir()) == []
-    code, said = run_job(tmp_path / "runs", tmp_path)
+    assert list((tmp_path / "cells").glob("*/*")) == []
+    code, said = run_job(tmp_path / "cells", tmp_path)
     assert code == 0
     assert "heuristic" in said
+    assert json.loads((tmp_path / "job.jsonl").read_text())["cell"] == planned(WANTED)[0].digest
 
 
 def test_a_full_disk_in_the_search_is_no_result(tmp_path, trouble):
@@ -194,7 +220,7 @@ def test_a_full_disk_in_the_search_is_no_result(tmp_path, trouble):
 
     trouble(full)
     with pytest.raises(OSError, match="No space left on device"):
-        do(planned(tmp_path, WANTED))
+        do(tmp_path, planned(WANTED))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,7 +233,7 @@ RUNS = [
 
 
 def test_runs_share_jobs_within_their_limits_and_what_is_compared_is_never_parted():
-    found = group_into_jobs(RUNS, 300)
+    found = [one.runs for one in group_into_jobs(planned(*RUNS), 300)]
     assert sorted(map(Run.to_json, (run for one in found for run in one))) == sorted(map(Run.to_json, RUNS))
     homes = {}
     for number, one in enumerate(found):
@@ -224,19 +250,20 @@ def test_runs_share_jobs_within_their_limits_and_what_is_compared_is_never_parte
                 )
     sizes = {name: {len(one) for one in found if one[0].encoding == name} for name in "abc"}
     assert sizes == {"a": {21, 12}, "b": {48, 36}, "c": {3}}
-    assert [len(one) for one in group_into_jobs(RUNS[:180], 0)] == [3] * 60
+    assert [len(one.cells) for one in group_into_jobs(planned(*RUNS[:180]), 0)] == [3] * 60
 
 
 def test_what_a_job_asks_for_follows_from_the_limits_of_its_runs():
     limits = {"seconds": 10, "memory_mib": 1000}
     assert resources([replace(WANTED, limits=limits)] * 18) == {"mem_mb": 1356 + JOB_MIB, "runtime": 7}
-    assert resources([replace(WANTED, limits={})]) == {}
+    assert resources([replace(WANTED, limits={})]) == {"mem_mb": UNLIMITED_MIB, "runtime": UNLIMITED_MINUTES}
+    model = model_run("iris", "search", "DPDTreeClassifier", "0", space="dpdt", trials=9)
+    assert resources([model]) == {"mem_mb": UNLIMITED_MIB, "runtime": 2 + 10 * MODEL_MINUTES}
 
 
 def test_runs_of_an_unknown_peer_are_refused(tmp_path):
-    (tmp_path / "nobody.json").write_text("{}")
     with refused("nobody", "not a peer's declaration"):
-        planned(tmp_path, replace(WANTED, solver="nobody"))
+        do(tmp_path, planned(replace(WANTED, solver="nobody")))
 
 
 @pytest.mark.parametrize("others", [False, True])
@@ -260,11 +287,11 @@ def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_pat
 
 
 def test_a_full_disk_is_named_where_only_a_job_has_seen_it(tmp_path, monkeypatch, capsys):
-    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
-    assert "stopped: 1 of 1" in (said := capsys.readouterr().err)
+    driver.explain("1 of 2 runs are done", f"{tmp_path}/logs")
+    assert "stopped: 1 of 2 runs are done and kept" in (said := capsys.readouterr().err)
     assert "No space left" not in said
     monkeypatch.setattr(driver.shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
-    driver.explain([str(tmp_path)], f"{tmp_path}/logs")
+    driver.explain("1 of 2 runs are done", f"{tmp_path}/logs")
     assert f"No space left on device: {tmp_path}; make room first\nstopped:" in capsys.readouterr().err
 
 

@@ -10,17 +10,18 @@ import pandas as pd
 import pytest
 import yaml
 from support import ROOT
+from support.model_runs import model_run, rows
 from support.peers import DECLARATION, TROUBLE, write
 from support.refusal import refused
 
 from optree.bench import papers
-from optree.bench.fits import fit
-from optree.bench.fits.fit import Fit
-from optree.bench.fits.frame import frame
-from optree.bench.fits.plan import plan_fits
+from optree.bench.models import fit
+from optree.bench.models.frame import frame
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
+from optree.bench.runs import record
+from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "continuous"
@@ -85,17 +86,19 @@ def test_a_peer_that_splits_no_numbers_is_refused(tmp_path):
         fitted(tmp_path, STUMP % "0", DECLARATION)
     peers = read_peers(tmp_path)
     config = {
+        "limits": {},
         "test_size": "0.2",
-        "models": {"it": {"estimator": "Peer", "parameters": {"peer": "stub", "max_depth": 2}}},
+        "algorithms": {"it": {"solver": "Peer", "parameters": {"peer": "stub", "max_depth": 2}}},
+        "experiments": [{"datasets": ["iris"], "algorithms": ["it"], "splits": ["full"]}],
     }
-    with refused("config: models.it: peer: 'stub' is not known"):
-        plan_fits(config, {}, peers)
+    with refused("config: algorithms.it: peer: 'stub' is not known"):
+        plan_runs(config, {"iris"}, peers)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("continuous*.yaml")), ids=lambda path: path.stem)
 def test_the_configurations_ask_for_what_there_is(path):
     config = yaml.safe_load(path.read_text())
-    planned = plan_fits(
+    planned = plan_runs(
         {"test_size": "0.2", **config},
         read_table(ROOT / "config" / "datasets.csv"),
         read_peers(ROOT / "workflow" / "peers"),
@@ -103,39 +106,36 @@ def test_the_configurations_ask_for_what_there_is(path):
     sets = {row["dataset"] + "-train" for row in pd.read_csv(FOLDER / "quantbnb.csv").to_dict("records")} - {
         "skin-train"
     }
-    used = {asked.dataset for asked in planned if asked.split == "full"}
+    used = {asked.dataset for asked in planned if asked.split == "full" and asked.model is not None}
     assert used == sets if path.stem == "continuous" else used < sets | {"iris", "wine", "breast_cancer"}
 
 
 @pytest.fixture(scope="module")
-def records(table):
-    """Fits of iris as our estimator, CART and a peer make them."""
-    from sklearn.datasets import load_iris
-
-    data, y = load_iris(return_X_y=True)
+def records(tmp_path_factory):
+    """Return records of iris as our estimator and CART make them."""
     made = []
     for estimator, model in (("OptimalTreeClassifier", "optimal"), ("DecisionTreeClassifier", "cart")):
         extra = {"regularization": 0} if model == "optimal" else {}
-        asked = Fit("iris", f"{model}-3", estimator, parameters={"max_depth": 3, **extra}, repeats=3)
-        made.append(fit.execute(asked, data, y, table["iris"]))
+        asked = model_run("iris", f"{model}-3", estimator, parameters={"max_depth": 3, **extra}, repeats=3)
+        made.append(fit.execute(asked, rows("iris", tmp_path_factory.mktemp("tables"))))
     return made
 
 
-def altered(record, dataset, model, train, status="optimal", seconds=1.0):
-    changed = json.loads(json.dumps(record))
-    changed["fit"] |= {"dataset": dataset, "model": model}
+def altered(made, dataset, model, train, status="optimal", seconds=1.0):
+    changed = json.loads(json.dumps(made))
+    changed["run"] |= {"dataset": dataset, "algorithm": model}
     changed["seconds"]["processor"] = seconds
-    return changed | {"train": train, "status": status}
+    return changed | {"train": changed["train"] | {"score": train}, "status": status}
 
 
 def test_a_record_has_the_tree_and_is_valid(records, tmp_path):
     ours = records[0]
     assert ours["status"] == "optimal"
-    assert ours["train"] >= records[1]["train"]
+    assert ours["train"]["score"] >= records[1]["train"]["score"]
     assert len(ours["tree"]["feature"]) == 2 * ours["size"]["splits"] + 1
-    fit.write(ours, tmp_path / "record.json")
-    assert fit.read(tmp_path / "record.json") == json.loads(json.dumps(ours))
-    fit.write(altered(ours, "iris", "contree-3", None, "skipped"), tmp_path / "record.json")
+    record.write(ours, tmp_path / "record.json")
+    assert record.read(tmp_path / "record.json") == json.loads(json.dumps(record.seal(ours)))
+    record.write(altered(ours, "iris", "contree-3", None, "skipped"), tmp_path / "record.json")
 
 
 NO_RUNS = pd.DataFrame(
@@ -199,8 +199,8 @@ def test_trees_are_drawn(records):
 def test_growth_is_drawn_of_what_was_proven(records):
     draw = papers.get("continuous").figures["growth"]
     made = [altered(records[0], "large", "optimal-3", 0.9, status) for status in ("optimal", "time_limit", "optimal")]
-    for number, record in enumerate(made):
-        record["fit"]["split"], record["rows_train"] = str(number), 10 ** (number + 1)
+    for number, entry in enumerate(made):
+        entry["run"]["split"], entry["train"]["rows"] = str(number), 10 ** (number + 1)
     row = {"dataset": "rice-train", "algorithm": "allthresholds", "split": "full", "max_depth": 3, "status": "optimal"}
     runs = pd.DataFrame([row | {"encoding": f"cuts-{n}", "accuracy_train": 0.9, "search_seconds": n} for n in (20, 5)])
     rows, cuts = draw(Results(FOLDER, runs, frame(made))).axes

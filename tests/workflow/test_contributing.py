@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -34,9 +33,7 @@ def follow(checkout, section):
 
 
 def records(checkout, name):
-    return [
-        json.loads(path.read_text()) for path in sorted((checkout.path / "results" / name / "runs").rglob("*.json"))
-    ]
+    return checkout.whole_records(name)
 
 
 def test_adding_a_solver(checkout):

@@ -23,10 +23,11 @@ def config(name: str, **changes) -> str:
     """Return a configuration of two datasets that are not generated, few runs, and a fit."""
     names = ["first", "raw"]
     experiment = dict(datasets=names, encodings=["ordinal"], algorithms=["branches"], regularization=["0.02"])
-    fit = {"datasets": ["raw"], "models": ["cart"], "splits": [0]}
-    models = {"cart": {"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": 2}}}
-    experiments = [{**experiment, "splits": ["full", 0]}]
-    return json.dumps({"name": name, "models": models, "fits": [fit], "experiments": experiments, **changes})
+    model = {"datasets": ["raw"], "algorithms": ["cart-2"], "splits": [0]}
+    algorithms = {"cart-2": {"solver": "DecisionTreeClassifier", "parameters": {"max_depth": 2}}}
+    experiments = [{**experiment, "splits": ["full", 0]}, model]
+    folder = {"name": name, "cells": f"results/{name}/cells"}
+    return json.dumps({**folder, "algorithms": algorithms, "experiments": experiments, **changes})
 
 
 @pytest.fixture
@@ -70,9 +71,8 @@ def test_from_a_server_and_from_a_mirror_without_a_network(finished, offline, ta
     (finished.path / "config" / "datasets.lock.json").unlink()
 
     online, alone = finished.records("server"), finished.records("offline")
-    assert [path.replace("offline", "server") for path in alone] == list(online)
-    assert list(alone.values()) == list(online.values())
-    assert len(alone) == 4
+    assert alone == online
+    assert len(alone) == 5
     results = finished.path / "results"
     for name in ("first", "raw"):
         content = (results / "offline" / "data" / f"{name}.csv").read_bytes()

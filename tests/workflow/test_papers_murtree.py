@@ -13,21 +13,20 @@ import pandas as pd
 import pytest
 import yaml
 from support import ROOT
+from support.model_runs import model_run
 from support.runs import encoded, run
 
 from optree.bench import papers
 from optree.bench.figures import plots
-from optree.bench.fits import fit
-from optree.bench.fits.fit import Fit
-from optree.bench.fits.frame import collect_fits, read_fits
-from optree.bench.fits.plan import plan_fits
+from optree.bench.models import fit
+from optree.bench.models import frame as model_frame
 from optree.bench.papers import Results
 from optree.bench.papers.murtree import ratios, tuning
 from optree.bench.papers.murtree.ratios import Interval, measured, printed
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.plan import plan_runs
-from optree.bench.tables.frame import frame
+from optree.bench.tables.frame import frame, read
 from optree.datasets import read_table
 
 FOLDER = ROOT / "resources" / "papers" / "murtree"
@@ -221,14 +220,12 @@ GRID = {"n_estimators": [1, 2], "max_depth": [None, 2], "max_features": ["sqrt",
 def grown(tmp_path_factory):
     """Forests as the workflow leaves them, for the dataset of ``folded``."""
     folder = tmp_path_factory.mktemp("forests")
-    encoded("monks-1", "onehot-drop-first")[0].save(folder / "problem.npz")
+    problem, notes = encoded("monks-1", "onehot-drop-first")
+    problem.save(folder / "problem.npz", **notes)
     dataset = read_table(ROOT / "config" / "datasets.csv")["monks-1"]
-    wanted = Fit("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
-    for fold in FOLDS:
-        made = fit.execute(replace(wanted, split=fold), *fit.load_arrays(folder / "problem.npz", dataset), dataset)
-        fit.write(made, folder / f"{fold}.json")
-    collect_fits(folder.glob("*.json"), folder / "fits.jsonl")
-    return read_fits([folder / "fits.jsonl"])
+    wanted = model_run("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
+    rows = fit.load_rows(folder / "problem.npz", dataset)
+    return model_frame.frame(fit.execute(replace(wanted, split=fold), rows) for fold in FOLDS)
 
 
 def test_forests_are_trained_on_the_folds_of_the_trees(grown):
@@ -236,7 +233,7 @@ def test_forests_are_trained_on_the_folds_of_the_trees(grown):
 
     problem, _ = encoded("monks-1", "onehot-drop-first")
     test = held_out(problem.y, "2of2", "0.2")
-    record = grown["fits"].set_index("split").loc["2of2"]
+    record = grown.set_index("split").loc["2of2"]
     assert [list(trial["parameters"].values()) for trial in record["trials"]] == list(
         map(list, product(*GRID.values()))
     )
@@ -248,32 +245,37 @@ def test_forests_are_trained_on_the_folds_of_the_trees(grown):
 
 
 def test_forests_are_tuned_and_shown_beside_the_trees(folded, grown, tmp_path):
-    found = tuning.accuracies(Results(FOLDER, folded, **grown)).set_index("method")
+    found = tuning.accuracies(Results(FOLDER, folded, grown)).set_index("method")
     assert list(found.index) == list(tuning.METHODS)
     means = pd.DataFrame(
-        [{**trial["parameters"], "test": trial["test"]} for trials in grown["fits"]["trials"] for trial in trials]
+        [{**trial["parameters"], "test": trial["test"]} for trials in grown["trials"] for trial in trials]
     )
     best = means.astype({"max_features": str}).groupby(list(GRID), dropna=False)["test"].mean()
     assert found.loc["random forest", "test"] == pytest.approx(best.max())
     n, depth, _ = min(best[best.eq(best.max())].index, key=lambda chosen: chosen[0])
     words = found.loc["random forest", "parameters"]
     assert words.startswith(f"{n} trees, depth {'none' if pd.isna(depth) else int(depth)}, features ")
-    table = tuning.tuned(Results(FOLDER, folded, **grown))
+    table = tuning.tuned(Results(FOLDER, folded, grown))
     assert table.shown.loc[0, "random forest: test"] == f"{100 * best.max():.2f}"
     assert "MT-A" in table.result
-    figure = PAPER.figures["2"](Results(FOLDER, folded, **grown))
+    figure = PAPER.figures["2"](Results(FOLDER, folded, grown))
     assert [ax.get_title(loc="left").split("\n")[0] for ax in figure.axes] == [f"MT-{k} - CART" for k in "FRA"]
     gain = 100 * (found.loc["MT-A", "test"] - found.loc["CART", "test"])
     assert f"mean {gain:+.2f}" in figure.axes[2].get_title(loc="left")
-    assert len(PAPER.figures["3"](Results(FOLDER, folded, **grown)).axes) == 1
+    assert len(PAPER.figures["3"](Results(FOLDER, folded, grown)).axes) == 1
 
 
 WORKFLOW = {
     "name": "folded",
     "paper": "murtree",
-    "models": {tuning.FOREST: {"estimator": "RandomForestClassifier", "encoding": "onehot", "grid": GRID}},
-    "fits": [{"datasets": ["monks-1"], "models": [tuning.FOREST], "splits": ["1of2", "2of2"]}],
+    "algorithms": {tuning.FOREST: {"solver": "RandomForestClassifier", "grid": GRID}},
     "experiments": [
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["onehot"],
+            "algorithms": [tuning.FOREST],
+            "splits": ["1of2", "2of2"],
+        },
         {
             "datasets": ["monks-1"],
             "encodings": ["onehot"],
@@ -281,7 +283,7 @@ WORKFLOW = {
             "regularization": ["0"],
             "max_depth": [1, 2],
             "splits": ["full", "1of2", "2of2"],
-        }
+        },
     ],
 }
 
@@ -291,7 +293,7 @@ def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
     done = checkout.snakemake(config="folded.json")
     assert done.returncode == 0, done.stdout + done.stderr
     results = checkout.path / "results" / "folded"
-    table = read_fits([results / "tables" / "fits.jsonl"])["fits"]
+    table = read(results / "tables" / "runs.jsonl")[1]
     assert set(table["dataset"] + "/" + table["encoding"] + "/" + table["split"]) == {
         "monks-1/onehot/1of2",
         "monks-1/onehot/2of2",
@@ -315,13 +317,11 @@ def planned(name: str):
         config[key] = (
             {**config[key], **value} if isinstance(value, dict) and isinstance(config.get(key), dict) else value
         )
-    return plan_runs(
-        config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow" / "peers")
-    ), config
+    return plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow" / "peers"))
 
 
 def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch):
-    runs, config = planned("murtree.yaml")
+    runs = planned("murtree.yaml")
     there = {
         (r.dataset, r.encoding, r.algorithm, r.max_depth) for r in runs if r.split == "full" and r.max_splits is None
     }
@@ -340,19 +340,20 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
         PAPER.tables[name](Results(FOLDER, record))
     assert len(wanted) > 200
     assert wanted <= there
-    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in runs if fold_kind(r.split) == "folds"}
+    searches = [r for r in runs if r.model is None]
+    folds = {(r.algorithm, r.max_depth, r.max_splits) for r in searches if fold_kind(r.split) == "folds"}
     assert folds == {
         *(("cart", depth, None) for depth in tuning.DEPTHS),
         *(("murtree", depth, n) for depth in tuning.DEPTHS for n in range(depth, 2**depth)),
         ("murtree", 0, 0),
     }
-    fitted = plan_fits(config, read_table(ROOT / "config" / "datasets.csv"))
-    assert {(one.dataset, one.model) for one in fitted} == {(r.dataset, tuning.FOREST) for r in runs}
+    forests = {(run.dataset, run.algorithm) for run in runs if run.model is not None}
+    assert forests == {(run.dataset, tuning.FOREST) for run in runs}
 
 
 def test_the_short_configuration_has_the_same_names():
-    short, _ = planned("murtree-short.yaml")
-    whole, _ = planned("murtree.yaml")
+    short = planned("murtree-short.yaml")
+    whole = planned("murtree.yaml")
     for fact in ("dataset", "encoding", "algorithm"):
         assert {getattr(r, fact) for r in short} <= {getattr(r, fact) for r in whole}
     parameters = {r.algorithm: (r.solver, r.parameters) for r in whole}

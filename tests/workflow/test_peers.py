@@ -33,7 +33,7 @@ ONE_SPLIT = {"tree": {"feature": 0, "children": [{}, {}]}}
 def test_an_honest_peer_has_a_record_like_any_other(tmp_path):
     made = stubs.run(stubs.write(tmp_path), repeats=1)
     record.write(made, tmp_path / "record.json")
-    assert record.read(tmp_path / "record.json") == made
+    assert record.read(tmp_path / "record.json") == record.seal(made)
     problem, _ = encoded("monks-1", "onehot-drop-first")
     assert (made["status"], made["reason"], made["size"]["splits"]) == ("time_limit", "", 1)
     assert made["train"]["rows"] == len(problem.y)
@@ -377,7 +377,7 @@ def test_the_workflow_runs_what_it_can_next_to_each_other_and_skips_the_rest(che
     (checkout.path / "peers.json").write_text(json.dumps(COMPARISON))
     done = checkout.snakemake(config="peers.json", cores=1)
     assert done.returncode == 0, done.stdout + done.stderr
-    made = [record.read(path) for path in sorted((checkout.path / "results").rglob("runs/**/*.json"))]
+    made = checkout.whole_records("peers")
     by_name = {(entry["run"]["algorithm"], entry["run"]["regularization"]): entry for entry in made}
     assert len(by_name) == 6
     assert {entry["status"] for (name, _), entry in by_name.items() if name == "ghost"} == {"skipped"}

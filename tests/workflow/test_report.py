@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import shutil
-import sys
+import time
+from pathlib import Path
 
 import pytest
 from harness.checkout import Checkout
+from support import ROOT
 from support.browser import CHROMIUM, page
 
 from optree.bench.report import snakemake_pages
@@ -32,16 +35,19 @@ def test_the_report_is_one_file_with_one_rule_for_all_jobs(report):
     assert not [name for name in rules if re.search(r"\d$", name)]
 
 
-@pytest.mark.parametrize(("name", "folded"), [("solve_17", "solve"), ("fit_table", "fit_table"), ("all", "all")])
-def test_rules_of_a_loop_are_one(name, folded):
-    assert snakemake_pages.merged_name(name) == folded
-
-
-def test_only_a_requested_report_is_customised(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["snakemake", "--cores", "1"])
-    assert not snakemake_pages.requested()
-    monkeypatch.setattr(sys, "argv", ["snakemake", "--report", "report.html"])
-    assert snakemake_pages.requested()
+def test_only_a_requested_and_finished_page_is_completed(tmp_path):
+    assert snakemake_pages.requested(["--cores", "1"]) is None
+    assert snakemake_pages.requested(["--report", "--cores", "1"]) == Path("report.html")
+    assert snakemake_pages.requested(["--report", "a.html"]) == snakemake_pages.requested(["--report=a.html"])
+    page, folder = tmp_path / "a.html", ROOT / "workflow" / "report"
+    snakemake_pages.complete(page, folder, "T", 0)
+    assert not page.exists()
+    text = "<head><title>Snakemake Report</title></head><body></body>"
+    page.write_text(text)
+    snakemake_pages.complete(page, folder, "T", time.time() + 9)
+    assert page.read_text() == text
+    snakemake_pages.complete(page, folder, "T", 0)
+    assert all(part in page.read_text() for part in ("<title>T</title>", "<style>", "<script>"))
 
 
 @in_a_browser
@@ -162,8 +168,7 @@ def test_tables_and_plots_come_from_the_records_alone(finished, tmp_path):
     copy, given = Checkout(tmp_path), tmp_path / "given" / "tables"
     given.mkdir(parents=True)
     tables = finished.path / "results" / "test" / "tables"
-    for name in ("runs.jsonl", "fits.jsonl"):
-        shutil.copy(tables / name, given)
+    shutil.copy(tables / "runs.jsonl", given)
     done = copy.snakemake("--config", "records=given")
     assert done.returncode == 0, done.stderr
     assert not re.search("solve|encode", done.stdout + done.stderr)
@@ -173,7 +178,7 @@ def test_tables_and_plots_come_from_the_records_alone(finished, tmp_path):
         of_records = (path for path in there if path.suffix not in (".jsonl", ".rst") and path.stem != "datasets")
         for path in sorted(of_records):
             assert (tmp_path / path).read_bytes() == (finished.path / path).read_bytes(), path
-    assert not (made / "runs").exists()
+    assert not (made / "jobs").exists()
 
 
 def test_records_that_are_not_there_are_named(finished):
@@ -185,21 +190,19 @@ def test_records_that_are_not_there_are_named(finished):
 
 def test_a_run_is_done_again_beside_its_record(finished, capsys, monkeypatch):
     monkeypatch.chdir(finished.path)
-    path = next((finished.path / "results" / "test" / "runs").rglob("algorithm~cart/**/*.json"))
-    assert rerun.main([str(path)]) == 0
-    printed = capsys.readouterr().out
-    assert "the same, apart from values that depend on a clock" in printed
-    stray = finished.path / "stray.json"
-    shutil.copy(path, stray)
+    by_solver = {json.loads(path.read_text())["run"]["solver"]: path for path in finished.cells()}
+    for solver in ("cart", "branches", "DecisionTreeClassifier"):
+        assert rerun.main([str(by_solver[solver].relative_to(finished.path))]) == 0
+        assert "the same, apart from values that depend on a clock" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        rerun.main([str(stray)])
-    assert "not below results/NAME/runs" in capsys.readouterr().err
+        rerun.main([str(by_solver["cart"]), "--results", "nowhere"])
+    assert "no rows of" in capsys.readouterr().err
 
 
 def test_what_came_out_differently_is_named():
     size = {"splits": 1}
     made = {"status": "optimal", "objective": 0.5, "cost": {"value": 3, "lower_bound": 3}, "size": size}
-    made |= {"counters": {"iterations": 7}, "seconds": {"search": 1.0}, "peak_rss_mib": 1.0}
+    made |= {"train": {}, "counters": {"iterations": 7}, "seconds": {"search": 1.0}, "peak_rss_mib": 1.0}
     assert rerun.differences(made, {**made, "seconds": {"search": 2.0}}) == []
     assert rerun.differences(made, {**made, "counters": {"iterations": 8}, "objective": 0.6}) == [
         "objective",

@@ -12,6 +12,7 @@ from support import ROOT
 from support.refusal import refused
 
 from optree.bench import papers
+from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
 from optree.bench.report import archive, reproduce
 from optree.bench.runs.plan import plan_runs
@@ -35,8 +36,8 @@ def test_smoke_needs_no_network_and_no_peer(name):
     for config in papers.get(name).levels["smoke"].config:
         merged = reproduce.merged_configuration(ROOT, config)
         runs = plan_runs(merged, table, read_peers(ROOT / "workflow" / "peers"))
-        assert {run.solver for run in runs} <= set(names())
-        used = {run.dataset for run in runs} | {one for fit in merged.get("fits", []) for one in fit["datasets"]}
+        assert {run.solver for run in runs} <= {*names(), *ESTIMATORS} - {PEER}
+        used = {run.dataset for run in runs}
         assert {table[dataset].source for dataset in used} == {"builtin"}
         assert papers.required(merged)
 
@@ -54,7 +55,7 @@ def test_the_citation_is_about_this_version():
 @pytest.fixture
 def results(tmp_path):
     folder = tmp_path / "results" / "some"
-    for name in ("tables/runs.jsonl", "tables/summary.csv", "plots/trees/a.svg", "report.html", "runs/one.json"):
+    for name in ("tables/runs.jsonl", "tables/summary.csv", "plots/trees/a.svg", "report.html", "jobs/one.jsonl"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     return folder
@@ -69,7 +70,7 @@ def test_an_archive_has_source_results_and_their_checksums_and_is_the_same_every
         assert {
             f"optree/results/some/{name}" for name in ("tables/runs.jsonl", "plots/trees/a.svg", "report.html")
         } <= held
-        assert "optree/results/some/runs/one.json" not in held  # its line in runs.jsonl is there
+        assert "optree/results/some/jobs/one.jsonl" not in held  # its lines in runs.jsonl are there
         sums = dict(line.split("  ", 1)[::-1] for line in packed.read("optree/MANIFEST.sha256").decode().splitlines())
         assert {f"optree/{name}" for name in sums} == held - {"optree/MANIFEST.sha256"}
         for name, sum_ in sums.items():

@@ -16,6 +16,7 @@ from harness.cluster import Cluster, ask, why_not
 # Searches of about a second that end at the same iteration everywhere, in six jobs.
 SLOW = {
     "name": "slow",
+    "cells": "results/slow/cells",
     "limits": {"seconds": 60, "iterations": 100000},
     "job_seconds": 150,
     "experiments": [
@@ -78,19 +79,18 @@ def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
 
 
 def test_the_tiny_configuration_gives_what_it_gives_locally(cluster, compiled):
-    config = yaml.safe_load((compiled.path / "config" / "test.yaml").read_text()) | {"name": "there"}
-    jobs = 5 + 2  # of runs, and fits
+    config = yaml.safe_load((compiled.path / "config" / "test.yaml").read_text())
+    config |= {"name": "there", "cells": "results/there/cells"}
+    jobs = 6
     if cluster.accounting:  # one experiment will do
-        config, jobs = config | {"name": "accounted", "experiments": config["experiments"][2:]}, 1 + 2
+        config, jobs = config | {"name": "accounted", "experiments": config["experiments"][3:]}, 1
     (compiled.path / "there.json").write_text(json.dumps(config))
     done = compiled.run(command(config="there.json"), timeout=HANGS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("has been submitted with SLURM jobid") == jobs
-    found = {
-        path.replace(f"/{config['name']}/", "/test/"): entry for path, entry in compiled.records(config["name"]).items()
-    }
-    assert found == {path: entry for path, entry in compiled.records().items() if path in found}
-    assert len(found) == (1 if cluster.accounting else 17)
+    found, local = compiled.records(config["name"]), compiled.records()
+    assert found == {name: local[name] for name in found}
+    assert len(found) == (1 if cluster.accounting else 19)
     assert cluster.jobs() == []
 
 
@@ -99,8 +99,7 @@ def slow(checkout) -> subprocess.Popen:
     asked = ["--set-resources", "solve:mem_mb=1777", "solve:runtime=90"]
     asked += ["--default-resources", "slurm_partition=debug", "--retries", "1"]
     process = checkout.start(command(*asked, config="slow.json"))
-    runs = checkout.path / "results" / "slow" / "runs"
-    wait_for(lambda: list(runs.rglob("*.json")) and ask("squeue", "-h", "-t", "R", "-o", "%A"))
+    wait_for(lambda: checkout.cells("slow") and ask("squeue", "-h", "-t", "R", "-o", "%A"))
     return process
 
 
@@ -110,7 +109,7 @@ def test_jobs_are_cancelled_and_the_driver_is_killed(plain, compiled):
     assert set(ask("squeue", "-h", "-o", "%P %m %l").splitlines()) == {"debug 1777M 1:30:00"}
     ask("scancel", ask("squeue", "-h", "-t", "R", "-o", "%A").split()[0])  # is tried again
     time.sleep(1)
-    kept = {path: path.read_bytes() for path in (compiled.path / "results" / "slow" / "runs").rglob("*.json")}
+    kept = {path: path.read_bytes() for path in compiled.cells("slow")}
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(60)
     left = plain.jobs()
@@ -119,8 +118,7 @@ def test_jobs_are_cancelled_and_the_driver_is_killed(plain, compiled):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "jobs of a driver that was killed are cancelled: scancel" in done.stderr
     assert all(path.read_bytes() == content for path, content in kept.items())
-    (compiled.path / "slow.json").write_text(json.dumps(SLOW | {"name": "local"}))
+    (compiled.path / "slow.json").write_text(json.dumps(SLOW | {"name": "local", "cells": "results/local/cells"}))
     assert compiled.snakemake(config="slow.json").returncode == 0
-    local = {path.replace("/local/", "/slow/"): entry for path, entry in compiled.records("local").items()}
-    assert compiled.records("slow") == local
+    assert compiled.records("slow") == compiled.records("local")
     assert plain.jobs() == []

@@ -10,8 +10,11 @@ PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
 STATISTICS = {"statistics": "statistics of each algorithm", "duels": "pairwise comparisons"}
 # Tables of a comparison; an ablation needs the reference's solver with other parameters.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
-REFERENCE_SOLVERS = {run.solver for run in RUNS if run.algorithm == REFERENCE}
-if len({run.algorithm for run in RUNS if run.solver in REFERENCE_SOLVERS}) > 1:
+SOLVER_OF = {
+    name: config.get("algorithms", {}).get(name, {}).get("solver", name)
+    for name in dict.fromkeys(name for entry in EXPERIMENTS for name in entry["algorithms"])
+}
+if REFERENCE and list(SOLVER_OF.values()).count(SOLVER_OF[REFERENCE]) > 1:
     COMPARISONS.append("ablation")
 
 
@@ -20,6 +23,7 @@ rule tables:
         LINES,
     output:
         f"{RESULTS}/tables/runs.csv",
+        f"{RESULTS}/tables/models.csv",
         multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
         report(
             f"{RESULTS}/tables/summary.html",
@@ -64,22 +68,6 @@ rule statistics:
         "../scripts/statistics.py"
 
 
-rule fit_table:
-    input:
-        FIT_LINES,
-    output:
-        f"{RESULTS}/tables/fits.csv",
-    log:
-        f"{RESULTS}/logs/fit_table.log",
-    localrule: True
-    params:
-        code=READERS,
-    message:
-        "the table of all fits"
-    script:
-        "../scripts/fit_table.py"
-
-
 rule comparison:
     input:
         LINES,
@@ -109,7 +97,6 @@ rule paper_tables:
     input:
         records=LINES,
         printed=PRINTED,
-        fits=FIT_LINES,
     output:
         [multiext(f"{RESULTS}/tables/paper_table_{table}", ".csv", ".md", ".tex") for table in PAPER_TABLES],
         [
@@ -137,7 +124,6 @@ rule claims:
     input:
         records=LINES,
         printed=PRINTED,
-        fits=FIT_LINES,
     output:
         multiext(f"{RESULTS}/tables/claims", ".csv", ".md", ".tex"),
         report(

@@ -1,35 +1,59 @@
-"""Shared by all rules: the checked configuration, its runs and fits, and the names of files."""
+"""Shared by all rules: the checked configuration, its jobs, and the names of files."""
 
 import json
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
-from snakemake.persistence import FileBackupMixin
-from snakemake.utils import Paramspace
+import yaml
 
-from optree.bench.fits.plan import plan_fits
+from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
-from optree.bench.runs.jobs import JOB_SECONDS, group_into_jobs, resources
+from optree.bench.runs import store
+from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources
+from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs
-from optree.bench.runs.record import Run
 from optree.bench.system import driver, schema
 from optree.bench.system.environment import code_digest, readers_digest
 from optree.bench.system.numba_cache import VARIABLE, cache_folder
 from optree.bench.tables.frame import load
 from optree.datasets import read_table
 from optree.errors import OptreeError
-from optree.objective import CONSTRAINTS
 
 HOME = Path(workflow.basedir)
+START = time.time()
 DATASETS_TABLE = "config/datasets.csv"
 PEERS_FOLDER = HOME / "workflow/peers"
+KEPT_CONFIGURATION = "configuration.yaml"  # of the results, in their folder
+GIVEN = config.get("records")  # the results of an earlier run; then tables and plots are made, and nothing is solved
+
+
+def stop(error):
+    """End this process with one line."""
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(1)
+
+
+def take_configuration_of_records():
+    """Replace the default configuration by that of the given records."""
+    kept = Path(GIVEN, KEPT_CONFIGURATION)
+    if kept.is_file():
+        found = yaml.safe_load(kept.read_text())
+        config.clear()
+        config.update(found | {"records": GIVEN})
+    elif Path(GIVEN, "tables/runs.jsonl").is_file():
+        stop(f"config: records: {kept} is missing; give the configuration of these records with --configfile")
+
+
+if GIVEN and not workflow.overwrite_configfiles:
+    take_configuration_of_records()
 
 
 def checked():
-    """Return the datasets table, the peers, the runs and the fits; bad input ends this process with one line."""
+    """Return the datasets table, the peers and the runs; bad input ends this process with one line."""
     try:
         schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
         try:
@@ -40,91 +64,70 @@ def checked():
         for row in rows:
             where = f"{DATASETS_TABLE}: {row.get('name')}"
             schema.check(row, HOME / "workflow/schemas/datasets.schema.yaml", where)
+        mirror = config.get("data_mirror")
+        if mirror is not None and not Path(mirror).is_dir():
+            raise OptreeError(f"config: data_mirror: {mirror!r} is no directory; give one with raw files, or null")
         datasets = read_table(HOME / DATASETS_TABLE)
         peers = read_peers(PEERS_FOLDER)
-        return datasets, peers, plan_runs(config, datasets, peers), plan_fits(config, datasets, peers)
+        return datasets, peers, plan_runs(config, datasets, peers) if workflow.is_main_process else []
     except OptreeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        stop(error)
 
 
-TABLE, PEERS, RUNS, FITS = checked()
+TABLE, PEERS, RUNS = checked()
 RESULTS = f"results/{config['name']}"
-GIVEN = config.get("records")  # the results of an earlier run; then tables and plots are made, and nothing is solved
-
-
-def reported_runs():
-    """Return the runs in the tables: those of the given records, or else all planned runs."""
-    try:
-        return [Run(**record["run"]) for record in load(f"{GIVEN}/tables/runs.jsonl")] if GIVEN else RUNS
-    except OSError as error:
-        reason = f"{error.filename}: {error.strerror}; give the results of an earlier run, a directory"
-        print(f"error: config: records: {reason}", file=sys.stderr)
-        sys.exit(1)
-
-
-# One row per run: the wildcards of a run are its readable name.
-FRAME = pd.DataFrame(
-    {
-        "dataset": run.dataset,
-        "encoding": run.encoding,
-        "algorithm": run.algorithm,
-        "regularization": run.regularization,
-        "penalty": run.penalty,
-        **{constraint.key: str(getattr(run, name)).lower() for name, constraint in CONSTRAINTS.items()},
-        "measure": run.measure.replace(":", "-").replace("/", "-"),
-        "split": run.split,
-    }
-    for run in RUNS
-)
-SPACE = Paramspace(FRAME, filename_params=list(FRAME.columns[3:]))
-RECORDS = [] if GIVEN else [f"{RESULTS}/runs/{pattern}.json" for pattern in SPACE.instance_patterns]
-RECORD = dict(zip((run.to_json() for run in RUNS), RECORDS))
-# Compared runs share a job, so that their algorithms alternate.
-JOBS = group_into_jobs(RUNS, config.get("job_seconds", JOB_SECONDS))
-OVERRIDES = workflow.resource_settings._parsed_overwrite_resources.get("solve", {})
+STORE = Path(config.get("cells", f"results/{store.NAME}"))
+# The process of a job on a cluster reads this job from its file, and plans nothing.
+PLANNED = identify(RUNS, config, TABLE, PEERS)
+JOBS = {job.name: job for job in group_into_jobs(PLANNED, config.get("job_seconds", JOB_SECONDS))}
+RECORDS = [] if GIVEN else [f"{RESULTS}/jobs/{name}.jsonl" for name in JOBS]
+OVERVIEW = Overview(JOBS.values(), STORE)
+EXPERIMENTS = config["experiments"]
+DATASETS = list(dict.fromkeys(name for entry in EXPERIMENTS for name in entry["datasets"]))
 REFERENCE = config.get("reference")
-# Files with a record on each line, the source of all tables and plots.
-LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"
-FIT_LINES = [f"{GIVEN or RESULTS}/tables/fits.jsonl"] if FITS else []
-if GIVEN:
-    FIT_LINES = list(filter(os.path.exists, FIT_LINES))
-PROVING = [fit.dataset for fit in FITS if fit.estimator == "OptimalTreeClassifier"]
-SEARCHED = list(dict.fromkeys([*(run.dataset for run in reported_runs()), *PROVING]))
-DATASETS = list(dict.fromkeys(planned.dataset for planned in [*RUNS, *FITS]))
+LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"  # a record on each line, the source of all tables and plots
 
-# Snakemake does not notice an edit in an imported module, so jobs get this digest.
-CODE = code_digest()
+
+def searched():
+    """Return the datasets with searches for optimal trees, of the given records or of the plan."""
+    if not GIVEN:
+        solvers = {run.dataset: run.solver for run in RUNS if run.model is None or run.solver == "OptimalTreeClassifier"}
+        return list(solvers)
+    try:
+        runs = [record["run"] for record in load(f"{GIVEN}/tables/runs.jsonl")]
+        return list(dict.fromkeys(run["dataset"] for run in runs if run["model"] is None))
+    except OSError as error:
+        stop(f"config: records: {error.filename}: {error.strerror}; give the results of an earlier run, a directory")
+
+
+SEARCHED = searched()
+
 # An edit in a module that only reads records makes tables and plots again, and repeats no run.
 READERS = readers_digest()
 os.environ[VARIABLE] = str(cache_folder())
 
 
-# Snakemake copies files that a job updates, and restores the copies if the job fails. Each record is written at the end
-# of its run, completely or not at all; the copy would be an older state, and could be incomplete.
-FileBackupMixin.backup_output = lambda self, path: None
-FileBackupMixin.restore_output = lambda self, path: True
+def job_file(name):
+    """Return the file that describes a job to its process."""
+    return f"{RESULTS}/jobs/{name}.json"
 
 
-def runs_of(job):
-    """Return the runs of a job, as JSON objects, by the path of their record."""
-    return {RECORD[run.to_json()]: vars(run) for run in job}
+def job_of(wildcards):
+    """Return the job of this name."""
+    return JOBS.get(wildcards.job) or Job.read(Path(job_file(wildcards.job)))[0]
 
 
-def peers_of(job):
-    """Return the files of the peers that a job runs."""
-    return peer_files(sorted({run.solver for run in job if run.solver in PEERS}))
+def rows_of(wildcards):
+    """Return the encoded problem of a job, or its dataset's table."""
+    job = job_of(wildcards)
+    return f"{RESULTS}/encoded/{job.dataset}/{job.encoding}.npz" if job.encoding else f"{RESULTS}/data/{job.dataset}.csv"
 
 
-def peer_files(peers):
-    """Return the files that runs of these peers depend on."""
+def peers_of(wildcards):
+    """Return the files that the peers of a job depend on."""
+    peers = job_of(wildcards).peers(PEERS)
     files = [path for peer in peers for path in multiext(f"{PEERS_FOLDER}/{peer}/", "run.py", "peer.yaml")]
     return [*(f".peers/{peer}.json" for peer in peers), *files, *([f"{PEERS_FOLDER}/runner.py"] if peers else [])]
-
-
-def requests(job):
-    """Return a job's requests to a scheduler; ``--set-resources solve:mem_mb=9000 solve:runtime=60`` overrides them."""
-    return resources(job) | {name: resource.raw for name, resource in OVERRIDES.items()}
 
 
 def one_of(names):
@@ -133,13 +136,30 @@ def one_of(names):
 
 
 wildcard_constraints:
-    dataset="|".join(DATASETS),
-    encoding="|".join(config["encodings"]),
+    dataset=one_of(DATASETS),
+    encoding=one_of(config.get("encodings", {})),
+
+
+def begin():
+    """Lock the results, keep the configuration with them, and write the files of the jobs that are not done."""
+    driver.start(RESULTS)
+    if not GIVEN:
+        rows = [vars(TABLE[name]) for name in DATASETS]
+        driver.keep(Path(RESULTS, KEPT_CONFIGURATION), yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False))
+        driver.keep(Path(RESULTS, "datasets.json"), json.dumps(rows, indent=1) + "\n")
+        driver.keep_jobs(JOBS, Path(RESULTS, "jobs"), TABLE)
+        again = workflow.dag_settings.forceall or "solve" in map(str, workflow.dag_settings.forcerun)
+        driver.solve_again(again)
+        OVERVIEW.watch()
 
 
 onstart:
-    driver.start(RESULTS)
+    begin()
 
 
 onerror:
-    driver.explain(RECORDS, f"{RESULTS}/logs")
+    driver.explain(OVERVIEW.counted(), f"{RESULTS}/logs")
+
+
+if workflow.is_main_process and not GIVEN:
+    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun else None)

@@ -12,7 +12,7 @@ rule encode:
     params:
         row=lambda wildcards: vars(TABLE[wildcards.dataset]),
         encoding=lambda wildcards: config["encodings"][wildcards.encoding],
-        code=CODE,
+        code=code_digest("optree.bench.runs.encode"),
     message:
         "encode {wildcards.dataset} as {wildcards.encoding}"
     script:

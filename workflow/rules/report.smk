@@ -6,8 +6,8 @@ from optree.bench.report import snakemake_pages
 report: "../report/workflow.rst"
 
 
-if snakemake_pages.requested():
-    snakemake_pages.customise(HOME / "workflow/report", f"optree: {config['name']}")
+if (page := snakemake_pages.requested()) and workflow.is_main_process:
+    driver.at_exit(snakemake_pages.complete, page, HOME / "workflow/report", f"optree: {config['name']}", START)
 
 # The command that made the results, without the directory of raw files.
 FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
@@ -47,7 +47,7 @@ rule first_page:
         paper=config.get("paper"),
         required=papers.required(config),
         command=COMMAND,
-        record=f"{GIVEN or RESULTS}/runs/{next(iter(SPACE.instance_patterns))}.json",
+        record=str(PLANNED[0].path(STORE)) if PLANNED else "results/cells/...json",
         code=READERS,
     message:
         "the first page of the report"
@@ -85,7 +85,6 @@ rule trees:
     # A page per dataset, because thousands of runs prove far fewer different trees.
     input:
         records=LINES,
-        fits=FIT_LINES,
     output:
         [
             report(
@@ -111,7 +110,6 @@ rule paper_figures:
     input:
         records=LINES,
         printed=PRINTED,
-        fits=FIT_LINES,
     output:
         [f"{RESULTS}/plots/paper_figure_{figure}.png" for figure in PAPER_FIGURES],
         [

@@ -10,7 +10,7 @@ rule environment:
         ".peers/{peer}.json",
     log:
         ".peers/{peer}.log",
-    priority: len(JOBS) + 1  # before all runs, so that a peer's runs can alternate with others
+    priority: 1  # before all runs, so that a peer's runs can alternate with others
     localrule: True
     params:
         peer=lambda wildcards: f"{PEERS_FOLDER}/{wildcards.peer}",
@@ -20,28 +20,27 @@ rule environment:
         "../scripts/environment.py"
 
 
-for number, job in enumerate(JOBS, 1):
-
-    rule:
-        # ``update``, because Snakemake would delete finished records before a job that continues.
-        name:
-            f"solve_{number}"
-        input:
-            problem=f"{RESULTS}/encoded/{job[0].dataset}/{job[0].encoding}.npz",
-            peers=peers_of(job),
-        output:
-            [update(record) for record in runs_of(job)],
-        log:
-            f"{RESULTS}/logs/solve/{number}.log",
-        priority: len(JOBS) - number
-        resources:
-            **requests(job),
-        params:
-            runs=json.dumps(list(runs_of(job).items())),
-            peers=PEERS_FOLDER,
-            code=CODE,
-        message:
-            f"{len(job)} runs on {job[0].dataset}/{job[0].encoding}"
-        shell:
-            "exec python -m optree.bench.runs.job {input.problem} --peers {params.peers:q} --log {log} --parent $PPID"
-            " <<'RUNS'\n{params.runs}\nRUNS"
+rule solve:
+    # The name of a job is a digest of its cells, their code included. Finished cells stay in the store.
+    input:
+        rows=rows_of,
+        peers=peers_of,
+    output:
+        f"{RESULTS}/jobs/{{job}}.jsonl",
+    log:
+        f"{RESULTS}/logs/solve/{{job}}.log",
+    wildcard_constraints:
+        job="[0-9a-f]{16}",
+    resources:
+        mem_mb=lambda wildcards: resources(job_of(wildcards).runs)["mem_mb"],
+        runtime=lambda wildcards: resources(job_of(wildcards).runs)["runtime"],
+    params:
+        job=lambda wildcards: job_file(wildcards.job),
+        about=lambda wildcards: job_of(wildcards).about,
+        store=STORE,
+        peers=PEERS_FOLDER,
+    message:
+        "{params.about}"
+    shell:
+        "exec python -m optree.bench.runs.job {params.job} {input.rows} {output} --store {params.store}"
+        " --peers {params.peers:q} --log {log} --parent $PPID"

@@ -4,7 +4,7 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables import certificates, comparison, formats
 from optree.bench.tables.ablation import ablation
 from optree.bench.tables.by_problem import problems
-from optree.bench.tables.frame import frame, load
+from optree.bench.tables.frame import read
 
 TABLES = {
     "problems": problems,
@@ -14,7 +14,7 @@ TABLES = {
 }
 
 with reporting(snakemake.log[0]):
-    runs = frame(load(snakemake.input[0]))
+    runs = read(snakemake.input[0])[0]
     table = TABLES[snakemake.wildcards.table](runs, snakemake.params.reference)
     for path in snakemake.output:
         formats.write(table, path)

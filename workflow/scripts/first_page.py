@@ -5,13 +5,13 @@ import pandas as pd
 from optree.bench import papers
 from optree.bench.report.first_page import first_page
 from optree.bench.system.cli import reporting
-from optree.bench.tables.frame import frame, load
+from optree.bench.tables.frame import read
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
     paper, path = snakemake.params.paper, snakemake.input.claims
     claims = pd.read_csv(path, dtype=str, keep_default_na=False) if path else None
     title = papers.get(paper).title if paper else ""
-    runs = frame(load(snakemake.input.records))
+    runs = read(snakemake.input.records)[0]
     text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims, snakemake.params.required)
     write_whole(snakemake.output[0], text.encode())

@@ -4,13 +4,12 @@ from pathlib import Path
 
 from optree.bench import papers
 from optree.bench.figures import plots
-from optree.bench.fits.frame import read_fits
 from optree.bench.system.cli import reporting
-from optree.bench.tables.frame import frame, load
+from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
-    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
-    results = papers.Results(Path(snakemake.params.folder), runs, **fits)
+    runs, fits = read(snakemake.input.records)
+    results = papers.Results(Path(snakemake.params.folder), runs, fits)
     for name, make in papers.get(snakemake.params.paper).figures.items():
         figure = make(results)
         for path in snakemake.output:

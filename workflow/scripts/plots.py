@@ -4,10 +4,10 @@ from pathlib import Path
 
 from optree.bench.figures import critical_difference, plots, profiles
 from optree.bench.system.cli import reporting
-from optree.bench.tables.frame import frame, load
+from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
-    runs, reference = frame(load(snakemake.input[0])), snakemake.params.reference
+    runs, reference = read(snakemake.input[0])[0], snakemake.params.reference
     figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES} | {
         "accuracy": plots.accuracy(runs),
         "anytime": plots.anytime(runs),

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from optree.bench.figures import tree_pages
-from optree.bench.fits.frame import read_fits
 from optree.bench.system.cli import reporting
-from optree.bench.tables.frame import frame, load
+from optree.bench.tables.frame import read
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
-    runs, fits = frame(load(snakemake.input.records)), read_fits(snakemake.input.fits)
+    runs, fits = read(snakemake.input.records)
     for path in map(Path, snakemake.output):
-        write_whole(path, tree_pages.page(runs, path.stem, **fits).encode())
+        write_whole(path, tree_pages.page(runs, path.stem, fits).encode())

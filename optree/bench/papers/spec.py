@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from optree.bench.fits.frame import frame
+from optree.bench.models.frame import frame
 from optree.bench.tables.formats import Table
 from optree.errors import OptreeError
 
@@ -45,7 +45,7 @@ class Results:
     runs : pandas.DataFrame
         All runs, from :func:`optree.bench.tables.frame.frame`. Runs that a table needs may be missing.
     fits : pandas.DataFrame
-        All fits of estimators, from :func:`optree.bench.fits.frame.frame`; empty by default.
+        All fits of estimators, from :func:`optree.bench.models.frame.frame`; empty by default.
     """
 
     folder: Path

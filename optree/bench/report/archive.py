@@ -1,6 +1,6 @@
 """One archive for a deposit with a DOI: ``python -m optree.bench.report.archive RESULTS`` writes RESULTS/archive.zip.
 
-The archive holds the files that git tracks, the records of all runs and fits, tables, plots, the report, and
+The archive holds the files that git tracks, the records of all runs with their configuration, tables, plots, report and
 ``MANIFEST.sha256``. Tracked files include the locks of all environments and the papers' printed numbers. The same files
 give the same archive. Raw data are omitted: the datasets table has their sources and checksums. In an unpacked archive,
 ``snakemake --config records=results/NAME`` makes tables and plots again.
@@ -18,7 +18,14 @@ from optree.bench.system.cli import reporting
 from optree.errors import OptreeError
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # The earliest date of the zip format.
-_KEPT = ("tables/**/*", "plots/**/*", "report.html")  # tables/runs.jsonl holds the records of all runs.
+_LOCK = "config/datasets.lock.json"
+_KEPT = (
+    "tables/**/*",
+    "plots/**/*",
+    "report.html",
+    "configuration.yaml",
+    "datasets.json",
+)  # tables/runs.jsonl holds the records of all runs.
 
 
 def _source(home: Path) -> dict[str, Path]:
@@ -27,7 +34,8 @@ def _source(home: Path) -> dict[str, Path]:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=home, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise OptreeError(f"{home}: not a clone of the repository; give the path of a clone with --home") from error
-    return {name: home / name for name in listed.stdout.split("\0") if name and (home / name).is_file()}
+    names = [*listed.stdout.split("\0"), _LOCK]  # git may not track the lock of the first downloads
+    return {name: home / name for name in names if name and (home / name).is_file()}
 
 
 def _results(results: Path) -> dict[str, Path]:

@@ -12,11 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.fits.plan import plan_fits
 from optree.bench.papers.claims import DIGITS
 from optree.bench.papers.spec import LEVELS, Level, Paper, Results
 from optree.bench.peers.declaration import read_peers
-from optree.bench.runs.jobs import group_into_jobs, max_seconds, resources
+from optree.bench.runs.jobs import group_into_jobs, identify, max_seconds, resources
 from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
 from optree.objective import CONSTRAINTS
@@ -39,7 +38,8 @@ level of one paper. A command ends with the table `results/NAME/tables/claims.md
 
 Levels: {levels}.
 
-"at most" is the total time of all runs, one after another, if every run reached its time limit; fits are not counted.
+"at most" is the total time of all runs, one after another, if every run reached its time limit; runs of models have
+none, and are not counted.
 "memory" is the memory that the largest job requests. Machines differ in speed, so claims about seconds are about ratios
 on one machine, or about a time limit.
 """
@@ -64,12 +64,14 @@ def _line(home: Path, name: str, config_name: str, level: Level) -> str:
     """Return a row of a paper's table of levels."""
     config, table = merged_configuration(home, config_name), read_table(home / "config" / "datasets.csv")
     peers = read_peers(home / "workflow" / "peers")
-    runs, fitted = plan_runs(config, table, peers), plan_fits(config, table, peers)
-    seconds = sum(filter(isfinite, map(max_seconds, runs)))
-    memory = max(resources(job).get("mem_mb", 0) for job in group_into_jobs(runs))
+    runs = plan_runs(config, table, peers)
+    searches = [run for run in runs if run.model is None]
+    seconds = sum(filter(isfinite, map(max_seconds, searches)))
+    memory = max(resources(job.runs)["mem_mb"] for job in group_into_jobs(identify(runs, config, table, peers)))
     mirror = " --config data_mirror=DIR" if "mirror" in level.needs else ""
     command = f"snakemake --cores 2 --configfile config/{config_name}{mirror}"
-    work = f"{len(runs):,} runs" + (f", {len(fitted):,} fits" if fitted else "")
+    models = len(runs) - len(searches)
+    work = f"{len(runs):,} runs" + (f", {models:,} of models" if models else "")
     required = config.get("required_claims") or "none"
     required = required if isinstance(required, str) else ", ".join(required)
     cells = (name, f"`{command}`", level.needs, work, level.time, _hours(seconds), f"{memory:,} MB", required)

@@ -24,7 +24,7 @@ from optree.bench.tables.frame import load
 from optree.errors import OptreeError
 
 # Prefixes of keys that depend on the clock or on the machine.
-CLOCKS = ("seconds", "peak_rss_mib", "memory_mib", "trace", "environment", "run.limits")
+CLOCKS = ("seconds", "peak_rss_mib", "model.memory", "trace", "environment", "run.limits", "cell", "digest")
 LIMITS = ("time_limit", "memory_limit", "interrupted")
 RESULTS = ("status", "objective", "cost.value", "cost.lower_bound", "tree", "train", "test")
 ENDED = ("optimal", "heuristic")
@@ -46,26 +46,26 @@ def flat(record: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 
 def identity(record: dict) -> str:
-    """Return the name of a record's cell: the fields of its run or fit, without limits, empty and default ones."""
-    fields = record.get("run") or record.get("fit") or {}
-    values = {key: value for key, value in fields.items() if key not in ("limits", "repeats", "test_size", "solver")}
-    kept = {key: value for key, value in values.items() if value not in (None, {}, False)}
-    names = [str(kept.pop(key)) for key in ("dataset", "encoding", "algorithm", "model") if key in kept]
+    """Return the name of a record's cell: the fields of its run, without limits, empty and default ones."""
+    fields = record["run"] | (record["run"].get("model") or {})
+    left_out = ("limits", "repeats", "test_size", "solver", "model")
+    kept = {key: value for key, value in fields.items() if key not in left_out and value not in (None, {}, False)}
+    names = [str(kept.pop(key)) for key in ("dataset", "encoding", "algorithm") if key in kept]
     rest = (f"{key}={json.dumps(kept[key], sort_keys=True)}".replace('"', "") for key in sorted(kept))
     return " ".join(["/".join(names), *rest])
 
 
 def read(folder: Path, renamed: dict[str, str] | None = None) -> dict[str, dict[str, object]]:
     """Return the flat records of a results folder or an unpacked archive, by the name of their cell."""
-    paths = [path for room in ("runs", "fits") for path in sorted((folder / room).rglob("*.json"))]
-    tables = [folder / "tables" / f"{room}.jsonl" for room in ("runs", "fits")]
+    older = sorted((folder / "runs").rglob("*.json"))  # of versions with a file for each record
+    tables = sorted((folder / "jobs").glob("*.jsonl")) or [folder / "tables" / "runs.jsonl"]
     try:
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in older]
         records = records or list(chain.from_iterable(load(path) for path in tables if path.exists()))
     except (OSError, ValueError) as error:
         raise OptreeError(f"{folder}: a record cannot be read ({error})") from error
     if not records:
-        raise OptreeError(f"{folder}: no records in runs/, fits/ or tables/; give a folder such as results/default")
+        raise OptreeError(f"{folder}: no records in jobs/ or tables/; give a folder such as results/default")
     cells = {}
     for record in records:
         values, name = dict(flat(record)), identity(record)
@@ -79,18 +79,18 @@ def differences(before: dict, after: dict, ignored: set[str], only_results: bool
     """Return the keys whose value differs between two flat records."""
     keys = [key for key in dict.fromkeys([*before, *after]) if not key.startswith(CLOCKS) and key not in ignored]
     if before.get("status") in LIMITS or after.get("status") in LIMITS:
-        keys = [key for key in keys if key.startswith(("run.", "data.", "fit."))]
+        keys = [key for key in keys if key.startswith(("run.", "data."))]
     elif only_results:
         keys = [key for key in keys if key.startswith(RESULTS)]
     return [key for key in keys if before.get(key) != after.get(key)]
 
 
 def _seconds(record: dict) -> float | None:
-    """Return the seconds of search, or of the fit, of a search that ended by itself."""
+    """Return the seconds of search of a run that ended by itself, of a model without a search those of its fit."""
     if record.get("status") not in ENDED:
         return None
-    found = record.get("seconds.search")
-    return max(_LEAST_SECONDS, record.get("seconds.wall") or 0 if found is None else found)
+    found, calls = record.get("seconds.search"), record.get("seconds.calls") or [0.0]
+    return max(_LEAST_SECONDS, calls[0] if found is None else found)
 
 
 def cells(before: dict, after: dict, ignored: set[str] = frozenset(), only_results: bool = False) -> pd.DataFrame:
@@ -102,14 +102,14 @@ def cells(before: dict, after: dict, ignored: set[str] = frozenset(), only_resul
         keys = differences(one, other, ignored, only_results) if one and other else []
         limited = {one.get("status"), other.get("status")} & {*LIMITS}
         result = "only before" if not other else "only after" if not one else "differs" if keys else "same"
-        objective = [side.get("objective", side.get("train")) for side in (one, other)]
+        objective = [side.get("train.score", side.get("objective")) for side in (one, other)]
         tree = {key for key in keys if key == "tree" or key.startswith("tree.")}
         texts = (f"{key}: {one.get(key, '(absent)')} -> {other.get(key, '(absent)')}"[:160] for key in keys)
         rows.append(
             {
                 "cell": name,
-                "dataset": any_side.get("run.dataset", any_side.get("fit.dataset")),
-                "algorithm": any_side.get("run.algorithm", any_side.get("fit.model")),
+                "dataset": any_side.get("run.dataset"),
+                "algorithm": any_side.get("run.algorithm"),
                 "result": "limited" if result == "same" and limited else result,
                 "status_before": one.get("status", ""),
                 "status_after": other.get("status", ""),

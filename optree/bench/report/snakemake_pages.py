@@ -1,47 +1,35 @@
-"""Changes to Snakemake's report: one rule for all jobs of a loop, a stylesheet, a title, links between items.
+"""Additions to the page that Snakemake's ``--report`` writes: a title, a stylesheet, links between items.
 
-Snakemake has no setting for these changes, so :func:`customise` wraps its writer. A test opens the page in a browser.
+Snakemake has no setting for these additions, so they are put into the finished page at the end of the process.
 """
 
 from __future__ import annotations
 
-import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-_NUMBERED = re.compile(r"^(.+)_\d+$")  # Names of rules that a loop makes, one per job.
+_OPTION, _DEFAULT = "--report", "report.html"
 
 
-def requested() -> bool:
-    """Return whether this process was asked for a report."""
-    return any(word.startswith("--report") for word in sys.argv[1:])
+def requested(arguments: Sequence[str] | None = None) -> Path | None:
+    """Return the page that this process was asked for, None for no report."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for number, word in enumerate(arguments):
+        if word.startswith(f"{_OPTION}="):
+            return Path(word.partition("=")[2])
+        if word == _OPTION:
+            following = arguments[number + 1 : number + 2]
+            return Path(following[0] if following and not following[0].startswith("-") else _DEFAULT)
+    return None
 
 
-def merged_name(name: str) -> str:
-    """Return a rule's name in the report: ``solve`` for ``solve_17``."""
-    return _NUMBERED.sub(r"\1", name)
-
-
-def customise(folder: Path, title: str) -> None:
-    """Patch Snakemake's report writer: merged rules, title, and ``style.css`` and ``links.js`` from the folder."""
-    from snakemake.report.html_reporter import Reporter
-
-    render = Reporter.render
-
-    def customised(self) -> None:
-        for job in self.dag.jobs:
-            job.rule.name = merged_name(job.rule.name)
-        for job in self.jobs:
-            job.rule = merged_name(job.rule)
-        self.rules = {merged_name(name): rule for name, rule in self.rules.items()}
-        self.custom_stylesheet = (folder / "style.css").read_text()
-        render(self)
-        path = Path(self.settings.path)
-        if path.suffix == ".html":
-            page = path.read_text(encoding="utf-8")
-            page = page.replace("<title>Snakemake Report</title>", f"<title>{title}</title>", 1)
-            head, end = page.rsplit("</body>", 1)
-            links = (folder / "links.js").read_text()
-            path.write_text(f"{head}<script>\n{links}</script>\n</body>{end}", encoding="utf-8")
-
-    Reporter.render = customised
+def complete(page: Path, folder: Path, title: str, start: float) -> None:
+    """Add title, ``style.css`` and ``links.js`` from the folder to a page, unless it is older than the start."""
+    if page.suffix != ".html" or not page.is_file() or page.stat().st_mtime < start:
+        return
+    text = page.read_text(encoding="utf-8").replace("<title>Snakemake Report</title>", f"<title>{title}</title>", 1)
+    for end, tag, name in (("</head>", "style", "style.css"), ("</body>", "script", "links.js")):
+        before, after = text.rsplit(end, 1) if end == "</body>" else text.split(end, 1)
+        text = f"{before}<{tag}>\n{(folder / name).read_text()}</{tag}>\n{end}{after}"
+    page.write_text(text, encoding="utf-8")

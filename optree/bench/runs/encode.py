@@ -6,11 +6,12 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from optree.datasets import Dataset, load_table
+from optree.datasets import Dataset, Table, load_table
 from optree.encoding import Encoder, EncodingSpec
 from optree.problem import Problem
 
@@ -30,6 +31,31 @@ def parse_encoding(fields: Mapping) -> tuple[EncodingSpec, int]:
     return EncodingSpec(**{key: value for key, value in fields.items() if key != "repeat"}), fields.get("repeat", 1)
 
 
+def describe_table(table: Table, dataset: Dataset, features: int, classes: int) -> dict:
+    """Return the ``data`` of a record about a table without an encoding; no classes: the target is a number."""
+    return {
+        "source": dataset.source,
+        "identifier": dataset.identifier,
+        "version": dataset.version,
+        "sha256": table.sha256(),
+        "rows": len(table.y),
+        "features": features,
+        "classes": classes,
+        "constant": [],
+        **dict.fromkeys(("encoded_sha256", "encoded_features", "parts", "encoding")),
+        "thresholds": {},
+    }
+
+
+def _thresholds(encoder: Encoder, table: Table) -> dict[str, list[int]]:
+    """Return two numbers for each numeric column: its thresholds in the encoding, and all between its values."""
+    return {
+        column.name: [len(column.parts) - (column.form == "values"), int(table.X[column.name].nunique()) - 1]
+        for column in encoder.columns_
+        if column.is_numeric
+    }
+
+
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
     """Encode a dataset, with ``repeat`` copies of all rows; write problem, encoder and provenance of the data.
 
@@ -43,15 +69,11 @@ def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: s
     if repeat > 1:
         problem = problem.take(np.tile(np.arange(len(table.y)), repeat))
     seconds = time.perf_counter() - start
-    data = {
-        "source": dataset.source,
-        "identifier": dataset.identifier,
-        "version": dataset.version,
-        "sha256": table.sha256(),
+    data = describe_table(table, dataset, len(table.X.columns), len(problem.classes)) | {
         "rows": len(problem.y),
-        "features": len(table.X.columns),
-        "classes": len(problem.classes),
         "constant": encoder.constant_,
         "encoded_sha256": _digest(problem),
+        "encoding": asdict(spec) | {"repeat": repeat},
+        "thresholds": _thresholds(encoder, table),
     }
     problem.save(path, data=data, seconds=seconds, encoder=encoder.to_dict())

@@ -1,8 +1,8 @@
-"""One job: ``python -m optree.bench.runs.job PROBLEM < RUNS`` executes runs on an encoded problem, one after another.
+"""One job: ``python -m optree.bench.runs.job JOB ROWS OUTPUT`` executes runs on the same rows, one after another.
 
-Each run executes in a child process under limits. It leaves one record, written completely or not at all, whatever
-happens to its search. A valid record of the same run, rows and code stays. So a job that starts again, after an end at
-any moment, executes only the unfinished runs.
+Each run executes in a child process under limits. It leaves one record in the store of cells, written completely or not
+at all, whatever happens to its search. A valid record of the same cell stays. So a job that starts again, after an end
+at any moment, executes only the unfinished runs. OUTPUT gets all records, a line each, at the end of the job.
 """
 
 from __future__ import annotations
@@ -12,85 +12,126 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
 
 from optree import solvers
 from optree.bench.peers.declaration import Peer, add_peer_options, read_peer
 from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
-from optree.bench.runs.plan import comparison_key
-from optree.bench.runs.record import Run
-from optree.bench.runs.score import depth_limit, describe_data, solver_digest, summary_line
+from optree.bench.runs.jobs import Job
+from optree.bench.runs.record import Run, comparison_key
+from optree.bench.runs.score import depth_limit, describe_data, summary_line
 from optree.bench.runs.solve import solve_in_child
+from optree.bench.runs.store import Cell
 from optree.bench.system import environment
 from optree.bench.system.cli import reporting
-from optree.bench.system.process_limits import FOREIGN_SIGNALS, die_with_parent
+from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent
+from optree.datasets import Dataset
 from optree.errors import OptreeError
+from optree.files import write_whole
 from optree.problem import Problem
 from optree.solvers.base import Declaration
 
 
-class PlannedRun(NamedTuple):
-    """One run of a job: the path of its record, its solver, and for a peer the content of its marker."""
+@dataclass
+class Place:
+    """The places of files that a job needs, and its rows, which are read once."""
 
-    path: Path
-    run: Run
-    solver: Declaration
-    marker: dict | None
+    rows: Path  # the canonical content of a dataset (.csv), or an encoded problem (.npz)
+    store: Path  # finished cells
+    peers: Path = Path("workflow/peers")
+    markers: Path = Path(".peers")  # environments of peers, and their markers
+    dataset: Dataset | None = None  # for models
+
+    @cached_property
+    def problem(self) -> tuple[Problem, dict]:
+        """Return the encoded problem and its notes."""
+        return Problem.load(self.rows)
+
+    @cached_property
+    def model_rows(self):
+        """Return the rows for models."""
+        from optree.bench.models.fit import load_rows  # imports pandas and scikit-learn, which searches do not need
+
+        return load_rows(self.rows, self.dataset)
+
+    def data(self, run: Run) -> dict:
+        """Return the ``data`` of a run's record."""
+        return describe_data(*self.problem) if run.model is None else self.model_rows.data
+
+    def solver(self, run: Run) -> Declaration:
+        """Return the solver of a run, ours or a peer."""
+        return solvers.get(run.solver) if run.solver in solvers.names() else read_peer(self.peers / run.solver)
+
+    def marker(self, peer: str) -> dict:
+        """Return the content of a peer's marker."""
+        return json.loads((self.markers / f"{peer}.json").read_text())
 
 
-def read_runs(text: str, peers: Path, markers: Path) -> list[PlannedRun]:
-    """Return the runs of a job from JSON, a list of [record's path, run], and the folders of all peers and markers."""
-    planned = []
-    for path, fields in json.loads(text):
-        run = Run(**fields)
-        if run.solver in solvers.names():
-            solver, marker = solvers.get(run.solver), None
-        else:
-            solver, marker = read_peer(peers / run.solver), json.loads((markers / f"{run.solver}.json").read_text())
-        planned.append(PlannedRun(Path(path), run, solver, marker))
-    return planned
-
-
-def preload(used: Iterable[Declaration]) -> None:
+def preload(runs: Iterable[Run], place: Place) -> None:
     """Import the solvers' libraries and initialise numba, once for all forks of this process.
 
     A fork then needs about 0.03 s of processor time before its search, in place of one to three seconds.
     """
     environment.git_commit()
-    for solver in used:
-        for name in solver.imports:
+    for run in runs:
+        for name in place.solver(run).imports if run.model is None else ("sklearn.ensemble", "optree.estimators"):
             import_module(name)
     if "numba" in sys.modules:
         sys.modules["numba"].njit(lambda: None)()
 
 
-def read_finished(planned: PlannedRun, data: dict, reference: dict | None) -> dict | None:
-    """Return the record of an earlier job, if it is about the same run, rows, depth limit and code; otherwise None."""
-    if not planned.path.exists():
+def read_finished(cell: Cell, place: Place, reference: dict | None) -> dict | None:
+    """Return the record of an earlier job, if it is of the same cell, rows and depth limit; otherwise None.
+
+    The names that another configuration gave to the parts of the cell become this one's.
+    """
+    path, run = cell.path(place.store), cell.run
+    if not cell.is_finished(place.store):
         return None
     try:
-        found = record.read(planned.path)
+        found = record.read(path)
     except OptreeError:
-        print(f"{planned.path}: is no record of this version; its run is done again", file=sys.stderr)
+        print(f"{path}: is no record of this version; its run is done again", file=sys.stderr)
         return None
-    limit = depth_limit(planned.run, planned.solver, reference)
-    expected = json.loads(planned.run.to_json()), data, solver_digest(planned.solver), limit
-    same = (found["run"], found["data"], found["environment"]["code"], found["depth_limit"]) == expected
-    return found if same and found["status"] != "skipped" else None  # the missing peer or reference may be there now
+    if found["cell"] != cell.digest or found["status"] == "skipped":  # the missing peer or reference may be there now
+        return None
+    limit = None if run.model is not None else depth_limit(run, place.solver(run), reference)
+    return {**found, "run": vars(run)} if (found["data"], found["depth_limit"]) == (place.data(run), limit) else None
 
 
-def execute(planned: PlannedRun, problem: Problem, notes: dict, reference: dict | None) -> dict:
+def _fit_in_child(run: Run, place: Place) -> dict:
+    """Execute the run of a model in a child process without limits, and return its record."""
+    from optree.bench.models import fit
+
+    rows = place.model_rows
+    with TemporaryDirectory(prefix="model-") as name:
+        path = Path(name, "record.json")
+
+        def fit_and_write() -> None:
+            path.write_text(json.dumps(fit.execute(run, rows, place.peers, place.markers)))
+
+        end = call_function(fit_and_write, Path(name, "output"))
+        if end.status is not None:
+            raise OptreeError(f"{run.algorithm} on {run.dataset}, split {run.split}: {end.reason}")
+        return json.loads(path.read_text())
+
+
+def execute(run: Run, place: Place, reference: dict | None = None) -> dict:
     """Execute a run and return its record; repeat it once after a signal from elsewhere, which may be a mistake."""
-
-    def attempt() -> dict:
-        if isinstance(planned.solver, Peer):
-            return run_peer(problem, notes, planned.run, planned.solver, planned.marker, reference)
-        return solve_in_child(problem, notes, planned.run, reference)
-
+    attempt: Callable[[], dict]
+    if run.model is not None:
+        return _fit_in_child(run, place)
+    solver = place.solver(run)
+    if isinstance(solver, Peer):
+        attempt = partial(run_peer, *place.problem, run, solver, place.marker(solver.name), reference)
+    else:
+        attempt = partial(solve_in_child, *place.problem, run, reference)
     made = attempt()
     if made["status"] != "killed" or not made["reason"].startswith(FOREIGN_SIGNALS):
         return made
@@ -98,20 +139,24 @@ def execute(planned: PlannedRun, problem: Problem, notes: dict, reference: dict 
     return attempt()
 
 
-def execute_job(job: list[PlannedRun], problem: Problem, notes: dict) -> None:
-    """Execute the unfinished runs of a job in their order, and print a line about each."""
-    data, records, new = describe_data(problem, notes), {}, 0
-    for planned in job:
-        run = planned.run
-        reference = records[run.depth_of, comparison_key(run)] if run.depth_of else None
-        made = read_finished(planned, data, reference)
-        if made is None:
-            made, new = execute(planned, problem, notes, reference), new + 1
-            record.write(made, planned.path)
-            print(summary_line(made), file=sys.stderr)
-        records[run.algorithm, comparison_key(run)] = made
-    if new < len(job):
-        print(f"{len(job) - new} of {len(job)} runs had finished before and are kept", file=sys.stderr)
+def execute_job(cells: Iterable[Cell], place: Place) -> list[dict]:
+    """Execute the unfinished runs of a job in their order, print a line about each, and return all records."""
+    made, references, new = [], {}, 0
+    for cell in cells:
+        run = cell.run
+        reference = references[run.depth_of, comparison_key(run)] if run.depth_of else None
+        entry = read_finished(cell, place, reference)
+        if entry is None:
+            entry, new = execute(run, place, reference) | {"cell": cell.digest}, new + 1
+            path = cell.path(place.store)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record.write(entry, path)
+            print(summary_line(entry), file=sys.stderr)
+        made.append(record.seal(entry))
+        references[run.algorithm, comparison_key(run)] = entry
+    if new < len(made):
+        print(f"{len(made) - new} of {len(made)} runs had finished before and are kept", file=sys.stderr)
+    return made
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -120,7 +165,10 @@ def main(arguments: list[str] | None = None) -> None:
     The exit code is 0 whatever the statuses of the searches, and 1, with one line, if records cannot be made.
     """
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.job", description=__doc__.splitlines()[0])
-    parser.add_argument("problem", help="an encoded problem (.npz)")
+    parser.add_argument("job", type=Path, help="the job, a file of optree.bench.runs.jobs.Job (.json)")
+    parser.add_argument("rows", type=Path, help="an encoded problem (.npz), or the content of a dataset (.csv)")
+    parser.add_argument("output", type=Path, help="the file for all records of the job (.jsonl)")
+    parser.add_argument("--store", type=Path, default="results/cells", help="the folder of finished cells")
     add_peer_options(parser)
     parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
@@ -130,13 +178,14 @@ def main(arguments: list[str] | None = None) -> None:
         die_with_parent(options.parent, signal.SIGTERM)
     with reporting(options.log):
         try:
-            problem, notes = Problem.load(options.problem)
-            job = read_runs(sys.stdin.read(), options.peers, options.markers)
-            preload(planned.solver for planned in job)
-            execute_job(job, problem, notes)
+            job, dataset = Job.read(options.job)
+            place = Place(options.rows, options.store, options.peers, options.markers, dataset)
+            preload(job.runs, place)
+            lines = (json.dumps(made) + "\n" for made in execute_job(job.cells, place))
+            write_whole(options.output, "".join(lines).encode())
         except OSError as error:
             raise OptreeError(
-                f"{error.filename or options.problem}: {error.strerror}; mend that and type the same command again, "
+                f"{error.filename or options.job}: {error.strerror}; mend that and type the same command again, "
                 "finished runs are kept"
             ) from error
         except KeyboardInterrupt:

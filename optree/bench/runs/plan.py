@@ -8,22 +8,16 @@ from typing import NamedTuple
 
 from optree import solvers
 from optree.bench import papers
+from optree.bench.models import estimators, trials
 from optree.bench.peers.declaration import Peer
 from optree.bench.runs.encode import parse_encoding
-from optree.bench.runs.folds import fold_kind
-from optree.bench.runs.record import Run
+from optree.bench.runs.folds import FULL, fold_kind
+from optree.bench.runs.record import COMPARED, Run
 from optree.budget import Budget
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.objective import CONSTRAINTS, Objective
 from optree.solvers.base import Declaration
-
-_COMPARISON = ("dataset", "encoding", "regularization", "penalty", *CONSTRAINTS, "measure", "split", "test_size")
-
-
-def comparison_key(run: Run) -> tuple:
-    """Return the fields that compared runs share: every field of the problem, none of the algorithm."""
-    return tuple(getattr(run, name) for name in _COMPARISON)
 
 
 def plan_runs(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None) -> list[Run]:
@@ -39,7 +33,7 @@ def plan_runs(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None
     peers = peers or {}
     for name in set(peers) & set(solvers.names()):
         raise OptreeError(f"{peers[name].folder}: {name!r} is the name of a solver of ours; give the peer another one")
-    encodings = {name: _encoding(name, fields) for name, fields in config["encodings"].items()}
+    encodings = {name: _encoding(name, fields) for name, fields in config.get("encodings", {}).items()}
     runs: dict[str, Run] = {}
     for number, experiment in enumerate(config["experiments"]):
         try:
@@ -59,52 +53,83 @@ def _encoding(name: str, fields: Mapping) -> EncodingSpec:
 
 
 class Algorithm(NamedTuple):
-    """An algorithm of the configuration: a solver, ours or a peer, with parameters."""
+    """An algorithm of the configuration: a search of a solver, ours or a peer, or a model, with parameters."""
 
     name: str
-    solver: Declaration
+    solver: str
+    declaration: Declaration | None  # None for a model
     parameters: dict
     depth_of: str | None = None
+    training: dict | None = None  # of a model: fields of Training
+    repeats: int | None = None
 
 
 def _experiment_runs(
     config: Mapping, experiment: Mapping, datasets, encodings: Mapping, peers: Mapping
 ) -> Iterator[Run]:
     """Yield the runs of one entry of ``experiments``: the product of its lists."""
-    limits = {**config["limits"], **experiment.get("limits", {})}
     for dataset in experiment["datasets"]:
         if dataset not in datasets:
             raise choice("dataset", dataset, sorted(datasets))
-        if isinstance(datasets, Mapping) and not datasets[dataset].classes:
-            raise OptreeError(f"dataset {dataset!r} has a number for its target; ask for it in fits")
-    for encoding in experiment["encodings"]:
+    for encoding in experiment.get("encodings", []):
         if encoding not in encodings:
             raise choice("encoding", encoding, sorted(encodings))
     for fold in map(str, experiment["splits"]):
         fold_kind(fold)
     for algorithm in (_algorithm(config, name, peers) for name in experiment["algorithms"]):
-        _check_algorithm(config, experiment, algorithm, encodings)
-        if isinstance(algorithm.solver, Peer) and limits.get("iterations") is not None:
+        common = {
+            "algorithm": algorithm.name,
+            "solver": algorithm.solver,
+            "test_size": str(experiment.get("test_size", config["test_size"])),
+            "parameters": algorithm.parameters,
+            "repeats": algorithm.repeats or experiment.get("repeats", config.get("repeats", 1)),
+        }
+        if algorithm.declaration is None:
+            yield from _model_runs(experiment, algorithm, datasets, common)
+        else:
+            yield from _search_runs(config, experiment, algorithm, datasets, encodings, common)
+
+
+def _search_runs(
+    config: Mapping, experiment: Mapping, algorithm: Algorithm, datasets, encodings: Mapping, common: dict
+) -> Iterator[Run]:
+    """Yield the runs of a search."""
+    limits = {**config["limits"], **experiment.get("limits", {})}
+    for key in ("encodings", "regularization"):
+        if key not in experiment:
+            raise OptreeError(f"algorithm {algorithm.name!r} is a search and needs {key}; only models do without")
+    for key in ("train_rows", "test_rows"):
+        if key in experiment:
+            raise OptreeError(f"algorithm {algorithm.name!r} is a search and takes no {key}; give it to models only")
+    for dataset in experiment["datasets"]:
+        if isinstance(datasets, Mapping) and not datasets[dataset].classes:
+            raise OptreeError(f"dataset {dataset!r} has a number for its target, which only models take")
+    _check_algorithm(config, experiment, algorithm, encodings)
+    if isinstance(algorithm.declaration, Peer) and limits.get("iterations") is not None:
+        raise OptreeError(
+            f"algorithm {algorithm.name!r} is not ours and counts iterations of its own: limits.iterations = "
+            f"{limits['iterations']} is not accepted; give null"
+        )
+    for objective in _objectives(experiment):
+        algorithm.declaration.check_objective(Objective.of(**objective))
+        for dataset, encoding, fold in product(*(experiment[key] for key in ("datasets", "encodings", "splits"))):
+            rows = {"dataset": dataset, "encoding": encoding, "split": str(fold)}
+            yield Run(**rows, limits=limits, depth_of=algorithm.depth_of, **common, **objective)
+
+
+def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, common: dict) -> Iterator[Run]:
+    """Yield the runs of a model, on the columns of the tables if the experiment has no encodings."""
+    training = algorithm.training | {key: experiment[key] for key in ("train_rows", "test_rows") if key in experiment}
+    for dataset, encoding, fold in product(
+        experiment["datasets"], experiment.get("encodings", [None]), map(str, experiment["splits"])
+    ):
+        if (training.get("space") or training.get("grid")) and fold == FULL:
             raise OptreeError(
-                f"algorithm {algorithm.name!r} is not ours and counts iterations of its own: limits.iterations = "
-                f"{limits['iterations']} is not accepted; give null"
+                f"algorithm {algorithm.name!r} is a search over parameters and needs rows held out: give seeds or folds"
             )
-        for objective in _objectives(experiment):
-            algorithm.solver.check_objective(Objective.of(**objective))
-            for dataset, encoding, fold in product(*(experiment[key] for key in ("datasets", "encodings", "splits"))):
-                yield Run(
-                    dataset=dataset,
-                    encoding=encoding,
-                    algorithm=algorithm.name,
-                    solver=algorithm.solver.name,
-                    split=str(fold),
-                    test_size=str(config["test_size"]),
-                    parameters=algorithm.parameters,
-                    limits=limits,
-                    repeats=experiment.get("repeats", config.get("repeats", 1)),
-                    depth_of=algorithm.depth_of,
-                    **objective,
-                )
+        if encoding and isinstance(datasets, Mapping) and not datasets[dataset].classes:
+            raise OptreeError(f"dataset {dataset!r} has a number for its target and cannot be encoded")
+        yield Run(dataset=dataset, encoding=encoding, split=fold, model=training, **common)
 
 
 def _objectives(experiment: Mapping) -> Iterator[dict]:
@@ -117,7 +142,7 @@ def _objectives(experiment: Mapping) -> Iterator[dict]:
 
 def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm, encodings: Mapping) -> None:
     """Raise if the solver does not accept its parameters, the encodings, or the depth of another algorithm's tree."""
-    name, solver, parameters, depth_of = algorithm
+    name, solver, parameters, depth_of = algorithm.name, algorithm.declaration, algorithm.parameters, algorithm.depth_of
     solver.check_parameters(parameters)
     for encoding in experiment["encodings"]:
         if encodings[encoding].multiway and "multiway" not in solver.features:
@@ -139,29 +164,43 @@ def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm,
         raise OptreeError(f"{where} and max_depth = {experiment['max_depth']} exclude each other; leave one out")
 
 
+_TRAINING = ("space", "trials", "grid", "staged")  # keys of an algorithm that only models have
+
+
 def _algorithm(config: Mapping, name: str, peers: Mapping[str, Peer]) -> Algorithm:
     """Return the algorithm that the configuration defines under this name, or the solver of this name."""
     defined = config.get("algorithms", {})
     fields = defined.get(name, {})
-    solver, known = fields.get("solver", name), [*solvers.names(), *sorted(peers)]
+    solver, known = fields.get("solver", name), [*solvers.names(), *sorted(peers), *estimators.ESTIMATORS]
     if name not in defined and solver not in known:
         raise choice("algorithm", name, [*known, *sorted(defined)])
     if solver not in known:
         raise choice(f"algorithm {name!r}: solver", solver, known)
+    parameters, training = dict(fields.get("parameters", {})), {key: fields[key] for key in _TRAINING if key in fields}
+    if solver in estimators.ESTIMATORS:
+        estimators.check(name, {"solver": solver, **fields}, peers)
+        trials.check(name, fields)
+        return Algorithm(name, solver, None, parameters, None, training, fields.get("repeats"))
+    if training:
+        raise OptreeError(
+            f"algorithm {name!r}: {next(iter(training))} is for models only; accepted: parameters, depth_of"
+        )
     declared = peers[solver] if solver in peers else solvers.get(solver)
-    return Algorithm(name, declared, dict(fields.get("parameters", {})), fields.get("depth_of"))
+    return Algorithm(name, solver, declared, parameters, fields.get("depth_of"), None, fields.get("repeats"))
 
 
 def _check_runs(runs: Iterable[Run], config: Mapping) -> None:
-    """Raise if two runs would have the same record, or if no run is of the reference."""
+    """Raise if two runs differ in no column of the tables, or if no run is of the reference."""
     runs, seen = list(runs), set()
     for run in runs:
-        if (run.algorithm, comparison_key(run)) in seen:
+        key = run.algorithm, *(getattr(run, name) for name in COMPARED if name != "test_size")
+        if key in seen:
+            objective = "" if run.regularization is None else f", lambda {run.regularization}"
             raise OptreeError(
-                f"config: experiments: {run.algorithm} on {run.dataset}/{run.encoding}, lambda {run.regularization}, "
-                "is asked for twice with different limits or repeats; leave one out"
+                f"config: experiments: {run.algorithm} on {run.dataset}/{run.encoding or 'table'}{objective}, split "
+                f"{run.split}, is asked for twice with different limits, repeats or rows; leave one out"
             )
-        seen.add((run.algorithm, comparison_key(run)))
-    algorithms = sorted({run.algorithm for run in runs})
+        seen.add(key)
+    algorithms = sorted({run.algorithm for run in runs if run.model is None})
     if config.get("reference") is not None and config["reference"] not in algorithms:
         raise choice("config: reference", config["reference"], algorithms)

@@ -1,24 +1,25 @@
 """Repetition of one run: ``python -m optree.bench.runs.rerun RECORD`` executes it again and prints both results.
 
-The encoded problem has to be where the workflow left it. Nothing is written. The exit code is 1 if any value differs
+Its rows have to be where the workflow left them. Nothing is written. The exit code is 1 if any value differs
 that does not depend on a clock.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 
 from optree.bench.peers.declaration import add_peer_options
 from optree.bench.runs import record
-from optree.bench.runs.job import execute, preload, read_runs
+from optree.bench.runs.job import Place, execute, preload
+from optree.bench.runs.record import Run
+from optree.bench.runs.score import describe_data
 from optree.bench.system.cli import reporting
+from optree.datasets import Dataset, load_table, read_table
 from optree.errors import OptreeError
 from optree.problem import Problem
 
-_RUNS = "runs"
 _FINAL = ("optimal", "heuristic")  # statuses of a search that no limit stopped
 _MEASURED = ("seconds of search", "peak MiB")
 
@@ -29,6 +30,7 @@ def printed_values(made: dict) -> dict[str, str]:
         "status": made["status"],
         "objective": made["objective"],
         "cost": made["cost"]["value"],
+        "score": (made["train"] or {}).get("score"),
         "lower bound": made["cost"]["lower_bound"],
         "splits": made["size"]["splits"],
         "iterations": made["counters"]["iterations"],
@@ -46,32 +48,44 @@ def differences(before: dict, now: dict) -> list[str]:
     return [name for name, value in printed_values(before).items() if name not in _MEASURED and values[name] != value]
 
 
-def rerun(path: Path, peers: Path, markers: Path) -> tuple[dict, dict]:
+def find_rows(before: dict, results: Path, datasets: Path) -> tuple[Path, Dataset | None]:
+    """Return the file with the rows of a record, in the results of any configuration, and its dataset's row."""
+    run, wanted = before["run"], before["data"]
+    if run["encoding"] is None:
+        dataset = read_table(datasets)[run["dataset"]]
+        paths = sorted(results.glob(f"*/data/{run['dataset']}.csv"))
+        matching = (path for path in paths if load_table(path, dataset).sha256() == wanted["sha256"])
+    else:
+        dataset = None
+        paths = sorted(results.glob(f"*/encoded/{run['dataset']}/*.npz"))
+        matching = (path for path in paths if describe_data(*Problem.load(path)) == wanted)
+    if (path := next(matching, None)) is None:
+        raise OptreeError(f"{results}: no rows of {run['dataset']} there that the record names; run the workflow")
+    return path, dataset
+
+
+def rerun(path: Path, results: Path, datasets: Path, peers: Path, markers: Path) -> tuple[dict, dict]:
     """Return the record in a file, and a new record of the same run."""
     before = record.read(path)
-    run = before["run"]
-    if run["depth_of"]:
-        raise OptreeError(f"{path}: depends on the depth of {run['depth_of']}'s tree; delete it and run the workflow")
-    folders = [folder for folder in path.resolve().parents if folder.name == _RUNS]
-    if not folders:
-        raise OptreeError(f"{path}: not below results/NAME/{_RUNS}, where the workflow puts records")
-    encoded = folders[-1].parent / "encoded" / run["dataset"] / f"{run['encoding']}.npz"
-    if not encoded.exists():
-        raise OptreeError(f"{encoded}: the encoded problem is missing; run the workflow, which makes it")
-    (planned,) = read_runs(json.dumps([[str(path), run]]), peers, markers)
-    preload([planned.solver])
-    problem, notes = Problem.load(encoded)
-    return before, execute(planned, problem, notes, None)
+    run = Run(**before["run"])
+    if run.depth_of:
+        raise OptreeError(f"{path}: depends on the depth of {run.depth_of}'s tree; delete it and run the workflow")
+    rows, dataset = find_rows(before, results, datasets)
+    place = Place(rows, path.parent.parent, peers, markers, dataset)
+    preload([run], place)
+    return before, execute(run, place)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m optree.bench.runs.rerun", description=__doc__.splitlines()[0])
-    parser.add_argument("record", type=Path, help="a run's record, results/NAME/runs/...json")
+    parser.add_argument("record", type=Path, help="a run's record, results/cells/../....json")
+    parser.add_argument("--results", type=Path, default="results", help="the folder of all results, with their rows")
+    parser.add_argument("--datasets", type=Path, default="config/datasets.csv", help="the table of datasets")
     add_peer_options(parser)
     options = parser.parse_args(arguments)
     with reporting(os.devnull):
-        before, now = rerun(options.record, options.peers, options.markers)
+        before, now = rerun(options.record, options.results, options.datasets, options.peers, options.markers)
     print(f"{'':20}{'record':>24}{'now':>24}")
     for name, value in printed_values(now).items():
         print(f"{name:20}{printed_values(before)[name]:>24}{value:>24}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from statistics import median_low
 
 import numpy as np
 
-from optree.bench.peers.declaration import Peer
+from optree import solvers
 from optree.bench.runs.folds import held_out
 from optree.bench.runs.record import Run
 from optree.bench.system import environment
@@ -80,9 +82,12 @@ def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict
     return {"rows": problem.total_weight, "errors": errors, "accuracy": 1 - errors / problem.total_weight, "loss": loss}
 
 
-def solver_digest(solver: Declaration) -> str:
-    """Return the digest of the code that a solver's runs depend on."""
-    return environment.peer_digest(solver.folder) if isinstance(solver, Peer) else environment.code_digest()
+@cache
+def solver_digest(name: str, folder: Path | None = None) -> str:
+    """Return the digest of the code that the runs of a solver depend on; a peer has a folder."""
+    module = "optree.bench.peers.run_peer" if folder else solvers.module_of(name)
+    code = environment.code_digest(module, "optree.bench.runs.solve", "optree.bench.runs.encode")
+    return environment.folder_digest(folder, code) if folder else code
 
 
 def median_index(seconds: tuple[float, ...]) -> int:
@@ -127,7 +132,8 @@ def make_record(
         "peak_rss_mib": outcome.peak_rss_mib,
         "trace": [list(point) for point in outcome.trace],
         "tree": None if tree is None else tree.to_dict(),
-        "environment": environment.describe(sys.argv, solver_digest(solver)) | outcome.machine,
+        "environment": environment.describe(sys.argv, solver_digest(solver.name, getattr(solver, "folder", None)))
+        | outcome.machine,
     }
 
 
@@ -143,6 +149,11 @@ def _size(tree: Tree | None, notes: dict) -> dict:
 def summary_line(record: dict) -> str:
     """Return one line about a record, for the screen."""
     run, seconds = record["run"], record["seconds"]
+    if run["model"] is not None:
+        scores = ((name, record[name]) for name in ("train", "test"))
+        said = [f"{name} {score['score']:.4f}" for name, score in scores if score and score["score"] is not None]
+        head = f"{run['algorithm']} on {run['dataset']}/{run['encoding'] or 'table'} split {run['split']}"
+        return f"{head}: {', '.join([record['status'], *said])}, {seconds['calls'][0]:.3f} s"
     depth = "" if run["max_depth"] is None else f" depth {run['max_depth']}"
     head = f"{run['algorithm']} on {run['dataset']}/{run['encoding']} lambda {run['regularization']}{depth} "
     head += f"split {run['split']}: {record['status']}"

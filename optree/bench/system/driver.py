@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import fcntl
 import os
@@ -12,8 +13,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optree.bench.runs.store import AGAIN
+from optree.files import write_whole
+
+if TYPE_CHECKING:
+    from optree.bench.runs.jobs import Job
 
 JOB_PREFIX = "optree_"  # first characters of our SLURM jobs' names: slurm/config.v9+.yaml
 CANCEL_SECONDS = 60.0  # waiting time for cancelled jobs to end
@@ -90,15 +98,46 @@ def correct_times(paths: Iterable[Path]) -> None:
             os.utime(path, (now, now))
 
 
-def explain(records: list[str], logs: str) -> None:
+def keep(path: Path, text: str) -> None:
+    """Write a text to a file, unless it is there."""
+    if not path.is_file() or path.read_text() != text:
+        write_whole(path, text.encode())
+
+
+def keep_jobs(jobs: Mapping[str, Job], folder: Path, datasets: Mapping) -> None:
+    """Write the files of the jobs that are not done, and delete the files of jobs that are no longer planned.
+
+    The records of deleted jobs stay in the store of cells.
+    """
+    for path in folder.glob("*.json*") if folder.is_dir() else ():
+        if path.name.partition(".")[0] not in jobs:
+            path.unlink()
+    for name, job in jobs.items():
+        if not (folder / f"{name}.jsonl").exists() and not (folder / f"{name}.json").exists():
+            job.write(folder / f"{name}.json", datasets[job.dataset])
+
+
+def solve_again(again: bool) -> None:
+    """Have jobs solve their cells again, whatever the store has of the time before this driver, or keep the records."""
+    os.environ.pop(AGAIN, None)
+    if again:
+        os.environ[AGAIN] = str(time.time())
+
+
+def at_exit(function: Callable[..., object], *arguments) -> None:
+    """Call a function at the end of this process, which is not one of its forks."""
+    pid = os.getpid()
+    atexit.register(lambda: function(*arguments) if os.getpid() == pid else None)
+
+
+def explain(counted: str, logs: str) -> None:
     """Print the number of finished runs, the place of the logs, and the command to continue, after a failure."""
-    done = sum(os.path.exists(path) for path in records)
     results = os.path.dirname(logs)
     if shutil.disk_usage(results).free < FULL_BYTES:  # on a cluster at most the job's own log names a full disk
         print(f"{os.strerror(errno.ENOSPC)}: {results}; make room first", file=sys.stderr)
     command = shlex.join(["snakemake", *sys.argv[1:]])
     print(
-        f"stopped: {done} of {len(records)} runs are done and kept; the reasons are above or in {logs}, and with "
-        f"--quiet host reason there are more of them. To continue, type\n    {command}",
+        f"stopped: {counted} and kept; the reasons are above or in {logs}, and with --quiet host reason there are more "
+        f"of them. To continue, type\n    {command}",
         file=sys.stderr,
     )

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import os
 import platform
+import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from optree import solvers
+
 PACKAGE = Path(__file__).resolve().parents[2]
-# Modules that only read records, as files or folders of the package: an edit in one of them changes no run.
-_READERS = (
-    "drawing/",
-    *(f"bench/{folder}/" for folder in ("figures", "papers", "report", "tables")),
-    *("bench/fits/frame.py", "bench/runs/rerun.py", "bench/system/cli.py"),
-)
+_ROOT = PACKAGE.parent
+# Folders of the package whose modules only read records: an edit in one of them changes no run.
+_READERS = tuple(f"optree.bench.{folder}" for folder in ("figures", "papers", "report", "tables"))
 
 
 def _digest_of(files: Iterable[tuple[str, Path]], seed: str = "") -> str:
@@ -27,32 +30,71 @@ def _digest_of(files: Iterable[tuple[str, Path]], seed: str = "") -> str:
     return digest.hexdigest()[:16]
 
 
-def _package_digest(readers: bool) -> str:
-    """Return a digest of the package's modules that only read records, or of all others."""
-    files = ((path.relative_to(PACKAGE).as_posix(), path) for path in sorted(PACKAGE.rglob("*.py")))
-    return _digest_of((name, path) for name, path in files if name.startswith(_READERS) == readers)
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module of this package; None for any other name."""
+    path = _ROOT.joinpath(*module.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def _named_modules(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules of this package that import statements name, in functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("optree"))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optree"):
+            modules = [f"{node.module}.{name.name}" for name in node.names]
+            found = [module for module in modules if _file_of(module)]
+            yield from found if len(found) == len(modules) else [*found, node.module]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "get" and node.args:
+            solver = getattr(node.args[0], "value", None)
+            yield from [solvers.module_of(solver)] if solver in solvers.names() else []
 
 
 @cache
-def code_digest() -> str:
-    """Return a digest of all code that a run depends on.
+def _imports(module: str) -> frozenset[str]:
+    """Return the modules of this package that a module imports; absolute imports only, as ruff demands."""
+    return frozenset(_named_modules(ast.parse(_file_of(module).read_bytes())))
 
-    Snakemake does not notice an edit in an imported module: the workflow passes this digest to every solve job.
+
+def imported_modules(*modules: str) -> list[str]:
+    """Return modules of this package with all modules that they import, directly or not, sorted.
+
+    A package that only lies on the way to an imported module counts with its own file and not with its imports. A call
+    ``get("NAME")`` imports the solver of this name.
     """
-    return _package_digest(readers=False)
+    found, waiting = set(), list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found and _file_of(module):
+            found.add(module)
+            waiting += _imports(module)
+    parents = {module.rsplit(".", depth)[0] for module in found for depth in range(1, module.count(".") + 1)}
+    return sorted(found | parents)
+
+
+@cache
+def code_digest(*modules: str) -> str:
+    """Return a digest of modules of this package and of all modules that they import.
+
+    Snakemake does not notice an edit in an imported module. An edit in one solver changes no digest of another solver.
+    """
+    return _digest_of((name, _file_of(name)) for name in imported_modules(*modules))
 
 
 @cache
 def readers_digest() -> str:
     """Return a digest of all code that makes tables and figures from records: an edit there repeats no run."""
-    return _package_digest(readers=True)
+    names = (".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in sorted(PACKAGE.rglob("*.py")))
+    return _digest_of(
+        (name, _ROOT.joinpath(*name.split(".")).with_suffix(".py")) for name in names if name.startswith(_READERS)
+    )
 
 
 @cache
-def peer_digest(folder: Path) -> str:
-    """Return a digest of all code that a peer's run depends on: the package's, the peer's and the peers' runner."""
+def folder_digest(folder: Path, code: str) -> str:
+    """Return a digest of a peer's folder, of the peers' runner, and of the package's code, given its digest."""
     paths = sorted([*(path for path in folder.iterdir() if path.is_file()), folder.parent / "runner.py"])
-    return _digest_of(((path.name, path) for path in paths), seed=code_digest())
+    return _digest_of(((path.name, path) for path in paths), seed=code)
 
 
 @cache
@@ -86,6 +128,9 @@ def versions() -> dict[str, str]:
 def describe(command: list[str], code: str) -> dict:
     """Return the ``environment`` of a run record, given the digest of the code."""
     return {
+        "host": socket.gethostname(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "cpu": cpu(),
         "system": platform.platform(),
         "python": platform.python_version(),

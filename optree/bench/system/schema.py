@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from optree.errors import OptreeError
@@ -20,23 +21,23 @@ def _validator(schema: Path):
         import yaml
 
         loaded = yaml.safe_load(schema.read_text())
-    _add_constraints(loaded)
+    _complete(loaded)
     return Draft202012Validator(loaded)
 
 
-def _add_constraints(schema) -> None:
-    """Complete each part of a schema that asks for the constraints on trees, by its key ``optree``."""
+def _complete(schema) -> None:
+    """Complete each part of a schema that names its definition in the code, by its key ``optree``."""
     for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        _add_constraints(part)
+        _complete(part)
     match schema.pop("optree", None) if isinstance(schema, dict) else None:
         case "constraint":
             schema["enum"] = list(CONSTRAINTS)
-        case "constraints":
-            schema["properties"] |= {name: constraint.schema for name, constraint in CONSTRAINTS.items()}
-            schema["required"] += CONSTRAINTS
         case "lists of constraints":
             lists = {name: {"type": "array", "minItems": 1, "items": one.schema} for name, one in CONSTRAINTS.items()}
             schema["properties"] |= lists
+        case str(place):  # "module:NAME"
+            module, name = place.split(":")
+            schema |= getattr(import_module(module), name)
 
 
 def _explain(error) -> str:

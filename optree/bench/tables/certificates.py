@@ -24,19 +24,21 @@ def refute(runs: pd.DataFrame) -> pd.DataFrame:
     A tree refutes a lower bound if it costs less and is no deeper than the depth limit of that search.
     """
     result = runs.copy()
-    for _, group in runs.groupby(_PROBLEM, dropna=False):
-        trees = group[group["cost"].notna() & ~group["status"].isin(("wrong_certificate", "error"))].sort_values("cost")
-        for index, claim in group[group["cost_bound"].notna()].iterrows():
-            better = trees[trees["cost"] < claim["cost_bound"]]
-            if not pd.isna(claim["depth_limit"]):
-                better = better[better["depth"] <= claim["depth_limit"]]
-            if len(better):
-                best = better.iloc[0]
-                result.loc[index, "status"] = "wrong_certificate"
-                result.loc[index, "reason"] = (
-                    f"claims that no tree has an objective above {claim['objective_bound']:.6f}, but the tree of "
-                    f"{best['algorithm']} has {best['objective']:.6f}"
-                )
+    problem = runs.groupby(_PROBLEM, dropna=False).ngroup()
+    trees = runs["cost"].notna() & ~runs["status"].isin(("wrong_certificate", "error"))
+    least = runs["cost"].where(trees).groupby(problem).transform("min")
+    for index, claim in runs[(runs["cost_bound"] > least).fillna(False).astype(bool)].iterrows():
+        same = runs[problem.eq(problem[index]) & trees].sort_values("cost")
+        better = same[same["cost"] < claim["cost_bound"]]
+        if not pd.isna(claim["depth_limit"]):
+            better = better[better["depth"] <= claim["depth_limit"]]
+        if len(better):
+            best = better.iloc[0]
+            result.loc[index, "status"] = "wrong_certificate"
+            result.loc[index, "reason"] = (
+                f"claims that no tree has an objective above {claim['objective_bound']:.6f}, but the tree of "
+                f"{best['algorithm']} has {best['objective']:.6f}"
+            )
     return result
 
 

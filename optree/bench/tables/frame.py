@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from statistics import median_low
 
 import pandas as pd
 
+from optree.bench.models import frame as model_frame
 from optree.bench.runs import record
+from optree.bench.runs.record import COMPARED
 from optree.bench.tables.certificates import refute
+from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.objective import CONSTRAINTS
 
 
-def collect(paths: Iterable[str | Path], target: str | Path, read: Callable = record.read) -> list[dict]:
-    """Read and validate records, and write them to one file, a line each; a broken record stops all writing."""
-    records = [read(path) for path in paths]
-    write_whole(target, "".join(json.dumps(entry) + "\n" for entry in records).encode())
-    return records
+def collect(paths: Iterable[str | Path], target: str | Path) -> int:
+    """Write the records of all jobs to one file, a line each, and return their number; an edited record stops all."""
+    lines = []
+    for path in paths:
+        for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+            try:
+                record.check_seal(json.loads(line), f"{path}, line {number}")
+            except ValueError as error:
+                raise OptreeError(
+                    f"{path}, line {number}: not a record ({error}); delete the file and its runs are done again"
+                ) from error
+            lines.append(line)
+    write_whole(target, "".join(line + "\n" for line in lines).encode())
+    return len(lines)
 
 
 def load(path: str | Path) -> list[dict]:
     """Return the records that :func:`collect` wrote."""
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def read(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the frame of searches and the frame of models of the records that :func:`collect` wrote."""
+    searches, models = [], []
+    for entry in load(path):
+        (searches if entry["run"]["model"] is None else models).append(entry)
+    return frame(searches), model_frame.frame(models)
 
 
 def _versions(machine: dict) -> str:
@@ -48,17 +69,21 @@ def _some(facts: dict, *names: str) -> dict:
     return {name: facts[name] for name in names}
 
 
+def _text_of(encoding: dict | None) -> str:
+    """Return the parameters of an encoding as a text, one name and value after the other."""
+    return " ".join(f"{name}={value}" for name, value in (encoding or {}).items() if value not in ((), [], None, False))
+
+
 def _row(entry: dict) -> dict:
-    """Return the row of one record."""
+    """Return the row of one record of a search."""
     run, data, cost, seconds = (entry[key] for key in ("run", "data", "cost", "seconds"))
     train, test, claim = entry["train"], entry["test"] or {}, entry["claim"] or {}
     limits, machine = run["limits"], entry["environment"]
     return {
         **_some(run, "dataset", "encoding", "algorithm", "solver"),
         "exact": entry["exact"],
-        "regularization": run["regularization"],
         "lambda": float(Fraction(run["regularization"])),
-        **_some(run, "penalty", *CONSTRAINTS, "measure", "split", "test_size"),
+        **_some(run, *COMPARED),
         **_some(entry, "status", "reason", "depth_limit"),
         "claimed_status": claim.get("status"),
         "claimed_objective": claim.get("objective"),
@@ -91,9 +116,13 @@ def _row(entry: dict) -> dict:
         **{f"data_{name}": data[name] for name in ("source", "version", "sha256")},
         **{f"limit_{name}": limits.get(name) for name in ("seconds", "iterations", "memory_mib")},
         "iteration": entry["iteration"],
-        **_some(machine, "cpu", "system"),
+        **_some(machine, "host", "date", "cores", "cpu", "system"),
         "versions": _versions(machine),
         **_some(machine, "code", "commit"),
+        "cell": entry.get("cell"),
+        "encoding_parameters": _text_of(data["encoding"]),
+        "thresholds": sum(kept for kept, _ in data["thresholds"].values()),
+        "thresholds_possible": sum(possible for _, possible in data["thresholds"].values()),
         **_some(entry, "tree", "trace"),
     }
 
@@ -113,7 +142,7 @@ _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS,
 
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
-    """Return a data frame of run records, sorted independently of the records' order.
+    """Return a data frame of the records of searches, sorted independently of the records' order.
 
     The order is dataset, encoding, algorithm, lambda, penalty, constraints, measure and fold, "full" before seeds and
     folds. ``regularization`` is lambda as it was written, ``lambda`` the float. ``cost`` and ``cost_bound`` are exact

@@ -103,7 +103,7 @@ def figure_6(results: Results) -> Figure:
 def figure_7(results: Results) -> Figure:
     """Draw Figure 7: test accuracy of boosted trees, as a multiple of a single CART's of depth 3, against stages."""
     fits = results.fits
-    alone = fits[fits["model"].eq("cart") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
+    alone = fits[fits["model"].eq("cart-3") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
     beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
     boosted = fits[(fits["staged"].map(len) > 0) & beside]
     if boosted.empty:

@@ -1,10 +1,14 @@
-"""The estimators that a configuration can fit to tables."""
+"""The models of a configuration: estimators with the interface of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
+from optree.bench.runs.record import Run
+from optree.bench.system import environment
 from optree.errors import OptreeError, choice
 
 
@@ -27,6 +31,7 @@ def _class(module: str, name: str) -> Callable:
     return lambda: getattr(import_module(module), name)
 
 
+PEER = "Peer"  # a peer that splits columns of numbers, named by the parameter ``peer``
 _OURS = (
     "OptimalTreeClassifier",
     "DPDTreeClassifier",
@@ -45,23 +50,34 @@ ESTIMATORS: dict[str, Callable] = {
     **{name: _class(f"sklearn.{module}", name) for name, module in _SCIKIT_LEARN.items()},
     "AdaBoostDPDT": lambda: _adaboost("DPDTreeClassifier"),
     "AdaBoostCART": lambda: _adaboost("DecisionTreeClassifier"),
-    "Peer": _class("optree.bench.peers.estimator", "PeerModel"),
+    PEER: _class("optree.bench.peers.estimator", "PeerModel"),
 }
+
+
+@cache
+def _code(estimator: str) -> str:
+    ours = estimator in (*_OURS, "AdaBoostDPDT")
+    module = "optree.bench.peers.estimator" if estimator == PEER else "optree.estimators" if ours else __name__
+    return environment.code_digest(module, "optree.bench.models.fit", "optree.bench.runs.encode")
+
+
+def code_digest(run: Run, peers: Path | None) -> str:
+    """Return the digest of all code that the run of a model depends on, given the folder of all peers."""
+    code = _code(run.solver)
+    return environment.folder_digest(Path(peers, run.parameters["peer"]), code) if run.solver == PEER else code
 
 
 def check(name: str, fields: Mapping, peers: Mapping) -> None:
     """Raise if a model of the configuration cannot be made, or is a peer that splits no numeric columns."""
-    where = f"config: models.{name}"
-    if fields["estimator"] not in ESTIMATORS:
-        raise choice(f"{where}: estimator", fields["estimator"], sorted(ESTIMATORS))
+    where, parameters = f"config: algorithms.{name}", fields.get("parameters", {})
     first = {key: values[0] for key, values in fields.get("grid", {}).items()}
     try:
-        make(fields["estimator"], first | fields.get("parameters", {}), 0)
+        make(fields["solver"], first | parameters, 0)
     except TypeError as error:
         raise OptreeError(f"{where}: parameters: {error}") from error
     numeric = [peer for peer, declared in peers.items() if "numeric" in declared.features]
-    if fields["estimator"] == "Peer" and fields["parameters"]["peer"] not in numeric:
-        raise choice(f"{where}: peer", fields["parameters"]["peer"], numeric)
+    if fields["solver"] == PEER and parameters["peer"] not in numeric:
+        raise choice(f"{where}: peer", parameters["peer"], numeric)
 
 
 def make(estimator: str, parameters: Mapping, seed: int):

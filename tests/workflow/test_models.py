@@ -1,10 +1,8 @@
-"""Fits of estimators to tables: planning, execution, records; and the DPDT paper's tables and figures from them."""
+"""Runs of models: planning, execution, records; and the DPDT paper's tables and figures from them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -12,27 +10,22 @@ import pytest
 import yaml
 from numba import njit
 from support import ROOT
+from support.model_runs import model_run, rows
 from support.refusal import refused
 
 from optree.bench import papers
-from optree.bench.fits import fit, trials
-from optree.bench.fits.fit import Fit
-from optree.bench.fits.frame import collect_fits, frame
-from optree.bench.fits.plan import plan_fits
+from optree.bench.models import fit, trials
+from optree.bench.models.frame import frame
 from optree.bench.papers import Results
-from optree.datasets import fetch, read_table, save_table
+from optree.bench.runs import record
+from optree.bench.runs.plan import plan_runs
+from optree.bench.tables.frame import collect, load
+from optree.datasets import read_table
 
 TABLE = read_table(ROOT / "config" / "datasets.csv")
 FOLDER = ROOT / "resources" / "papers" / "dpdt"
 NO_RUNS = pd.DataFrame({name: pd.Series(dtype=str) for name in ("dataset", "algorithm", "split")})
 TREE, BOOSTED = "DPDTreeClassifier", "DPDTGradientBoostingClassifier"
-
-
-@cache
-def rows(dataset: str, folder) -> tuple:
-    path = folder / f"{dataset}.csv"
-    save_table(fetch(TABLE[dataset]), path)
-    return fit.load_arrays(path, TABLE[dataset])
 
 
 @pytest.fixture(scope="module")
@@ -43,27 +36,27 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def records(folder):
     wanted = [
-        Fit("iris", "cart", "DecisionTreeClassifier", parameters={"max_depth": 3}),
-        Fit("iris", "dpdt-8-8-8", TREE, parameters={"bounds": False}),
-        Fit("xor-board", "dpdt-2", TREE, parameters={"max_depth": 2}),
-        Fit("diabetes", "dpdt-regression-3", "DPDTreeRegressor", "1", parameters={"max_depth": 3}),
+        model_run("iris", "cart-3", "DecisionTreeClassifier", parameters={"max_depth": 3}),
+        model_run("iris", "dpdt-8-8-8", TREE, parameters={"bounds": False}),
+        model_run("xor-board", "dpdt-2", TREE, parameters={"max_depth": 2}),
+        model_run("diabetes", "dpdt-regression-3", "DPDTreeRegressor", "1", parameters={"max_depth": 3}),
     ]
     for seed in ("0", "1"):
-        wanted.append(Fit("wine", "cart", "DecisionTreeClassifier", seed, parameters={"max_depth": 3}))
+        wanted.append(model_run("wine", "cart-3", "DecisionTreeClassifier", seed, parameters={"max_depth": 3}))
         wanted += [
-            Fit("wine", f"{kind}-cart", BOOSTED, seed, parameters={"n_estimators": 5}, staged=True)
+            model_run("wine", f"{kind}-cart", BOOSTED, seed, parameters={"n_estimators": 5}, staged=True)
             for kind in ("gb", "xgb")
         ]
         wanted += [
-            Fit(
+            model_run(
                 "wine",
                 f"search-{space}",
                 estimator,
                 seed,
                 "0.3",
                 {"n_estimators": 2} if "boosted" in space else {},
-                space,
-                4,
+                space=space,
+                trials=4,
             )
             for space, estimator in (
                 ("dpdt", TREE),
@@ -71,20 +64,22 @@ def records(folder):
                 ("cart", "DecisionTreeClassifier"),
             )
         ]
-    return [fit.execute(each, *rows(each.dataset, folder), TABLE[each.dataset]) for each in wanted]
+    return [fit.execute(each, rows(each.dataset, folder)) for each in wanted]
 
 
 def test_records_are_valid_and_come_back(records, tmp_path):
-    for number, record in enumerate(records):
-        fit.write(record, tmp_path / f"{number}.json")
-    again = collect_fits([tmp_path / f"{number}.json" for number in range(len(records))], tmp_path / "all.jsonl")
-    assert again == json.loads(json.dumps(records))
+    for number, made in enumerate(records):
+        record.write(made, tmp_path / f"{number}.json")
+    lines = [json.dumps(record.read(tmp_path / f"{number}.json")) + "\n" for number in range(len(records))]
+    (tmp_path / "job.jsonl").write_text("".join(lines))
+    assert collect([tmp_path / "job.jsonl"], tmp_path / "all.jsonl") == len(records)
+    again = load(tmp_path / "all.jsonl")
     table = frame(again)
     assert len(table) == len(records)
     assert table.equals(frame(again[::-1]))
     (tmp_path / "0.json").write_text("{")
-    with refused("0.json", "not a record of a fit", "delete the file"):
-        collect_fits([tmp_path / "0.json"], tmp_path / "all.jsonl")
+    with refused("0.json", "not a record", "delete the file"):
+        record.read(tmp_path / "0.json")
 
 
 def test_what_is_measured(records, folder):
@@ -95,7 +90,7 @@ def test_what_is_measured(records, folder):
     assert set(board["surface"][3]) == {"0", "1"}
     wide = table[table["model"].eq("dpdt-8-8-8")].iloc[0]
     assert wide["iterations"] > wide["splits_offered"] > wide["splits"] > 0
-    assert wide["train"] >= table[table["dataset"].eq("iris") & table["model"].eq("cart")].iloc[0]["train"]
+    assert wide["train"] >= table[table["dataset"].eq("iris") & table["model"].eq("cart-3")].iloc[0]["train"]
     regression = table[table["dataset"].eq("diabetes")].iloc[0]
     assert (regression["classes"], regression["rows_train"]) == (0, 354)
     assert 0 < regression["test"] < regression["train"] < 1
@@ -122,23 +117,22 @@ def test_a_fit_that_compiles_does_not_count():
 
 def test_rows_held_out_are_for_tests_alone(folder):
     """Check that validation and test rows of a random search are disjoint, and that the fit sees neither."""
-    X, y = rows("wine", folder)
-    wanted = Fit("wine", "search", TREE, "0", "0.3", {}, "dpdt", 2)
-    test = fit.test_mask(y, wanted, TABLE["wine"])
-    spoiled = np.where(test[:, None], 1e6, X)
-    first, second = (fit.execute(wanted, data, y, TABLE["wine"]) for data in (X, spoiled))
+    wine = rows("wine", folder)
+    wanted = model_run("wine", "search", TREE, "0", "0.3", space="dpdt", trials=2)
+    test = fit.test_mask(wine, wanted)
+    spoiled = wine._replace(X=np.where(test[:, None], 1e6, wine.X))
+    first, second = (fit.execute(wanted, data) for data in (wine, spoiled))
     assert first["train"] == second["train"]
     assert first["test"] != second["test"]
 
 
 def test_rows_are_capped(folder):
     """Check the limits on training and test rows; all models get the same rows."""
-    X, y = rows("wine", folder)
-    most = {"train_rows": 50, "test_rows": 20}
-    record = fit.execute(Fit("wine", "cart", "DecisionTreeClassifier", "0", "0.3", {}, **most), X, y, TABLE["wine"])
-    assert record["rows_train"] == 50
-    assert record["test"] * 20 == pytest.approx(round(record["test"] * 20))
-    test = fit.test_mask(y, Fit("wine", "cart", TREE, "0", "0.3"), TABLE["wine"])
+    wine, most = rows("wine", folder), {"train_rows": 50, "test_rows": 20}
+    made = fit.execute(model_run("wine", "cart-3", "DecisionTreeClassifier", "0", "0.3", **most), wine)
+    assert made["train"]["rows"] == 50
+    assert made["test"]["score"] * 20 == pytest.approx(round(made["test"]["score"] * 20))
+    test = fit.test_mask(wine, model_run("wine", "cart-3", TREE, "0", "0.3"))
     drawn = fit.sample_rows(~test, 50, 0)
     assert drawn.sum() == 50
     assert not (drawn & test).any()
@@ -161,70 +155,71 @@ def test_parameters_are_drawn_as_the_paper_says():
 
 
 CONFIG = {
+    "limits": {},
     "test_size": "0.2",
     "encodings": {"binary": {}},
-    "models": {
-        "tree": {"estimator": TREE, "parameters": {}},
-        "search": {"estimator": TREE, "space": "dpdt", "trials": 3},
-        "grid": {"estimator": "RandomForestClassifier", "encoding": "binary", "grid": {"max_depth": [None, 2]}},
+    "algorithms": {
+        "tree": {"solver": TREE, "parameters": {}},
+        "search": {"solver": TREE, "space": "dpdt", "trials": 3},
+        "grid": {"solver": "RandomForestClassifier", "grid": {"max_depth": [None, 2]}},
     },
 }
-ENTRY = {"datasets": ["iris", "wine"], "models": ["tree"], "splits": ["full", 0]}
+ENTRY = {"datasets": ["iris", "wine"], "algorithms": ["tree"], "splits": ["full", 0]}
 
 
-def test_fits_are_planned_in_order_and_once():
-    planned = plan_fits({**CONFIG, "fits": [ENTRY, ENTRY]}, TABLE)
-    assert [(one.dataset, one.split) for one in planned] == [
-        ("iris", "full"),
-        ("iris", "0"),
-        ("wine", "full"),
-        ("wine", "0"),
+def test_runs_of_models_are_planned_in_order_and_once():
+    planned = plan_runs({**CONFIG, "experiments": [ENTRY, ENTRY]}, TABLE)
+    assert [(one.dataset, one.encoding, one.split) for one in planned] == [
+        ("iris", None, "full"),
+        ("iris", None, "0"),
+        ("wine", None, "full"),
+        ("wine", None, "0"),
     ]
-    assert plan_fits({"test_size": "0.2"}, TABLE) == []
+    assert {(one.solver, one.regularization) for one in planned} == {(TREE, None)}
 
 
 @pytest.mark.parametrize(
-    ("models_", "entry", "words"),
+    ("algorithms", "entry", "words"),
     [
-        ({}, {"datasets": ["nothing"]}, ["fits[0]: dataset", "'nothing'"]),
-        ({}, {"models": ["bush"]}, ["fits[0]: model", "'bush'", "search, tree"]),
-        ({}, {"models": ["search"]}, ["'search'", "rows held out"]),
-        ({"bush": {"estimator": "Bush"}}, {}, ["models.bush: estimator", "'Bush'", TREE]),
-        ({"bush": {"estimator": TREE, "parameters": {"leaves": 3}}}, {}, ["models.bush: parameters", "leaves"]),
+        ({}, {"datasets": ["nothing"]}, ["experiments[0]: dataset", "'nothing'"]),
+        ({}, {"algorithms": ["bush"]}, ["experiments[0]: algorithm", "'bush'", "search, tree"]),
+        ({}, {"algorithms": ["search"]}, ["'search'", "rows held out"]),
+        ({"bush": {"solver": "Bush"}}, {}, ["algorithm 'bush': solver", "'Bush'", TREE]),
+        ({"bush": {"solver": TREE, "parameters": {"leaves": 3}}}, {}, ["algorithms.bush: parameters", "leaves"]),
+        ({"bush": {"solver": TREE, "space": "all", "trials": 2}}, {}, ["algorithms.bush: space", "'all'", "boosted"]),
+        ({"bush": {"solver": TREE, "trials": 2}}, {}, ["algorithms.bush", "both space and trials"]),
         (
-            {"bush": {"estimator": TREE, "space": "all", "trials": 2}},
+            {"bush": {"solver": TREE, "space": "dpdt", "trials": 2, "grid": {"max_depth": [2]}}},
             {},
-            ["models.bush: space", "'all'", "boosted-cart"],
+            ["algorithms.bush", "grid and space = 'dpdt'", "leave one out"],
         ),
-        ({"bush": {"estimator": TREE, "trials": 2}}, {}, ["models.bush", "both space and trials"]),
-        (
-            {"bush": {"estimator": TREE, "space": "dpdt", "trials": 2, "grid": {"max_depth": [2]}}},
-            {},
-            ["models.bush", "grid and space = 'dpdt'", "leave one out"],
-        ),
-        ({"bush": {"estimator": TREE, "grid": {"leaves": [3]}}}, {}, ["models.bush: parameters", "leaves"]),
-        ({"bush": {"estimator": TREE, "encoding": "unary"}}, {}, ["models.bush: encoding", "'unary'", "binary"]),
-        ({}, {"models": ["grid"]}, ["'grid'", "rows held out"]),
-        ({}, {"models": ["grid"], "splits": [0], "datasets": ["diabetes"]}, ["'diabetes'", "cannot be encoded"]),
+        ({"bush": {"solver": TREE, "grid": {"leaves": [3]}}}, {}, ["algorithms.bush: parameters", "leaves"]),
+        ({}, {"encodings": ["unary"]}, ["encoding", "'unary'", "binary"]),
+        ({}, {"algorithms": ["grid"]}, ["'grid'", "rows held out"]),
+        ({}, {"encodings": ["binary"], "splits": [0], "datasets": ["diabetes"]}, ["'diabetes'", "cannot be encoded"]),
         ({}, {"splits": ["9of5"]}, ["'9of5'", "1of5"]),
+        ({}, {"algorithms": ["cart"]}, ["'cart' is a search", "needs encodings"]),
+        ({"bush": {"solver": "cart", "staged": True}}, {}, ["'bush'", "staged is for models only"]),
     ],
 )
-def test_misuse_is_refused(models_, entry, words):
-    config = {**CONFIG, "models": CONFIG["models"] | models_, "fits": [ENTRY | entry]}
+def test_misuse_is_refused(algorithms, entry, words):
+    named = {"algorithms": ["bush"]} if algorithms else {}
+    config = {**CONFIG, "algorithms": CONFIG["algorithms"] | algorithms, "experiments": [ENTRY | named | entry]}
     with refused(*words):
-        plan_fits(config, TABLE)
+        plan_runs(config, TABLE)
 
 
-def test_one_fit_asked_for_in_two_ways_is_refused():
+def test_one_run_asked_for_in_two_ways_is_refused():
     with refused("tree on iris", "asked for twice"):
-        plan_fits({**CONFIG, "fits": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
+        plan_runs({**CONFIG, "experiments": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("dpdt*.yaml")), ids=lambda path: path.stem)
 def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
     config = yaml.safe_load(path.read_text())
-    planned = plan_fits({"test_size": "0.2", **config}, TABLE)
-    assert len(planned) > (1 if path.stem == "dpdt-smoke" else 20)
+    encodings = {"encodings": {"onehot": {"categorical": "onehot", "numeric": "thresholds"}}}
+    planned = plan_runs({"test_size": "0.2", **encodings, **config}, TABLE)
+    assert sum(run.model is not None for run in planned) > (1 if path.stem == "dpdt-smoke" else 20)
 
 
 # The paper
@@ -248,11 +243,12 @@ def test_regression_on_other_sets_is_shown_beside_the_papers(records):
 
 def test_printed_numbers_are_judged(records):
     """Check verdicts on a reproduced record, another value, and a misprint of the paper."""
-    source = next(record for record in records if record["fit"]["model"] == "dpdt-8-8-8")
+    source = next(made for made in records if made["run"]["algorithm"] == "dpdt-8-8-8")
 
     def record(dataset, model, train, iterations):
-        wanted = replace(Fit(dataset, model, TREE), split="full")
-        return source | {"fit": vars(wanted), "train": train, "counters": {"iterations": iterations, "splits": 1193}}
+        counters = {"iterations": iterations, "splits": 1193}
+        wanted = vars(model_run(dataset, model, TREE))
+        return source | {"run": wanted, "train": source["train"] | {"score": train}, "counters": counters}
 
     made = [
         record("raisin-train", "dpdt-16-16-16", 0.8861, 20762),
@@ -268,7 +264,7 @@ def test_printed_numbers_are_judged(records):
     assert verdicts["rice", "dpdt-16-16-16", "accuracy"] == "not reproduced"
     assert verdicts["rice", "dpdt-16-16-16", "operations"] == "not reproduced"
     assert verdicts["page", "top-16-1-1", "operations"] == "paper contradicts itself"
-    assert verdicts["skin", "cart", "accuracy"] == "not run"
+    assert verdicts["skin", "cart-3", "accuracy"] == "not run"
     data = papers.get("dpdt").tables["4"](Results(FOLDER, NO_RUNS, frame(made))).data
     found = data[data["row"].eq("raisin") & data["model"].eq("dpdt-8-8-8")]
     assert found["verdict"].tolist() == ["reproduced (rounded)", "reproduced"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optree.bench.fits import models
+from optree.bench.models import estimators
 from optree.errors import OptreeError, choice
 
 if TYPE_CHECKING:
-    from optree.bench.fits.fit import Fit
+    from optree.bench.runs.record import Run
 
 _TREE = {
     "max_depth": [(5, 0.7), (2, 0.1), (3, 0.1), (4, 0.1)],
@@ -53,7 +53,7 @@ def sample(space: str, random: np.random.RandomState) -> dict:
 
 def check(name: str, fields: Mapping) -> None:
     """Raise if the search of a model is incomplete, or both a grid and a random search."""
-    where, space, trials = f"config: models.{name}", fields.get("space"), fields.get("trials")
+    where, space, trials = f"config: algorithms.{name}", fields.get("space"), fields.get("trials")
     if space is not None and space not in SPACES:
         raise choice(f"{where}: space", space, sorted(SPACES))
     if (space is None) != (trials is None):
@@ -62,32 +62,33 @@ def check(name: str, fields: Mapping) -> None:
         raise OptreeError(f"{where}: grid and space = {space!r} exclude each other; leave one out")
 
 
-def _candidates(fit: Fit) -> Iterator[dict]:
+def _candidates(run: Run) -> Iterator[dict]:
     """Yield the parameters of each trial; a random search begins with the defaults."""
-    random = np.random.RandomState(fit.seed)
-    if fit.space:
-        yield from (sample(fit.space, random) if number else {} for number in range(fit.trials))
-    elif fit.grid:
-        yield from (dict(zip(fit.grid, values, strict=True)) for values in product(*fit.grid.values()))
+    random, training = np.random.RandomState(run.seed), run.training
+    if training.space:
+        yield from (sample(training.space, random) if number else {} for number in range(training.trials))
+    elif training.grid:
+        yield from (dict(zip(training.grid, values, strict=True)) for values in product(*training.grid.values()))
 
 
-def run_trials(fit: Fit, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
-    """Train and score every candidate of a search; return an empty list if the fit is no search.
+def run_trials(run: Run, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[dict]:
+    """Train and score every candidate of a search; return an empty list if the run is no search.
 
     A trial has ``parameters``, ``seconds`` of processor time, and scores. A grid search has scores on ``train`` and
     ``test`` rows, bool[n]. A random search has scores on ``valid`` rows, three tenths of the rows held out, and on
     ``test`` rows, the other seven tenths.
     """
-    shuffled = np.random.RandomState(fit.seed).permutation(np.flatnonzero(test))
-    if fit.space:
+    shuffled = np.random.RandomState(run.seed).permutation(np.flatnonzero(test))
+    most = run.training.test_rows
+    if run.training.space:
         validation, rest = np.split(shuffled, [round(0.3 * len(shuffled))])
-        scored = {"valid": validation[: fit.test_rows], "test": rest[: fit.test_rows]}
+        scored = {"valid": validation[:most], "test": rest[:most]}
     else:
-        scored = {"train": np.flatnonzero(train), "test": shuffled[: fit.test_rows]}
+        scored = {"train": np.flatnonzero(train), "test": shuffled[:most]}
     tried = []
-    for parameters in _candidates(fit):
+    for parameters in _candidates(run):
         start = time.process_time()
-        model = models.make(fit.estimator, parameters | fit.parameters, fit.seed).fit(X[train], y[train])
+        model = estimators.make(run.solver, parameters | run.parameters, run.seed).fit(X[train], y[train])
         seconds = time.process_time() - start
         scores = {name: float(model.score(X[rows], y[rows])) for name, rows in scored.items()}
         tried.append({"parameters": parameters, "seconds": seconds, **scores})

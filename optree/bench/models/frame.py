@@ -1,0 +1,47 @@
+"""The records of models as a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import pandas as pd
+
+# Column -> keys of its value in a record; a key that is absent gives None.
+_COLUMNS = {
+    "dataset": ("run", "dataset"),
+    "model": ("run", "algorithm"),
+    **{name: ("run", name) for name in ("split", "encoding")},
+    **{name: ("data", name) for name in ("rows", "features", "classes")},
+    "rows_train": ("train", "rows"),
+    "train": ("train", "score"),
+    "test": ("test", "score"),
+    "status": ("status",),
+    "iterations": ("counters", "iterations"),
+    "splits_offered": ("counters", "splits"),
+    "splits": ("size", "splits"),
+    "depth": ("size", "depth"),
+    "seconds": ("seconds", "calls", 0),
+    "processor_seconds": ("seconds", "processor"),
+    "search_seconds": ("seconds", "search"),
+    "memory_before_mib": ("model", "memory_before_mib"),
+    "memory_peak_mib": ("peak_rss_mib",),
+    **{name: ("environment", name) for name in ("cpu", "code")},
+    **{name: ("model", name) for name in ("staged", "trials", "surface")},
+    "tree": ("tree",),
+}
+
+
+def _value(record: dict, column: str):
+    def get(part, key):
+        return part[key] if isinstance(part, list) else (part or {}).get(key)
+
+    return reduce(get, _COLUMNS[column], record)
+
+
+def frame(records: Iterable[dict]) -> pd.DataFrame:
+    """Return a row for each run of a model, sorted by dataset, model and split; stages and trials stay lists."""
+    rows = [{column: _value(record, column) for column in _COLUMNS} for record in records]
+    table = pd.DataFrame(rows, columns=list(_COLUMNS)).sort_values(["dataset", "model", "split"])
+    integers = dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64")
+    return table.reset_index(drop=True).astype(integers)

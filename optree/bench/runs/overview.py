@@ -1,0 +1,115 @@
+"""The state of a plan: runs planned, done and to do, their cost, and the progress of a driver."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+
+from optree.bench.runs import record
+from optree.bench.runs.jobs import Job, max_seconds
+from optree.bench.runs.record import Run
+from optree.bench.runs.store import Cell, finished
+from optree.errors import OptreeError
+
+_MAX_READ = 500  # earlier records that an estimate reads
+_FIRST_SECONDS, _SECONDS = 10.0, 30.0  # before the first line of progress, and between lines
+_SCANS = 50  # a scan of the store takes at most this part of the time
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as a text of one unit."""
+    if not isfinite(seconds):
+        return "no limit"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}" if seconds < 20 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:,.0f} s"
+
+
+def _spent(entry: dict) -> float:
+    """Return the seconds that a run took, by its record."""
+    seconds = entry["seconds"]
+    trials = sum(trial["seconds"] for trial in (entry.get("model") or {}).get("trials", ()))
+    return sum(seconds["calls"] or seconds["searches"]) + (seconds["warm_up"] or 0) + trials
+
+
+class Overview:
+    """The cells of all jobs of a plan, and the store of finished cells."""
+
+    def __init__(self, jobs: Iterable[Job], store: Path):
+        self.jobs, self.store = list(jobs), store
+        self.cells = [cell for job in self.jobs for cell in job.cells]
+
+    def done(self) -> set[str]:
+        """Return the digests of the planned cells with a record."""
+        return finished(self.store) & {cell.digest for cell in self.cells}
+
+    def _means(self, done: Iterable[Cell]) -> dict[str, float]:
+        """Return the mean seconds of a run of each algorithm, by a sample of the records."""
+        done = list(done)
+        spent = defaultdict(list)
+        for cell in done[:: len(done) // _MAX_READ + 1]:
+            with suppress(OptreeError, KeyError):  # an unreadable record is reported where it is needed
+                spent[cell.run.algorithm].append(_spent(record.read(cell.path(self.store))))
+        return {name: sum(values) / len(values) for name, values in spent.items()}
+
+    def table(self) -> str:
+        """Return a table of runs planned, done and to do, a line for each algorithm, with the time of the last."""
+        done = self.done()
+        missing = [cell.run for cell in self.cells if cell.digest not in done]
+        means = self._means(cell for cell in self.cells if cell.digest in done) if missing else {}
+        planned, left = Counter(cell.run.algorithm for cell in self.cells), Counter(run.algorithm for run in missing)
+        most: dict[str, float] = defaultdict(float)
+        for run in missing:
+            most[run.algorithm] += max_seconds(run)
+        rows = [("runs", "planned", "done", "to do", "at most", "about")]
+        for name in planned:
+            about = _duration(means[name] * left[name]) if left[name] and name in means else ""
+            counts = (planned[name], planned[name] - left[name], left[name])
+            rows.append((name, *map("{:,}".format, counts), _duration(most[name]) if left[name] else "", about))
+        known = [means[run.algorithm] for run in missing if run.algorithm in means]
+        about = f"{_duration(sum(known))}{'' if len(known) == len(missing) else ' and more'}" if known else ""
+        counts = (len(self.cells), len(self.cells) - len(missing), len(missing))
+        rows.append(("all", *map("{:,}".format, counts), _duration(sum(most.values())) if missing else "", about))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+        jobs = sum(any(cell.digest not in done for cell in job.cells) for job in self.jobs)
+        note = (
+            f'{jobs:,} jobs have runs to do. "at most": on one core, if each reached its limits (of models: a guess);'
+        )
+        return "\n".join([*lines, f'{note} "about": by earlier records.'])
+
+    def watch(self) -> None:
+        """Print the progress now and then, in a thread that ends with this process."""
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        start, first = time.monotonic(), len(self.done())
+        pause, before = _FIRST_SECONDS, first
+        while True:
+            time.sleep(pause)
+            scan = time.monotonic()
+            now = len(self.done())
+            pause = max(_SECONDS, _SCANS * (time.monotonic() - scan))
+            if now > before:
+                left = (len(self.cells) - now) * (time.monotonic() - start) / (now - first)
+                print(f"{self.counted(now)}, about {_duration(left)} left", file=sys.stderr, flush=True)
+            before = now
+
+    def counted(self, done: int | None = None) -> str:
+        """Return the number of finished runs, as a text."""
+        return f"{len(self.done()) if done is None else done:,} of {len(self.cells):,} runs are done"
+
+    def missing(self) -> dict[tuple[str, str | None], list[Run]]:
+        """Return the runs without a record, by dataset and encoding."""
+        done, found = self.done(), defaultdict(list)
+        for cell in self.cells:
+            if cell.digest not in done:
+                found[cell.run.dataset, cell.run.encoding].append(cell.run)
+        return dict(found)
