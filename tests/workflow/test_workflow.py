@@ -89,6 +89,23 @@ def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tm
     assert kept == {path: path.stat().st_ino for path in kept}, "a finished cell is not written again"
 
 
+def test_tables_of_the_finished_jobs_name_the_others(finished):
+    """Check the tables while one dataset has no records; then the missing job is made of finished cells."""
+    before, results = finished.records(), finished.path / "results" / "test"
+    jobs = {path: path.read_text() for path in (results / "jobs").glob("*.jsonl")}
+    (gone,) = (path for path, text in jobs.items() if '"dataset": "iris", "encoding": null' in text)
+    gone.unlink()
+    done = finished.snakemake("--config", "partial=true")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (results / "tables" / "findings.rst").read_text()
+    assert "1 job without records" in page
+    assert "2 runs on iris/table" in page
+    assert len((results / "tables" / "models.csv").read_text().splitlines()) == 1
+    assert finished.snakemake().returncode == 0
+    assert finished.records() == before
+    assert "What is missing" not in (results / "tables" / "findings.rst").read_text()
+
+
 def test_cells_are_shared_by_configurations_and_survive_their_changes(finished):
     """Check that a second configuration with other names solves nothing but its own cell."""
     config = yaml.safe_load((finished.path / "config" / "test.yaml").read_text())

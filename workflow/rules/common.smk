@@ -84,6 +84,15 @@ RECORDS = [] if GIVEN else [f"{RESULTS}/jobs/{name}.jsonl" for name in JOBS]
 OVERVIEW = Overview(JOBS.values(), STORE)
 EXPERIMENTS = config["experiments"]
 DATASETS = list(dict.fromkeys(name for entry in EXPERIMENTS for name in entry["datasets"]))
+MISSING = []  # jobs that are left out, in words
+if config.get("partial") and not GIVEN:
+    # Tables of the finished jobs; the others are named.
+    MISSING = [job.about for name, job in JOBS.items() if not os.path.exists(f"{RESULTS}/jobs/{name}.jsonl")]
+    RECORDS = list(filter(os.path.exists, RECORDS))
+    RUNS = [run for name, job in JOBS.items() if f"{RESULTS}/jobs/{name}.jsonl" in RECORDS for run in job.runs]
+    DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
+    if not RUNS:
+        stop("config: partial: no job has finished; run the workflow without it")
 REFERENCE = config.get("reference")
 LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"  # a record on each line, the source of all tables and plots
 

@@ -47,6 +47,7 @@ rule first_page:
         paper=config.get("paper"),
         required=papers.required(config),
         command=COMMAND,
+        missing=MISSING,
         record=str(PLANNED[0].path(STORE)) if PLANNED else "results/cells/...json",
         code=READERS,
     message:

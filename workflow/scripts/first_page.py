@@ -3,7 +3,7 @@
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.report.first_page import first_page
+from optree.bench.report.first_page import first_page, missing
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import read
 from optree.files import write_whole
@@ -14,4 +14,6 @@ with reporting(snakemake.log[0]):
     title = papers.get(paper).title if paper else ""
     runs = read(snakemake.input.records)[0]
     text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims, snakemake.params.required)
+    if snakemake.params.missing:
+        text = f"{missing(snakemake.params.missing)}\n{text}"
     write_whole(snakemake.output[0], text.encode())

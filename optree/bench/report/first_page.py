@@ -43,6 +43,13 @@ def first_page(
     return "\n".join(sections)
 
 
+def missing(jobs: Sequence[str]) -> str:
+    """Return the section that names the jobs without records, each in words."""
+    named = [_escape(job) for job in jobs[:_MAX_ITEMS]]
+    more = [f"and {len(jobs) - _MAX_ITEMS:,} jobs more"] if len(jobs) > _MAX_ITEMS else []
+    return _section("What is missing", [f"{count(len(jobs), 'job')} without records", *named, *more])
+
+
 def _escape(text: str) -> str:
     """Return text without markup characters."""
     return "".join(f"\\{c}" if c in "*`|_\\" else c for c in text)

@@ -138,6 +138,6 @@ def explain(counted: str, logs: str) -> None:
     command = shlex.join(["snakemake", *sys.argv[1:]])
     print(
         f"stopped: {counted} and kept; the reasons are above or in {logs}, and with --quiet host reason there are more "
-        f"of them. To continue, type\n    {command}",
+        f"of them. To continue, type\n    {command}\nFor tables of the finished runs, add --config partial=true to it.",
         file=sys.stderr,
     )
