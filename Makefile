@@ -3,20 +3,23 @@
 #   make test   set up, run all tests
 # `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
-# `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration.
+# `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
+# LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.
 # After either, `. .venv/bin/activate` gives `snakemake --cores 32` and the rest.
 
 VENV := .venv
 CORES ?= all
 CONFIG ?= config/config.yaml
-NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))
+NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))$(LEVEL:%=-%)
+VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
+SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
 .PHONY: run test test-fast archive lint lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/ready
-	. $(VENV)/bin/activate && snakemake --cores $(CORES) --configfile $(CONFIG)
-	. $(VENV)/bin/activate && snakemake --configfile $(CONFIG) --report results/$(NAME)/report.html
+	$(SNAKEMAKE) --cores $(CORES)
+	$(SNAKEMAKE) --report results/$(NAME)/report.html
 	@echo "Tables: results/$(NAME)/tables   plots: results/$(NAME)/plots   report: results/$(NAME)/report.html"
 
 archive: run  # results/NAME/archive.zip: source, records, tables, plots and report, for a deposit with a DOI

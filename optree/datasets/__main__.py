@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     mirror.add_argument("directory", type=Path, metavar="DIR")
     mirror.add_argument("names", nargs="*", metavar="NAME", help="datasets; default: all of the table")
     mirror.add_argument("--configfile", type=Path, help="the datasets of a configuration")
+    mirror.add_argument("--level", help="a level of the configuration")
     mirror.add_argument("--from", dest="source", type=Path, metavar="DIR", help="another mirror, searched first")
     mirror.add_argument("--timeout", type=float, default=Policy.timeout_seconds, help="seconds, default: %(default)g")
     mirror.add_argument("--attempts", type=int, default=Policy.attempts, help="default: %(default)s")
@@ -73,21 +74,24 @@ def _row(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace, table: dict[str, Dataset]) -> list[Dataset]:
-    names = [*options.names, *(_configured(options.configfile) if options.configfile else [])] or list(table)
+    names = [*options.names, *(_configured(options.configfile, options.level) if options.configfile else [])] or list(
+        table
+    )
     for name in names:
         if name not in table:
             raise choice(f"{options.table}: dataset", name, table)
     return [table[name] for name in dict.fromkeys(names)]
 
 
-def _configured(path: Path) -> list[str]:
+def _configured(path: Path, level: str | None) -> list[str]:
     """Return the names of a configuration's datasets."""
     import yaml
 
+    from optree.bench.runs.levels import at_level
+
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        entries = config.get("experiments", [])
-        return [name for entry in entries for name in entry["datasets"]]
+        return [name for entry in at_level(config | {"level": level})["experiments"] for name in entry["datasets"]]
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         raise OptreeError(f"--configfile {path}: cannot be read ({error})") from error
 

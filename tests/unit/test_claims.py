@@ -103,7 +103,7 @@ def test_every_paper_has_every_level_and_its_configurations(name):
     paper = papers.get(name)
     assert list(paper.levels) == list(LEVELS)
     for level in paper.levels.values():
-        assert all((ROOT / "config" / config).is_file() for config in level.config)
+        assert all((ROOT / "config" / study.config).is_file() for study in level.studies)
 
 
 def test_required_tables_are_named():

@@ -7,8 +7,9 @@ import pytest
 from support.compared_records import RECORDS, record
 
 from optree.bench.figures import panels, profiles
+from optree.bench.models import frame as model_frame
 from optree.bench.papers.claims import COLUMNS, answer
-from optree.bench.report.first_page import first_page
+from optree.bench.report.first_page import Command, first_page
 from optree.bench.tables.frame import frame
 
 ROWS = [
@@ -17,11 +18,13 @@ ROWS = [
     ("3", "c: time", "yes", "no", "", "FAIL", "slower"),
     ("3", "7 further claims", "", "", "", "SKIPPED", "not run by this configuration"),
 ]
+COMMAND = Command("snakemake --cores 1", "results/x", "results/cells")
+NO_MODELS = model_frame.frame([])
 CLAIMS = pd.DataFrame(ROWS, columns=COLUMNS)
 
 
 def page(runs=RECORDS, **more) -> str:
-    return first_page(frame(runs), "results/x/runs/a.json", "snakemake --cores 1", **more)
+    return first_page(frame(runs), more.pop("models", NO_MODELS), COMMAND, **more)
 
 
 def test_the_page_begins_with_the_answer_and_lists_each_exception():

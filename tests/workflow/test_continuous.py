@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from support import ROOT
 from support.model_runs import model_run, rows
 from support.peers import DECLARATION, TROUBLE, write
@@ -20,6 +19,7 @@ from optree.bench.models.frame import frame
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
+from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs import record
 from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
@@ -95,19 +95,15 @@ def test_a_peer_that_splits_no_numbers_is_refused(tmp_path):
         plan_runs(config, {"iris"}, peers)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("continuous*.yaml")), ids=lambda path: path.stem)
-def test_the_configurations_ask_for_what_there_is(path):
-    config = yaml.safe_load(path.read_text())
-    planned = plan_runs(
-        {"test_size": "0.2", **config},
-        read_table(ROOT / "config" / "datasets.csv"),
-        read_peers(ROOT / "workflow" / "peers"),
-    )
+@pytest.mark.parametrize("level", [None, "short", "smoke"])
+def test_the_levels_ask_for_what_there_is(level):
+    config = merged_configuration(ROOT, "continuous.yaml", level)
+    planned = plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow" / "peers"))
     sets = {row["dataset"] + "-train" for row in pd.read_csv(FOLDER / "quantbnb.csv").to_dict("records")} - {
         "skin-train"
     }
     used = {asked.dataset for asked in planned if asked.split == "full" and asked.model is not None}
-    assert used == sets if path.stem == "continuous" else used < sets | {"iris", "wine", "breast_cancer"}
+    assert used == sets if level is None else used < sets | {"iris", "wine", "breast_cancer"}
 
 
 @pytest.fixture(scope="module")

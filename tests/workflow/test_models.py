@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from numba import njit
 from support import ROOT
 from support.model_runs import model_run, rows
@@ -17,6 +16,7 @@ from optree.bench import papers
 from optree.bench.models import fit, trials
 from optree.bench.models.frame import frame
 from optree.bench.papers import Results
+from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs import record
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import collect, load
@@ -214,12 +214,10 @@ def test_one_run_asked_for_in_two_ways_is_refused():
         plan_runs({**CONFIG, "experiments": [ENTRY, ENTRY | {"test_size": "0.3"}]}, TABLE)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("dpdt*.yaml")), ids=lambda path: path.stem)
-def test_what_ships_can_be_planned_and_is_what_the_tables_ask_for(path):
-    config = yaml.safe_load(path.read_text())
-    encodings = {"encodings": {"onehot": {"categorical": "onehot", "numeric": "thresholds"}}}
-    planned = plan_runs({"test_size": "0.2", **encodings, **config}, TABLE)
-    assert sum(run.model is not None for run in planned) > (1 if path.stem == "dpdt-smoke" else 20)
+@pytest.mark.parametrize(("level", "models"), [(None, 718), ("short", 96), ("smoke", 2), ("grinsztajn", 46)])
+def test_what_ships_can_be_planned(level, models):
+    planned = plan_runs(merged_configuration(ROOT, "dpdt.yaml", level), TABLE)
+    assert sum(run.model is not None for run in planned) == models
 
 
 # The paper

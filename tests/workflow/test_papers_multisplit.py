@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-import yaml
 from support import ROOT
 from support.runs import run
 
@@ -12,6 +11,7 @@ from optree.bench import papers
 from optree.bench.figures import plots
 from optree.bench.papers import Results
 from optree.bench.peers.declaration import read_peers
+from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame
 from optree.datasets import read_table
@@ -84,15 +84,10 @@ def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
         assert (tmp_path / f"{name}.svg").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("name", ["multisplit", "multisplit-short"])
-def test_its_configurations_can_be_planned(name):
-    default, own = (yaml.safe_load((ROOT / "config" / f"{file}.yaml").read_text()) for file in ("config", name))
-    datasets = read_table(ROOT / "config" / "datasets.csv")
-    runs = plan_runs(
-        default | own | {"encodings": default["encodings"] | own["encodings"]},
-        datasets,
-        read_peers(ROOT / "workflow/peers"),
-    )
+@pytest.mark.parametrize("level", [None, "short"])
+def test_its_levels_can_be_planned(level):
+    config = merged_configuration(ROOT, "multisplit.yaml", level)
+    runs = plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow/peers"))
     asked = {run.algorithm for run in runs}
     assert {"multi-repeats", "multi-two-ways", "split", "licketysplit", "licketysplit-cpp", "cart"} <= asked
     assert {"shapecart", "shapecart-3", "shapecart-pruned", "sgtlearn", "sgtlearn-3", "sgtlearn-paper"} <= asked

@@ -11,7 +11,6 @@ from math import inf
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from support import ROOT
 from support.model_runs import model_run
 from support.runs import encoded, run
@@ -24,6 +23,7 @@ from optree.bench.papers import Results
 from optree.bench.papers.murtree import ratios, tuning
 from optree.bench.papers.murtree.ratios import Interval, measured, printed
 from optree.bench.peers.declaration import read_peers
+from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame, read
@@ -311,17 +311,13 @@ def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
 # --- the configuration
 
 
-def planned(name: str):
-    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    for key, value in yaml.safe_load((ROOT / "config" / name).read_text()).items():
-        config[key] = (
-            {**config[key], **value} if isinstance(value, dict) and isinstance(config.get(key), dict) else value
-        )
+def planned(level: str | None = None):
+    config = merged_configuration(ROOT, "murtree.yaml", level)
     return plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), read_peers(ROOT / "workflow" / "peers"))
 
 
 def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch):
-    runs = planned("murtree.yaml")
+    runs = planned()
     there = {
         (r.dataset, r.encoding, r.algorithm, r.max_depth) for r in runs if r.split == "full" and r.max_splits is None
     }
@@ -352,8 +348,8 @@ def test_the_configuration_has_every_run_that_a_table_wants(record, monkeypatch)
 
 
 def test_the_short_configuration_has_the_same_names():
-    short = planned("murtree-short.yaml")
-    whole = planned("murtree.yaml")
+    short = planned("short")
+    whole = planned()
     for fact in ("dataset", "encoding", "algorithm"):
         assert {getattr(r, fact) for r in short} <= {getattr(r, fact) for r in whole}
     parameters = {r.algorithm: (r.solver, r.parameters) for r in whole}

@@ -26,15 +26,15 @@ def test_the_document_agrees_with_the_papers_modules():
     for name in papers.names():
         paper = papers.get(name)
         assert f"## {paper.title}\n" in said
-        assert all(f"config/{config}" in said for level in paper.levels.values() for config in level.config)
+        assert all(f"config/{study.config}" in said for level in paper.levels.values() for study in level.studies)
         assert all(f"paper_table_{table}.md" in said for table in paper.tables)
 
 
 @pytest.mark.parametrize("name", papers.names())
 def test_smoke_needs_no_network_and_no_peer(name):
     table = read_table(ROOT / "config" / "datasets.csv")
-    for config in papers.get(name).levels["smoke"].config:
-        merged = reproduce.merged_configuration(ROOT, config)
+    for study in papers.get(name).levels["smoke"].studies:
+        merged = reproduce.merged_configuration(ROOT, *study)
         runs = plan_runs(merged, table, read_peers(ROOT / "workflow" / "peers"))
         assert {run.solver for run in runs} <= {*names(), *ESTIMATORS} - {PEER}
         used = {run.dataset for run in runs}

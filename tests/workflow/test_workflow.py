@@ -8,6 +8,7 @@ import re
 import signal
 import time
 
+import pandas as pd
 import pytest
 import yaml
 from harness.checkout import Checkout
@@ -126,6 +127,35 @@ def test_cells_are_shared_by_configurations_and_survive_their_changes(finished):
     again = finished.snakemake("--forcerun", "solve", "--until", "solve")
     assert again.returncode == 0, again.stdout + again.stderr
     assert len(finished.cells()) == 19
+
+
+def test_a_configuration_of_models_alone_has_tables_and_a_first_page(finished):
+    config = {
+        "name": "models",
+        "limits": {"seconds": 5},
+        "algorithms": {
+            "tree": {"solver": "DecisionTreeClassifier", "parameters": {"max_depth": 2}},
+            "regression": {"solver": "DecisionTreeRegressor", "parameters": {"max_depth": 2}},
+        },
+        "experiments": [
+            {"datasets": ["iris", "wine"], "algorithms": ["tree"], "splits": [0, 1]},
+            {"datasets": ["diabetes"], "algorithms": ["regression"], "splits": ["full"]},
+        ],
+    }
+    (finished.path / "models.json").write_text(json.dumps(config))
+    done = finished.snakemake(config="models.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    tables = finished.path / "results" / "models" / "tables"
+    table = pd.read_csv(tables / "model_summary.csv").set_index(["dataset", "rows"])
+    assert table["score"].to_dict() == {
+        ("diabetes", "full"): "R2",
+        ("iris", "2 seeds"): "accuracy",
+        ("wine", "2 seeds"): "accuracy",
+    }
+    assert not (tables / "summary.html").exists()
+    page = (tables / "findings.rst").read_text()
+    assert "Mean accuracy of models on held-out rows, over 4 partitions of 2 datasets: tree 0." in page
+    assert "searches" not in page
 
 
 def test_two_at_once_are_refused(finished):

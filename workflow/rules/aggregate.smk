@@ -7,7 +7,7 @@ PAPER = papers.get(config["paper"]) if config.get("paper") else None
 PAPER_TABLES, PAPER_FIGURES = (list(PAPER.tables), list(PAPER.figures)) if PAPER else ([], [])
 PAPER_OF = {"paper": config.get("paper"), "folder": f"{HOME}/resources/papers/{config.get('paper')}", "code": READERS}
 PRINTED = sorted(map(str, Path(PAPER_OF["folder"]).glob("*.csv")))
-STATISTICS = {"statistics": "statistics of each algorithm", "duels": "pairwise comparisons"}
+STATISTICS = {"statistics": "statistics of each algorithm", "duels": "pairwise comparisons"} if SEARCHES else {}
 # Tables of a comparison; an ablation needs the reference's solver with other parameters.
 COMPARISONS = ["problems", "algorithms", "wrong_certificates"] if REFERENCE else []
 SOLVER_OF = {
@@ -18,26 +18,34 @@ if REFERENCE and list(SOLVER_OF.values()).count(SOLVER_OF[REFERENCE]) > 1:
     COMPARISONS.append("ablation")
 
 
+# Summaries of searches and of models, of which there may be none.
+SUMMARIES = {"summary": "summary of all searches"} if SEARCHES else {}
+SUMMARIES |= {"model_summary": "summary of all models"} if MODELS else {}
+
+
 rule tables:
     input:
         LINES,
     output:
         f"{RESULTS}/tables/runs.csv",
         f"{RESULTS}/tables/models.csv",
-        multiext(f"{RESULTS}/tables/summary", ".csv", ".md", ".tex"),
-        report(
-            f"{RESULTS}/tables/summary.html",
-            category="Results",
-            caption="../report/summary.rst",
-            labels={"table": "summary of all runs"},
-        ),
+        [multiext(f"{RESULTS}/tables/{table}", ".csv", ".md", ".tex") for table in SUMMARIES],
+        [
+            report(
+                f"{RESULTS}/tables/{table}.html",
+                category="Results",
+                caption=f"../report/{table}.rst",
+                labels={"table": title},
+            )
+            for table, title in SUMMARIES.items()
+        ],
     log:
         f"{RESULTS}/logs/tables.log",
     localrule: True
     params:
         code=READERS,
     message:
-        "all runs and their summary"
+        "all runs and their summaries"
     script:
         "../scripts/tables.py"
 

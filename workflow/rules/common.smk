@@ -14,6 +14,7 @@ from optree.bench.models.estimators import ESTIMATORS, PEER
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs import store
 from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, resources
+from optree.bench.runs.levels import at_level
 from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs
 from optree.bench.system import driver, schema
@@ -26,8 +27,10 @@ from optree.errors import OptreeError
 HOME = Path(workflow.basedir)
 START = time.time()
 DATASETS_TABLE = "config/datasets.csv"
+CONFIG_SCHEMA = "workflow/schemas/config.schema.yaml"
 PEERS_FOLDER = HOME / "workflow/peers"
 KEPT_CONFIGURATION = "configuration.yaml"  # of the results, in their folder
+LEVEL = config.get("level")
 GIVEN = config.get("records")  # the results of an earlier run; then tables and plots are made, and nothing is solved
 
 
@@ -37,13 +40,18 @@ def stop(error):
     sys.exit(1)
 
 
+def replace_configuration(by):
+    """Replace the values of the configuration."""
+    config.clear()
+    config.update(by)
+
+
 def take_configuration_of_records():
     """Replace the default configuration by that of the given records."""
     kept = Path(GIVEN, KEPT_CONFIGURATION)
     if kept.is_file():
         found = yaml.safe_load(kept.read_text())
-        config.clear()
-        config.update(found | {"records": GIVEN})
+        replace_configuration(found | {"records": GIVEN})
     elif Path(GIVEN, "tables/runs.jsonl").is_file():
         stop(f"config: records: {kept} is missing; give the configuration of these records with --configfile")
 
@@ -55,7 +63,14 @@ if GIVEN and not workflow.overwrite_configfiles:
 def checked():
     """Return the datasets table, the peers and the runs; bad input ends this process with one line."""
     try:
-        schema.check(config, HOME / "workflow/schemas/config.schema.yaml", "config")
+        # Snakemake gives these words of --config as text.
+        words = {"true": True, "false": False, "null": None}
+        given = {key: words.get(str(value), value) for key, value in workflow.config_settings.config.items()}
+        config.update({key: value for key, value in given.items() if not isinstance(value, dict)})
+        if LEVEL:
+            schema.check(config, HOME / CONFIG_SCHEMA, "config")
+        replace_configuration(at_level(config, given))
+        schema.check(config, HOME / CONFIG_SCHEMA, "config")
         try:
             rows = pd.read_csv(HOME / DATASETS_TABLE, dtype=str, keep_default_na=False).to_dict("records")
         except pd.errors.ParserError:  # for example of a comma without quotes
@@ -87,9 +102,9 @@ DATASETS = list(dict.fromkeys(name for entry in EXPERIMENTS for name in entry["d
 MISSING = []  # jobs that are left out, in words
 if config.get("partial") and not GIVEN:
     # Tables of the finished jobs; the others are named.
-    MISSING = [job.about for name, job in JOBS.items() if not os.path.exists(f"{RESULTS}/jobs/{name}.jsonl")]
+    MISSING = [job.about for job, path in zip(JOBS.values(), RECORDS) if not os.path.exists(path)]
+    RUNS = [run for job, path in zip(JOBS.values(), RECORDS) if os.path.exists(path) for run in job.runs]
     RECORDS = list(filter(os.path.exists, RECORDS))
-    RUNS = [run for name, job in JOBS.items() if f"{RESULTS}/jobs/{name}.jsonl" in RECORDS for run in job.runs]
     DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
     if not RUNS:
         stop("config: partial: no job has finished; run the workflow without it")
@@ -97,19 +112,21 @@ REFERENCE = config.get("reference")
 LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"  # a record on each line, the source of all tables and plots
 
 
-def searched():
-    """Return the datasets with searches for optimal trees, of the given records or of the plan."""
+def kinds():
+    """Return dataset, solver, and whether it is a model, once for each kind of run, of the given records or the plan."""
     if not GIVEN:
-        solvers = {run.dataset: run.solver for run in RUNS if run.model is None or run.solver == "OptimalTreeClassifier"}
-        return list(solvers)
+        return dict.fromkeys((run.dataset, run.solver, run.model is not None) for run in RUNS)
     try:
         runs = [record["run"] for record in load(f"{GIVEN}/tables/runs.jsonl")]
-        return list(dict.fromkeys(run["dataset"] for run in runs if run["model"] is None))
     except OSError as error:
         stop(f"config: records: {error.filename}: {error.strerror}; give the results of an earlier run, a directory")
+    return dict.fromkeys((run["dataset"], run["solver"], run["model"] is not None) for run in runs)
 
 
-SEARCHED = searched()
+KINDS = kinds()
+SEARCHES, MODELS = (any(model == wanted for _, _, model in KINDS) for wanted in (False, True))
+# Datasets with pages of trees, those of searches and of optimal trees over all thresholds.
+PICTURED = list(dict.fromkeys(name for name, solver, model in KINDS if not model or solver == "OptimalTreeClassifier"))
 
 # An edit in a module that only reads records makes tables and plots again, and repeats no run.
 READERS = readers_digest()
@@ -129,7 +146,9 @@ def job_of(wildcards):
 def rows_of(wildcards):
     """Return the encoded problem of a job, or its dataset's table."""
     job = job_of(wildcards)
-    return f"{RESULTS}/encoded/{job.dataset}/{job.encoding}.npz" if job.encoding else f"{RESULTS}/data/{job.dataset}.csv"
+    return (
+        f"{RESULTS}/encoded/{job.dataset}/{job.encoding}.npz" if job.encoding else f"{RESULTS}/data/{job.dataset}.csv"
+    )
 
 
 def peers_of(wildcards):

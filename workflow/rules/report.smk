@@ -10,13 +10,10 @@ if (page := snakemake_pages.requested()) and workflow.is_main_process:
     driver.at_exit(snakemake_pages.complete, page, HOME / "workflow/report", f"optree: {config['name']}", START)
 
 # The command that made the results, without the directory of raw files.
-FILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
+FILES = [min(os.path.relpath(path), str(path), key=len) for path in workflow.overwrite_configfiles]
+VALUES = [f"level={LEVEL}"] * bool(LEVEL) + ["data_mirror=DIR"] * bool(config.get("data_mirror"))
 COMMAND = " ".join(
-    [
-        "snakemake --cores all",
-        *(f"--configfile {path}" for path in FILES),
-        *(["--config data_mirror=DIR"] if config.get("data_mirror") else []),
-    ]
+    ["snakemake --cores all", *(f"--configfile {path}" for path in FILES), *["--config"] * bool(VALUES), *VALUES]
 )
 
 
@@ -30,7 +27,9 @@ FIGURES = {
     "ranks": "mean ranks and critical differences",
 }
 
-if REFERENCE:
+if not SEARCHES:
+    FIGURES = {}
+elif REFERENCE:
     FIGURES |= {"scatter": "seconds against the reference's"}
 
 
@@ -48,7 +47,8 @@ rule first_page:
         required=papers.required(config),
         command=COMMAND,
         missing=MISSING,
-        record=str(PLANNED[0].path(STORE)) if PLANNED else "results/cells/...json",
+        results=GIVEN or RESULTS,
+        cells=str(STORE),
         code=READERS,
     message:
         "the first page of the report"
@@ -94,7 +94,7 @@ rule trees:
                 caption="../report/trees.rst",
                 labels={"dataset": dataset},
             )
-            for dataset in SEARCHED
+            for dataset in PICTURED
         ],
     log:
         f"{RESULTS}/logs/trees.log",

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from optree.bench import papers
-from optree.bench.report.first_page import first_page, missing
+from optree.bench.report.first_page import Command, first_page, missing
 from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import read
 from optree.files import write_whole
@@ -12,8 +12,10 @@ with reporting(snakemake.log[0]):
     paper, path = snakemake.params.paper, snakemake.input.claims
     claims = pd.read_csv(path, dtype=str, keep_default_na=False) if path else None
     title = papers.get(paper).title if paper else ""
-    runs = read(snakemake.input.records)[0]
-    text = first_page(runs, snakemake.params.record, snakemake.params.command, title, claims, snakemake.params.required)
-    if snakemake.params.missing:
-        text = f"{missing(snakemake.params.missing)}\n{text}"
+    params = snakemake.params
+    runs, models = read(snakemake.input.records)
+    command = Command(params.command, params.results, params.cells)
+    text = first_page(runs, models, command, title, claims, params.required)
+    if params.missing:
+        text = f"{missing(params.missing)}\n{text}"
     write_whole(snakemake.output[0], text.encode())

@@ -7,6 +7,8 @@ from functools import reduce
 
 import pandas as pd
 
+from optree.bench.system.environment import versions_text
+
 # Column -> keys of its value in a record; a key that is absent gives None.
 _COLUMNS = {
     "dataset": ("run", "dataset"),
@@ -26,7 +28,9 @@ _COLUMNS = {
     "search_seconds": ("seconds", "search"),
     "memory_before_mib": ("model", "memory_before_mib"),
     "memory_peak_mib": ("peak_rss_mib",),
-    **{name: ("environment", name) for name in ("cpu", "code")},
+    "solver": ("run", "solver"),
+    **{name: ("environment", name) for name in ("host", "date", "cores", "cpu", "system", "code", "commit")},
+    "cell": ("cell",),
     **{name: ("model", name) for name in ("staged", "trials", "surface")},
     "tree": ("tree",),
 }
@@ -41,7 +45,11 @@ def _value(record: dict, column: str):
 
 def frame(records: Iterable[dict]) -> pd.DataFrame:
     """Return a row for each run of a model, sorted by dataset, model and split; stages and trials stay lists."""
+    records = list(records)
     rows = [{column: _value(record, column) for column in _COLUMNS} for record in records]
-    table = pd.DataFrame(rows, columns=list(_COLUMNS)).sort_values(["dataset", "model", "split"])
+    table = pd.DataFrame(rows, columns=list(_COLUMNS))
+    table["score"] = table["classes"].eq(0).map({True: "R2", False: "accuracy"})  # the unit of train and test
+    table["versions"] = [versions_text(record["environment"]) for record in records]
+    table = table.sort_values(["dataset", "model", "split"])
     integers = dict.fromkeys(("iterations", "splits_offered", "splits", "depth"), "Int64")
     return table.reset_index(drop=True).astype(integers)

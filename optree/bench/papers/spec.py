@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -25,11 +25,18 @@ LEVELS = {
 }
 
 
+class Study(NamedTuple):
+    """A configuration, a file in ``config/``, and one of its levels, or None for the whole."""
+
+    config: str
+    level: str | None = None
+
+
 @dataclass(frozen=True)
 class Level:
     """The extent of a reproduction: a row of ``resources/papers/levels.csv``."""
 
-    config: tuple[str, ...]  # configurations, files in ``config/``
+    studies: tuple[Study, ...]
     needs: str  # data and peers that the repository neither ships nor generates
     time: str  # duration and machine: measured, or marked as an estimate
 
@@ -59,6 +66,11 @@ class Results:
     def explanations(self, table: str) -> list[dict[str, str]]:
         """Return a table's rows of ``notes.csv``."""
         return [note for note in self.printed("notes.csv") if note["table"] == table]
+
+
+def _studies(text: str) -> tuple[Study, ...]:
+    """Return the studies of a cell such as ``dpdt.yaml:short``, separated by blanks."""
+    return tuple(Study(*study.split(":")) for study in text.split())
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -97,4 +109,4 @@ class Paper:
     def levels(self) -> dict[str, Level]:
         """Return the paper's rows of ``resources/papers/levels.csv``, one for each of :data:`LEVELS`."""
         rows = (row for row in _rows(PRINTED / "levels.csv") if row["paper"] == self.name)
-        return {row["level"]: Level(tuple(row["config"].split()), row["needs"], row["time"]) for row in rows}
+        return {row["level"]: Level(_studies(row["config"]), row["needs"], row["time"]) for row in rows}

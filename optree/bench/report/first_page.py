@@ -4,41 +4,64 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from optree.bench.papers.claims import answer, tally
 from optree.bench.papers.verdicts import FAIL, KNOWN
+from optree.bench.runs.store import Cell
 from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
-from optree.bench.tables.summary import STATUS, number, provenance
+from optree.bench.tables.summary import STATUS, measured_on, number, provenance
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
 _MAX_ANSWERS = 20  # Claims that are not reproduced.
 
 
+class Command(NamedTuple):
+    """The command that made the results, their folder, and the folder of finished cells."""
+
+    words: str
+    results: str
+    cells: str
+
+
 def first_page(
     runs: pd.DataFrame,
-    record: str,
-    command: str,
+    models: pd.DataFrame,
+    command: Command,
     paper: str = "",
     claims: pd.DataFrame | None = None,
     required: Sequence[str] = (),
 ) -> str:
     """Return the page in reStructuredText.
 
-    ``record`` is the path of an example record, ``results/NAME/runs/...json``; ``command`` made the results. ``paper``
-    is a title, and ``claims`` the data of the paper's table of claims, of whose tables some are ``required``.
+    ``runs`` are searches, and ``models`` are models, as :func:`optree.bench.tables.frame.read` gives them. ``paper`` is
+    a title, and ``claims`` the data of the paper's table of claims, of whose tables some are ``required``.
     """
+    asked, found, machine = [], [], []
+    if len(runs):
+        asked, found, machine = _asked(runs), _found(runs), provenance(runs)[1:]
+    if len(models):
+        asked, found, machine = (
+            [*asked, *_asked_of(models)],
+            [*found, *_scores(models)],
+            machine or [measured_on(models)],
+        )
+    if paper:
+        asked.append(f"Does it reproduce {_escape(paper)}?")
+    cells = pd.concat([runs["cell"], models["cell"]]).dropna()
     sections = [
         *([_section("The answer", _answer(claims, required))] if claims is not None else []),
-        _section("What was asked", _asked(runs, paper)),
-        _section("What was found", _found(runs)),
+        _section("What was asked", asked),
+        _section("What was found", found),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
-        _section("Where, and with what", [_escape(note) for note in provenance(runs)[1:]]),
-        _section("How to do it again", _again(record, command)),
+        _section("Where, and with what", list(map(_escape, machine))),
+        _section("How to do it again", _again(command, cells)),
     ]
     return "\n".join(sections)
 
@@ -66,15 +89,51 @@ def _several(names: pd.Series) -> str:
     return _escape(", ".join(distinct) if len(distinct) <= 12 else f"{len(distinct)}: {', '.join(distinct[:10])}, ...")
 
 
-def _asked(runs: pd.DataFrame, paper: str) -> list[str]:
-    """Return the question: objective, lambdas, algorithms, datasets, encodings and paper."""
+def _asked(runs: pd.DataFrame) -> list[str]:
+    """Return the question: objective, lambdas, algorithms, datasets, and encodings with their parameters."""
     lambdas = runs.drop_duplicates("lambda").sort_values("lambda")["regularization"]
-    asked = [
+    return [
         f"Trees that minimise errors + lambda * splits (or leaves), {len(runs):,} runs; lambda: {_several(lambdas)}.",
         f"Algorithms: {_several(runs['algorithm'])}.",
         f"Datasets: {_several(runs['dataset'])}. Encodings: {_several(runs['encoding'])}.",
+        *_encodings(runs),
     ]
-    return [*asked, f"Does it reproduce {_escape(paper)}?"] if paper else asked
+
+
+def _encodings(runs: pd.DataFrame) -> list[str]:
+    """Return a sentence on each encoding that leaves thresholds of numeric columns out."""
+    parts = runs.drop_duplicates(["encoding", "encoding_parameters", "dataset"])
+    totals = parts.groupby(["encoding", "encoding_parameters"], sort=False)[["thresholds", "thresholds_possible"]].sum()
+    return [
+        f"Encoding {_escape(name)} ({_escape(parameters)}) keeps {kept:,} of {possible:,} thresholds of the numeric "
+        "columns: an optimal tree is optimal over these."
+        for (name, parameters), (kept, possible) in zip(totals.index, totals.to_numpy(), strict=True)
+        if kept < possible
+    ]
+
+
+def _asked_of(models: pd.DataFrame) -> list[str]:
+    """Return the question of models: names and datasets."""
+    names, datasets = _several(models["model"]), _several(models["dataset"])
+    return [f"Models: {names}, {count(len(models), 'run')}. Datasets of models: {datasets}."]
+
+
+def _scores(models: pd.DataFrame) -> list[str]:
+    """Return sentences on held-out rows: mean scores over the partitions that all models were tested on."""
+    tested, sentences = models[models["test"].notna()], []
+    for score, own in tested.groupby("score"):
+        wide = own.pivot_table("test", ["dataset", "split"], "model", observed=True).dropna()
+        if len(wide):
+            sentences.append(f"Mean {score} of models on held-out rows, over {_means(wide, 'partition')}.")
+    return sentences
+
+
+def _means(wide: pd.DataFrame, row: str) -> str:
+    """Return the number of rows and datasets of a table, and the means of its columns, the greatest first."""
+    means = wide.mean().sort_values(ascending=False, kind="stable")
+    datasets = count(wide.index.get_level_values("dataset").nunique(), "dataset")
+    names = ", ".join(f"{_escape(name)} {mean:.4f}" for name, mean in means.items())
+    return f"{count(len(wide), row)} of {datasets}: {names}"
 
 
 def _found(runs: pd.DataFrame) -> list[str]:
@@ -102,10 +161,7 @@ def _held_out(runs: pd.DataFrame) -> list[str]:
     wide = wide.dropna(axis=1, how="all").dropna()
     if not len(wide):
         return []
-    means = wide.mean().sort_values(ascending=False, kind="stable")
-    datasets = count(wide.index.get_level_values("dataset").nunique(), "dataset")
-    names = ", ".join(f"{_escape(name)} {mean:.4f}" for name, mean in means.items())
-    return [f"Mean accuracy on held-out rows, over {count(len(wide), 'problem')} of {datasets}: {names}."]
+    return [f"Mean accuracy on held-out rows, over {_means(wide, 'problem')}."]
 
 
 def _apart(runs: pd.DataFrame) -> list[dict]:
@@ -157,15 +213,17 @@ def _claims(claims: pd.DataFrame) -> list[str]:
     return [*items, *(f"Table {_escape(name)}: {tally(own)}." for name, own in claims.groupby("table"))]
 
 
-def _again(record: str, command: str) -> list[str]:
+def _again(command: Command, cells: pd.Series) -> list[str]:
     """Return the commands that repeat everything, one run, or the tables and plots alone."""
-    results = record.split("/runs/")[0]
+    cell = cells.iloc[0] if len(cells) else "..."
+    record = str(Cell(cell, None).path(Path(command.cells)))
     return [
-        f"Everything: ``{command}``.",
+        f"Everything: ``{command.words}``.",
         f"One run: ``{shlex.join(['python', '-m', 'optree.bench.runs.rerun', record])}``; it prints the new result "
-        f"beside the record, and needs the encoded problem that the workflow left. Each run has a record in "
-        f"``{results}/runs``, named after its problem and algorithm.",
-        f"Tables and plots from the records, without any search: ``{_with(command, f'records={results}')}``.",
+        f"beside the record, and needs the rows that the workflow left. The column *cell* of the tables names the "
+        f"record of each run in ``{command.cells}``.",
+        "Tables and plots from the records, without any search: "
+        f"``{_with(command.words, f'records={command.results}')}``.",
     ]
 
 

@@ -9,16 +9,15 @@ from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
-import pandas as pd
-
 from optree.bench import papers
 from optree.bench.papers.claims import DIGITS
-from optree.bench.papers.spec import LEVELS, Level, Paper, Results
+from optree.bench.papers.spec import LEVELS, Level, Paper, Results, Study
 from optree.bench.peers.declaration import read_peers
 from optree.bench.runs.jobs import group_into_jobs, identify, max_seconds, resources
+from optree.bench.runs.levels import at_level
 from optree.bench.runs.plan import plan_runs
+from optree.bench.tables.frame import frame
 from optree.datasets import read_table
-from optree.objective import CONSTRAINTS
 
 _HOME = Path(__file__).resolve().parents[3]
 _HEAD = """# Reproducing the papers
@@ -45,14 +44,14 @@ on one machine, or about a time limit.
 """
 
 
-def merged_configuration(home: Path, name: str) -> dict:
-    """Return a shipped configuration, merged into the default one as Snakemake does."""
+def merged_configuration(home: Path, name: str, level: str | None = None) -> dict:
+    """Return a shipped configuration at a level, merged into the default one as Snakemake does."""
     import yaml
     from snakemake.utils import update_config
 
     config = yaml.safe_load((home / "config" / "config.yaml").read_text())
     update_config(config, yaml.safe_load((home / "config" / name).read_text()))
-    return config
+    return at_level(config | {"level": level})
 
 
 def _hours(seconds: float) -> str:
@@ -60,16 +59,16 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:,.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:,.0f} min"
 
 
-def _line(home: Path, name: str, config_name: str, level: Level) -> str:
+def _line(home: Path, name: str, study: Study, level: Level) -> str:
     """Return a row of a paper's table of levels."""
-    config, table = merged_configuration(home, config_name), read_table(home / "config" / "datasets.csv")
+    config, table = merged_configuration(home, *study), read_table(home / "config" / "datasets.csv")
     peers = read_peers(home / "workflow" / "peers")
     runs = plan_runs(config, table, peers)
     searches = [run for run in runs if run.model is None]
     seconds = sum(filter(isfinite, map(max_seconds, searches)))
     memory = max(resources(job.runs)["mem_mb"] for job in group_into_jobs(identify(runs, config, table, peers)))
-    mirror = " --config data_mirror=DIR" if "mirror" in level.needs else ""
-    command = f"snakemake --cores 2 --configfile config/{config_name}{mirror}"
+    values = f" level={study.level}" * bool(study.level) + " data_mirror=DIR" * ("mirror" in level.needs)
+    command = f"snakemake --cores 2 --configfile config/{study.config}{' --config' if values else ''}{values}"
     models = len(runs) - len(searches)
     work = f"{len(runs):,} runs" + (f", {models:,} of models" if models else "")
     required = config.get("required_claims") or "none"
@@ -80,8 +79,7 @@ def _line(home: Path, name: str, config_name: str, level: Level) -> str:
 
 def _tables(paper: Paper, folder: Path) -> list[str]:
     """Return a line for each table and figure: its name, title and file."""
-    runs = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
-    results = Results(folder, runs)
+    results = Results(folder, frame([]))
     lines = ["| table | title | file |", "|---|---|---|"]
     for name, make in paper.tables.items():
         title = make(results).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
@@ -91,18 +89,6 @@ def _tables(paper: Paper, folder: Path) -> list[str]:
         for name, make in paper.figures.items()
     ]
     return lines
-
-
-# The columns that the papers' tables read; a frame without rows gives their titles.
-_COLUMNS = {
-    **dict.fromkeys(
-        ("dataset", "algorithm", "split", "encoding", "regularization", "penalty", "measure", "status"), "str"
-    ),
-    **dict.fromkeys(("lambda", *CONSTRAINTS, "errors_train", "rows_train"), "float"),
-    **dict.fromkeys(("objective", "depth", "decisions", "path_features", "candidates_gap"), "float"),
-    **dict.fromkeys(("leaves", "encoded_features", "accuracy_train", "accuracy_test", "search_seconds"), "float"),
-    **dict.fromkeys(("exact", "tree"), "object"),
-}
 
 
 def _figure_title(draw: Callable) -> str:
@@ -118,7 +104,7 @@ def section(paper: Paper, home: Path = _HOME) -> str:
         "| level | command | needs | work | time | at most | memory | required claims |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    levels += [_line(home, name, config, level) for name, level in paper.levels.items() for config in level.config]
+    levels += [_line(home, name, study, level) for name, level in paper.levels.items() for study in level.studies]
     folder = home / "resources" / "papers" / paper.name
     tolerances = [f"- {claim}: {text}" for claim, text in paper.tolerances.items()]
     return "\n".join(

@@ -40,7 +40,8 @@ def plan_runs(config: Mapping, datasets, peers: Mapping[str, Peer] | None = None
             for run in _experiment_runs(config, experiment, datasets, encodings, peers):
                 runs.setdefault(run.to_json(), run)
         except OptreeError as error:
-            raise OptreeError(f"config: experiments[{number}]: {error}") from error
+            where = f"experiments[{experiment.get('name', number)}]"
+            raise OptreeError(f"config: {where}: {error}") from error
     _check_runs(runs.values(), config)
     return list(runs.values())
 

@@ -139,3 +139,10 @@ def describe(command: list[str], code: str) -> dict:
         "commit": git_commit(),
         "command": command,
     }
+
+
+def versions_text(environment: dict) -> str:
+    """Return the versions of Python and the packages, by the names of their distributions."""
+    distributions = {"sklearn": "scikit-learn"}
+    versions = {"python": environment["python"], **environment["versions"]}
+    return ", ".join(f"{distributions.get(name, name)} {version}" for name, version in versions.items())

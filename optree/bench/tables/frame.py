@@ -13,6 +13,7 @@ import pandas as pd
 from optree.bench.models import frame as model_frame
 from optree.bench.runs import record
 from optree.bench.runs.record import COMPARED
+from optree.bench.system.environment import versions_text
 from optree.bench.tables.certificates import refute
 from optree.errors import OptreeError
 from optree.files import write_whole
@@ -49,13 +50,6 @@ def read(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frame(searches), model_frame.frame(models)
 
 
-def _versions(machine: dict) -> str:
-    """Return the versions of Python and the packages, by the names of their distributions."""
-    distributions = {"sklearn": "scikit-learn"}
-    versions = {"python": machine["python"], **machine["versions"]}
-    return ", ".join(f"{distributions.get(name, name)} {version}" for name, version in versions.items())
-
-
 def _candidates_gap(entry: dict) -> float | None:
     """Return an upper bound on the gap to the best tree over the candidate splits, or None if it is unknown."""
     bound, cost = entry["counters"].get("candidates_bound"), entry["cost"]["value"]
@@ -82,7 +76,7 @@ def _row(entry: dict) -> dict:
     return {
         **_some(run, "dataset", "encoding", "algorithm", "solver"),
         "exact": entry["exact"],
-        "lambda": float(Fraction(run["regularization"])),
+        "lambda": run["regularization"],
         **_some(run, *COMPARED),
         **_some(entry, "status", "reason", "depth_limit"),
         "claimed_status": claim.get("status"),
@@ -117,7 +111,7 @@ def _row(entry: dict) -> dict:
         **{f"limit_{name}": limits.get(name) for name in ("seconds", "iterations", "memory_mib")},
         "iteration": entry["iteration"],
         **_some(machine, "host", "date", "cores", "cpu", "system"),
-        "versions": _versions(machine),
+        "versions": versions_text(machine),
         **_some(machine, "code", "commit"),
         "cell": entry.get("cell"),
         "encoding_parameters": _text_of(data["encoding"]),
@@ -125,6 +119,13 @@ def _row(entry: dict) -> dict:
         "thresholds_possible": sum(possible for _, possible in data["thresholds"].values()),
         **_some(entry, "tree", "trace"),
     }
+
+
+class _Nothing(dict):
+    """A record without values; its row gives a frame without rows its columns."""
+
+    def __missing__(self, key):
+        return _Nothing()
 
 
 # Nullable integers: floats would print 3 as 3.0 and would round large costs.
@@ -150,7 +151,10 @@ def frame(records: Iterable[dict]) -> pd.DataFrame:
     run whose bound another run's tree refutes has the status "wrong_certificate" and a ``reason``
     (:mod:`optree.bench.tables.certificates`).
     """
-    table = pd.DataFrame([_row(entry) for entry in records])
+    rows = [_row(entry) for entry in records]
+    table = pd.DataFrame(rows) if rows else pd.DataFrame([_row(_Nothing())]).iloc[:0].infer_objects()
+    written = {text: float(Fraction(text)) for text in table["lambda"].unique()}
+    table["lambda"] = table["lambda"].map(written).astype(float)
     table = table.astype({name: "Int64" for name in _WHOLE} | {name: float for name in _REAL})
     seed = table["split"].str.extract(r"^(\d+)", expand=False).fillna("-1").astype(int)
     table = table.assign(seed=seed).sort_values(_ORDER, na_position="first").drop(columns="seed")

@@ -65,6 +65,11 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
+    return counted_rows(table)
+
+
+def counted_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the number of runs before the kind of fold, such as "5 seeds"."""
     counts = [f"{runs} {of[:-1] if runs == 1 else of}" for runs, of in zip(table["runs"], table["rows"], strict=True)]
     return table.assign(rows=table["rows"].where(table["rows"] == FULL, counts)).drop(columns="runs")
 
@@ -84,7 +89,7 @@ def drop_constant(shown: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return shown.drop(columns=[name for name in names if shown[name].nunique() == 1])
 
 
-def _size(value: float) -> str:
+def size_text(value: float) -> str:
     """Return a mean size, as an integer if it is one."""
     if pd.isna(value):
         return ""
@@ -100,7 +105,7 @@ def seconds(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _with_deviation(table: pd.DataFrame, name: str) -> pd.Series:
+def with_deviation(table: pd.DataFrame, name: str) -> pd.Series:
     """Return mean and standard deviation as text, the mean alone if there is one run."""
     mean, deviation = table[name].map(number(4)), table[f"{name}_std"].map(number(4))
     return mean + deviation.map(lambda text: f" ± {text}" if text else "")
@@ -117,9 +122,9 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             **table[["measure", "rows", "status"]],
             "objective": table["objective"].map(number(5)),
             "gap": table["gap"].map(lambda gap: "0" if gap == 0 else number(5)(gap)),
-            "accuracy": _with_deviation(table, "accuracy_train"),
-            "test accuracy": _with_deviation(table, "accuracy_test"),
-            **{size: table[size].map(_size) for size in ("splits", "leaves", "depth")},
+            "accuracy": with_deviation(table, "accuracy_train"),
+            "test accuracy": with_deviation(table, "accuracy_test"),
+            **{size: table[size].map(size_text) for size in ("splits", "leaves", "depth")},
             "iterations": table["iterations"].map(number(0)),
             "seconds": table["search_seconds"].map(seconds),
             "MiB": table["peak_rss_mib"].map(number(0)),
@@ -163,6 +168,8 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
 
 def _constant(table: pd.DataFrame) -> list[str]:
     """Return the settings that agree in all rows of the summary, each as text."""
+    if table.empty:
+        return []
     one = table.iloc[0]
     texts = {"penalty": f"lambda is paid per {one['penalty']}"}
     texts |= {name: f"no {title}" if pd.isna(one[name]) else f"{title} {one[name]}" for name, title in _TITLES.items()}
@@ -192,9 +199,6 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on statuses, iterations, seconds, limits, machine, versions and code; none without runs."""
     if runs.empty:
         return ()
-    machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
-    commits = sorted(set(runs["commit"].dropna()))
-    versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
     statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(runs["status"])]
     return (
         f"status: {'; '.join(statuses)}.",
@@ -202,6 +206,14 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
         "seconds = wall-clock seconds of the search alone, after a warm-up; the median if the search was repeated. "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",
-        f"Measured on {'; '.join(machines)} with {', '.join(versions)}; "
-        f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}." if commits else "."),
+        measured_on(runs),
     )
+
+
+def measured_on(runs: pd.DataFrame) -> str:
+    """Return a sentence on machines, versions and code of runs, at least one."""
+    machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
+    commits = sorted(set(runs["commit"].dropna()))
+    versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
+    code = f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}" if commits else "")
+    return f"Measured on {'; '.join(machines)} with {', '.join(versions)}; {code}."
