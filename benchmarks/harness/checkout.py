@@ -44,14 +44,14 @@ class Checkout:
             command, cwd=self.path, env=self.environment, capture_output=True, text=True, check=False, **options
         )
 
-    def start(self, command: list[str]) -> subprocess.Popen:
+    def start(self, command: list[str], output=subprocess.DEVNULL) -> subprocess.Popen:
         """Start a command in the copy, in a process group of its own."""
         return subprocess.Popen(
             command,
             cwd=self.path,
             env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
 

@@ -122,3 +122,18 @@ def test_jobs_are_cancelled_and_the_driver_is_killed(plain, compiled):
     assert compiled.snakemake(config="slow.json").returncode == 0
     assert compiled.records("slow") == compiled.records("local")
     assert plain.jobs() == []
+
+
+def test_a_job_that_its_partition_never_starts_is_told(plain, compiled):
+    (compiled.path / "long.json").write_text(json.dumps(SLOW | {"name": "long", "cells": "results/long/cells"}))
+    asked = ["--set-resources", "solve:runtime=300"]  # the partition has 120
+    log = compiled.path / "long.txt"
+    with log.open("w") as output:
+        process = compiled.start(command(*asked, config="long.json"), output)
+    wait_for(lambda: "wait, perhaps for ever" in log.read_text(), HANGS)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(60)
+    ask("scancel", "--me")
+    said = log.read_text()
+    assert "6 jobs wait, perhaps for ever: SLURM's reason is PartitionTimeLimit" in said
+    assert "they ask partition debug for 5:00:00" in said

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -179,6 +180,8 @@ def begin():
         again = workflow.dag_settings.forceall or "solve" in map(str, workflow.dag_settings.forcerun)
         driver.solve_again(again)
         OVERVIEW.watch()
+        if shutil.which("squeue"):
+            driver.tell_of_waiting_jobs()
 
 
 onstart:

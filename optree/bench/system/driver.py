@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 JOB_PREFIX = "optree_"  # first characters of our SLURM jobs' names: slurm/config.v9+.yaml
 CANCEL_SECONDS = 60.0  # waiting time for cancelled jobs to end
 FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
+_TURN = {"None", "Priority", "Resources", "Prolog", "BeginTime"}  # SLURM's reasons that pass
+_QUEUE_SECONDS = 20.0  # between looks at SLURM's queue
 _held = []  # open files whose locks this process holds until it ends
 
 
@@ -63,28 +66,53 @@ def _hold(path: Path) -> bool:
     return True
 
 
-def _leftovers() -> list[str]:
-    """Return the SLURM numbers of unfinished jobs that a driver submitted from this directory."""
-    listed = subprocess.run(
-        ["squeue", "--noheader", "--me", "--format=%A|%j|%Z"], capture_output=True, text=True, check=False
-    )
-    rows = [line.split("|", 2) for line in listed.stdout.splitlines()]
-    return [number for number, name, folder in rows if name.startswith(JOB_PREFIX) and folder == os.getcwd()]
+def _queue(form: str) -> list[str]:
+    """Return facts on each unfinished SLURM job that a driver submitted from this directory, in a format of squeue."""
+    if shutil.which("squeue") is None:
+        return []
+    command = ["squeue", "--noheader", "--me", f"--format={form}|%j|%Z"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    rows = [line.rsplit("|", 2) for line in listed.stdout.splitlines()]
+    return [facts for facts, name, folder in rows if name.startswith(JOB_PREFIX) and folder == os.getcwd()]
 
 
 def cancel_leftovers() -> None:
     """Cancel the SLURM jobs of a killed driver, which would repeat this driver's runs; finished records stay."""
-    if shutil.which("squeue") is None or not (jobs := _leftovers()):
+    if not (jobs := _queue("%A")):
         return
     print(f"{len(jobs)} jobs of a driver that was killed are cancelled: scancel {' '.join(jobs)}", file=sys.stderr)
     subprocess.run(["scancel", *jobs], check=False)
     end = time.monotonic() + CANCEL_SECONDS
-    while (remaining := _leftovers()) and time.monotonic() < end:
+    while (remaining := _queue("%A")) and time.monotonic() < end:
         time.sleep(0.5)
     if remaining:
         listed = " ".join(remaining)
         print(f"error: cancelled jobs do not end: {listed}; wait, then type the same command again", file=sys.stderr)
         os._exit(1)
+
+
+def tell_of_waiting_jobs() -> None:
+    """Print, in a thread, SLURM's reasons for jobs that wait for other things than their turn, each reason once."""
+
+    def watch() -> None:
+        told = set()
+        while True:
+            waiting = Counter(facts for facts in _queue("%t|%r|%P|%l|%m") if facts.startswith("PD|"))
+            for facts, jobs in waiting.items():
+                _, reason, partition, minutes, memory = facts.split("|")
+                if reason not in {*_TURN, *told}:
+                    told.add(reason)
+                    asked = f"they ask partition {partition} for {minutes} and {memory}"
+                    print(
+                        f"{jobs} jobs wait, perhaps for ever: SLURM's reason is {reason}; {asked}. For other requests: "
+                        "--set-resources solve:runtime=MINUTES solve:mem_mb=MIB, --config job_seconds=SECONDS, "
+                        "--default-resources slurm_partition=NAME",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+            time.sleep(_QUEUE_SECONDS)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def correct_times(paths: Iterable[Path]) -> None:
