@@ -8,6 +8,7 @@ at any moment, executes only the unfinished runs. OUTPUT gets all records, a lin
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from optree import solvers
+from optree.bench.models import estimators
 from optree.bench.peers.declaration import Peer, add_peer_options, read_peer
 from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
@@ -82,8 +84,11 @@ def preload(runs: Iterable[Run], place: Place) -> None:
     for run in runs:
         for name in place.solver(run).imports if run.model is None else ("sklearn.ensemble", "optree.estimators"):
             import_module(name)
+        if run.model is not None:
+            estimators.code_digest(run, place.peers)  # is cached
     if "numba" in sys.modules:
         sys.modules["numba"].njit(lambda: None)()
+    gc.freeze()  # a collection in a fork would copy the pages of all modules
 
 
 def read_finished(cell: Cell, place: Place, reference: dict | None) -> dict | None:
