@@ -122,6 +122,7 @@ input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
   table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; text-align: left; }
   thead tr { display: flex; flex-wrap: wrap; }
   th { position: static; border: 0; }
+  ul { overflow-wrap: anywhere; }
   td { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
   td::before { color: #777; }
   td:empty, tr[hidden] { display: none; }

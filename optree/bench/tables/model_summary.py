@@ -51,8 +51,8 @@ def summary(models: pd.DataFrame) -> Table:
             **table[["dataset", "model"]],
             "encoding": table["encoding"].fillna("columns of the table"),
             **table[["score", "rows", "status"]],
-            "training rows": with_deviation(table, "train"),
-            "held-out rows": with_deviation(table, "test"),
+            "train score": with_deviation(table, "train"),
+            "test score": with_deviation(table, "test"),
             **{size: table[size].map(size_text) for size in ("splits", "depth")},
             "seconds": table["seconds"].map(seconds),
             "MiB": table["memory_peak_mib"].map(number(0)),
@@ -61,7 +61,8 @@ def summary(models: pd.DataFrame) -> Table:
     statuses = [f"{name} = {text}" for name, text in STATUS.items() if name in set(models["status"])]
     notes = (
         f"status: {'; '.join(statuses)}.",
-        "score = accuracy, or R2 for a target of numbers: mean ± standard deviation over the seeds or folds. "
+        "train and test score = accuracy, or R2 for a target of numbers, of training rows and of held-out rows: "
+        "mean ± standard deviation over the seeds or folds. "
         "rows: full = trained on every row; seeds = stratified random train/test partitions; folds = folds of a "
         "cross-validation. seconds = wall-clock seconds of a fit, the median. MiB = peak memory of the whole process.",
         measured_on(models),
