@@ -26,7 +26,7 @@ from harness.checkout import Checkout
 COLUMNS = ["runs", "jobs", "step", "seconds", "peak_mib", "bytes"]
 DATASETS = ["monks-1", "monks-2", "monks-3", "tic-tac-toe", "iris"]
 ALGORITHMS, SEEDS = ["branches", "cart"], 100
-# The records of all cells, from those of the same dataset and algorithm; executed in the copy.
+# Each cell gets a copy of the record of its dataset and algorithm; this program runs in the copy of the repository.
 FILL = """
 import json, sys
 from pathlib import Path

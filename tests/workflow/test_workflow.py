@@ -84,6 +84,8 @@ def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tm
     process.wait()
     kept = {path: path.stat().st_ino for path in checkout.cells()}
     assert len(kept) < RUNS
+    unused = checkout.run(["python", "-m", "optree.bench.runs.store", "results/test", "-n"])
+    assert f"0 records would be deleted, {len(kept)} kept" in unused.stdout, "cells of unfinished jobs are needed"
     done = checkout.snakemake(cores=1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert checkout.records() == finished.records()

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -180,8 +179,7 @@ def begin():
         again = workflow.dag_settings.forceall or "solve" in map(str, workflow.dag_settings.forcerun)
         driver.solve_again(again)
         OVERVIEW.watch()
-        if shutil.which("squeue"):
-            driver.tell_of_waiting_jobs()
+        driver.tell_of_waiting_jobs()
 
 
 onstart:

@@ -86,7 +86,7 @@ def differences(before: dict, after: dict, ignored: set[str], only_results: bool
 
 
 def _seconds(record: dict) -> float | None:
-    """Return the seconds of search of a run that ended by itself, of a model without a search those of its fit."""
+    """Return the seconds of search of a run that ended by itself; a model without a search has seconds of a fit."""
     if record.get("status") not in ENDED:
         return None
     found, calls = record.get("seconds.search"), record.get("seconds.calls") or [0.0]

@@ -14,7 +14,7 @@ def at_level(config: Mapping, given: Mapping | None = None) -> dict:
     """Return a configuration at its ``level``, without the keys ``level`` and ``levels``.
 
     A level replaces values key by key. Of the experiments it runs the ones that it names, in its order, each with
-    changes; a change to null removes a key. ``given`` are values of the command line, which overrule those of a level.
+    changes; a change to null removes a key. ``given`` are values of the command line, which overrule the level.
     """
     from snakemake.utils import update_config
 

@@ -61,15 +61,19 @@ def _files(store: Path) -> Iterator[tuple[Path, str]]:
 
 
 def cells_of(results: Path) -> set[str]:
-    """Return the digests of the cells that a results folder holds; its ``jobs/*.jsonl`` name them."""
+    """Return the digests of a results folder's cells, also of the finished cells of its unfinished jobs.
+
+    ``jobs/*.jsonl`` have the records of finished jobs, ``jobs/*.json`` the cells of the others.
+    """
     if not (results / "jobs").is_dir():
         raise OptreeError(f"{results}: no jobs/ there; give the results of a configuration, such as results/default")
-    lines = (line for path in sorted((results / "jobs").glob("*.jsonl")) for line in path.read_text().splitlines())
-    return {json.loads(line)["cell"] for line in lines}
+    lines = (line for path in (results / "jobs").glob("*.jsonl") for line in path.read_text().splitlines())
+    planned = (json.loads(path.read_text())["cells"] for path in (results / "jobs").glob("*.json"))
+    return {json.loads(line)["cell"] for line in lines} | {digest for cells in planned for digest, _ in cells}
 
 
 def prune(store: Path, results: Iterable[Path], dry: bool = False) -> tuple[int, int]:
-    """Delete all records but those of the given results; return the numbers of deleted and of kept records."""
+    """Delete the records that none of the given results needs; return the numbers of deleted and of kept records."""
     kept = set().union(*map(cells_of, results))
     unused = [
         path for path in (folder / name for folder, name in _files(store)) if path.parent.name + path.stem not in kept

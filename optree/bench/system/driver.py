@@ -93,6 +93,8 @@ def cancel_leftovers() -> None:
 
 def tell_of_waiting_jobs() -> None:
     """Print, in a thread, SLURM's reasons for jobs that wait for other things than their turn, each reason once."""
+    if shutil.which("squeue") is None:
+        return
 
     def watch() -> None:
         told = set()
