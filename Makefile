@@ -12,6 +12,7 @@ CORES ?= all
 CONFIG ?= config/config.yaml
 NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))$(LEVEL:%=-%)
 VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
+PARALLEL = -n auto --maxprocesses 4 --dist loadgroup
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
 .PHONY: run test test-fast archive lint lock clean
@@ -26,10 +27,10 @@ archive: run  # results/NAME/archive.zip: source, records, tables, plots and rep
 	. $(VENV)/bin/activate && python -m optree.bench.report.archive results/$(NAME)
 
 test: $(VENV)/ready
-	. $(VENV)/bin/activate && python -m pytest
+	. $(VENV)/bin/activate && python -m pytest $(PARALLEL)
 
 test-fast: $(VENV)/ready
-	. $(VENV)/bin/activate && python -m pytest -m "not slow"
+	. $(VENV)/bin/activate && python -m pytest $(PARALLEL) -m "not slow"
 
 $(VENV)/ready: $(wildcard requirements/*.lock) pyproject.toml
 	sh workflow/setup.sh $(VENV)

