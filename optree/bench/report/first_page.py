@@ -101,15 +101,20 @@ def _asked(runs: pd.DataFrame) -> list[str]:
 
 
 def _encodings(runs: pd.DataFrame) -> list[str]:
-    """Return a sentence on each encoding that leaves thresholds of numeric columns out."""
+    """Return a sentence on each encoding: its parameters, and the thresholds of the numeric columns that it keeps."""
     parts = runs.drop_duplicates(["encoding", "encoding_parameters", "dataset"])
     totals = parts.groupby(["encoding", "encoding_parameters"], sort=False)[["thresholds", "thresholds_possible"]].sum()
     return [
-        f"Encoding {_escape(name)} ({_escape(parameters)}) keeps {kept:,} of {possible:,} thresholds of the numeric "
-        "columns: an optimal tree is optimal over these."
+        f"Encoding {_escape(name)} ({_escape(parameters)}) {_kept(kept, possible)}"
         for (name, parameters), (kept, possible) in zip(totals.index, totals.to_numpy(), strict=True)
-        if kept < possible
     ]
+
+
+def _kept(kept: int, possible: int) -> str:
+    """Return the number of thresholds of numeric columns that an encoding keeps, as the end of a sentence."""
+    if kept < possible:
+        return f"keeps {kept:,} of {possible:,} thresholds of numeric columns: an optimal tree is optimal over these."
+    return f"keeps all {possible:,} thresholds of numeric columns." if possible else "has read no numeric columns."
 
 
 def _asked_of(models: pd.DataFrame) -> list[str]:
