@@ -83,7 +83,8 @@ def _read_table(arrays: dict[str, np.ndarray], names: dict) -> Columns:
         if name in names["texts"]:
             values = np.array([*names["texts"][name], None], object)[values]  # -1, a missing value, is the last
         series.append(values)
-    X = Frame(SimpleNamespace(columns=numbers.names_), series, [None] * len(series))
+    orders = {column.name: column.order or None for column in numbers.columns_}
+    X = Frame(SimpleNamespace(columns=numbers.names_), series, [orders.get(name) for name in numbers.names_])
     return TableColumns(X, lambda: Encoder(numbers.spec).fit(X, classes=names["classes"]), lambda: numbers)
 
 

@@ -44,6 +44,7 @@ def table(random, rows: int, missing: bool = False) -> tuple[pd.DataFrame, np.nd
         }
     )
     if missing:
+        X["order"] = pd.Categorical(random.choice(["low", "mid", "high"], rows), ["low", "mid", "high"], ordered=True)
         for name, nothing in (("a", np.nan), ("text", None)):
             X.loc[random.random_sample(rows) < 0.2, name] = nothing
     return X, (X["b b"] > 0.4).to_numpy() ^ (random.random_sample(rows) < 0.3)
