@@ -16,7 +16,7 @@ from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
-from optree.bench.tables.summary import STATUS, measured_on, number, provenance
+from optree.bench.tables.summary import STATUS, encodings, measured_on, number, provenance
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
 _MAX_ANSWERS = 20  # Claims that are not reproduced.
@@ -96,25 +96,8 @@ def _asked(runs: pd.DataFrame) -> list[str]:
         f"Trees that minimise errors + lambda * splits (or leaves), {len(runs):,} runs; lambda: {_several(lambdas)}.",
         f"Algorithms: {_several(runs['algorithm'])}.",
         f"Datasets: {_several(runs['dataset'])}. Encodings: {_several(runs['encoding'])}.",
-        *_encodings(runs),
+        *map(_escape, encodings(runs)),
     ]
-
-
-def _encodings(runs: pd.DataFrame) -> list[str]:
-    """Return a sentence on each encoding: its parameters, and the thresholds of the numeric columns that it keeps."""
-    parts = runs.drop_duplicates(["encoding", "encoding_parameters", "dataset"])
-    totals = parts.groupby(["encoding", "encoding_parameters"], sort=False)[["thresholds", "thresholds_possible"]].sum()
-    return [
-        f"Encoding {_escape(name)} ({_escape(parameters)}) {_kept(kept, possible)}"
-        for (name, parameters), (kept, possible) in zip(totals.index, totals.to_numpy(), strict=True)
-    ]
-
-
-def _kept(kept: int, possible: int) -> str:
-    """Return the number of thresholds of numeric columns that an encoding keeps, as the end of a sentence."""
-    if kept < possible:
-        return f"keeps {kept:,} of {possible:,} thresholds of numeric columns: an optimal tree is optimal over these."
-    return f"keeps all {possible:,} thresholds of numeric columns." if possible else "has read no numeric columns."
 
 
 def _asked_of(models: pd.DataFrame) -> list[str]:

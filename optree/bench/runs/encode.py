@@ -81,7 +81,7 @@ def _problem(encoder: Encoder, table: Table) -> Problem:
 
 
 def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
-    """Encode a dataset, with ``repeat`` copies of all rows; write problem, encoder and provenance of the data.
+    """Encode a dataset, with ``repeat`` copies of all rows; write the problem and the provenance of the data.
 
     As in the papers, categories and thresholds come from all rows, test rows included; a search over numbers finds its
     thresholds between the training rows. Only ``cuts="mdlp"`` looks at the classes.
