@@ -27,14 +27,15 @@ from drivers import AUTHORS, OPTREE, call
 from optree.bench.system.cli import reporting
 from optree.datasets import fetch, read_table
 from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.problem_files import save_problem
 from optree.errors import OptreeError, choice
 from optree.problem import Problem
 
 ENCODINGS = {
-    "ordinal": EncodingSpec("ordinal", numeric="bins"),
-    "onehot": EncodingSpec("onehot"),
-    "onehot-drop-first": EncodingSpec("onehot", "first"),
-    "onehot-drop-last": EncodingSpec("onehot", "last"),
+    "ordinal": EncodingSpec("ordinal", numeric="bins", max_cuts=4),
+    "onehot": EncodingSpec("onehot", max_cuts=4),
+    "onehot-drop-first": EncodingSpec("onehot", "first", max_cuts=4),
+    "onehot-drop-last": EncodingSpec("onehot", "last", max_cuts=4),
 }
 TOLERANCE = 1e-9  # between their floats and our fractions
 
@@ -104,7 +105,7 @@ def calls(case: Case, problem: Problem, options: argparse.Namespace, folder: Pat
     """Write the data for both programs; the Python, driver and arguments of each."""
     matrix, encoded = folder / "matrix.txt", folder / "problem.npz"
     np.savetxt(matrix, np.column_stack([problem.codes, problem.y]), fmt="%d")
-    problem.save(encoded)
+    save_problem(problem, encoded)
     one_hot = "binary" if len(problem.classes) == 2 else "multi"
     encoding = "ordinal" if ENCODINGS[case.encoding].multiway else one_hot  # as their program calls it
     limits = [case.regularization, options.time_limit, options.memory_mib]

@@ -28,6 +28,7 @@ from drivers import call
 
 from optree.bench.system.cli import reporting
 from optree.columns import Feature
+from optree.encoding.problem_files import save_problem
 from optree.errors import OptreeError
 from optree.problem import Problem
 
@@ -51,11 +52,11 @@ report(complete=bool(model.fit_result.is_optimal()), errors=errors, **seconds)
 OPTREE = """
 from optree import solvers
 from optree.budget import Budget
+from optree.encoding.problem_files import load_problem
 from optree.objective import Objective
-from optree.problem import Problem
 
 data, depth, seconds = sys.argv[1:]
-problem, _ = Problem.load(data)
+problem, _ = load_problem(data)
 solver, objective, budget = solvers.get("murtree"), Objective.of(0, max_depth=int(depth)), Budget(float(seconds))
 solver.solve(problem, Objective.of(0, max_depth=min(4, int(depth))), budget)  # compiles the kernels, or loads them
 result, seconds = timed(lambda: solver.solve(problem, objective, budget))
@@ -101,7 +102,7 @@ def measure(path: Path, depth: int, options: argparse.Namespace) -> Iterator[tup
     with tempfile.TemporaryDirectory() as folder:
         table, encoded = Path(folder, "rows.npy"), Path(folder, "problem.npz")
         np.save(table, rows)
-        problem_of(rows).save(encoded)
+        save_problem(problem_of(rows), encoded)
         commands = {
             "pystreed": (options.python, PYSTREED, [table, depth, options.time_limit]),
             "optree": (sys.executable, OPTREE, [encoded, depth, options.time_limit]),

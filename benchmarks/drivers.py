@@ -61,11 +61,11 @@ report(complete=complete, objective=objective, iterations=iterations, **seconds)
 OPTREE = """
 from optree import solvers
 from optree.budget import Budget
+from optree.encoding.problem_files import load_problem
 from optree.objective import Objective
-from optree.problem import Problem
 
 data, regularization, seconds, memory_mib = sys.argv[1:]
-problem, _ = Problem.load(data)
+problem, _ = load_problem(data)
 budget = Budget(seconds=float(seconds), memory_mib=float(memory_mib))
 solver, objective = solvers.get("branches"), Objective.of(regularization)
 solver.solve(problem, objective, budget)  # compiles the kernels, or loads them

@@ -52,8 +52,8 @@ class NumberSplit(NamedTuple):
     """A split of a column of :class:`Numbers`."""
 
     column: int
-    low: float  # the greatest value below the threshold; for a multiway split 0
-    high: float  # the least value above it; for a multiway split 0
+    low: float  # the greatest value below the threshold, or the threshold; for a multiway split 0
+    high: float  # the least value above it, or the threshold; for a multiway split 0
 
 
 class Columns(ABC):
@@ -72,6 +72,8 @@ class Columns(ABC):
         Whether any code is -1.
     has_codes : bool
         Whether the codes are computed.
+    sources : list of int or None
+        The column of a table that each feature tests, if it is known.
     """
 
     codes: np.ndarray
@@ -79,6 +81,12 @@ class Columns(ABC):
     has_numbers: bool
     has_unknown: bool
     has_codes: bool
+    sources: list[int] | None = None
+
+    @property
+    def n_categories(self) -> int:
+        """Return the greatest number of categories of a feature."""
+        return int(self.n_parts.max())
 
     @abstractmethod
     def __len__(self) -> int:
@@ -104,6 +112,15 @@ class Columns(ABC):
     @abstractmethod
     def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
         """Return the columns as numbers; ``check`` is called between columns."""
+
+    @property
+    @abstractmethod
+    def coded(self) -> Columns:
+        """Return the columns for a search that reads coded features only."""
+
+    @abstractmethod
+    def like(self, columns: Columns) -> Columns:
+        """Return the rows with the features of other columns, which :meth:`at_splits` made of the same table."""
 
     @abstractmethod
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
@@ -172,6 +189,15 @@ class CodedColumns(Columns):
 
     def encode(self, check: Callable[[], None]) -> None:
         """Do nothing: the codes are given."""
+
+    @property
+    def coded(self) -> Self:
+        """Return these columns."""
+        return self
+
+    def like(self, columns: Columns) -> Self:
+        """Return these columns, whose features no search replaces."""
+        return self
 
     @cached_property
     def _runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,22 +7,17 @@ a categorical feature has one for each of its values. Binary and multiway splits
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import BytesIO
-from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
 from optree.arrays import transposed
 from optree.columns import CodedColumns, Columns, Feature
 from optree.errors import OptreeError
-from optree.files import write_whole
-from optree.target import KINDS, Classes, Target
+from optree.target import Classes, Target
 
 _COLUMNS = 256  # that are transposed at once: fewer are slower, more take more memory
 
@@ -188,37 +183,3 @@ class Problem:
         taken = Problem(CodedColumns(groups.codes[group], self.features), replace(self.target, y=y), weights)
         taken.__dict__["groups"] = groups  # fills the cached property
         return taken
-
-    def save(self, path: str | Path, **notes) -> None:
-        """Write the problem to a ``.npz`` file, whole or not at all, with ``notes`` that JSON can hold."""
-        names = {
-            "kind": self.target.kind,
-            "features": [[f.name, f.labels] for f in self.features],
-            "classes": self.classes,
-            "costs": None if self.costs is None else self.costs.tolist(),
-            "unit": self.unit,
-            "notes": notes,
-        }
-        arrays = {"codes": self.codes, "y": self.y, "weights": self.weights}
-        np.savez_compressed(file := BytesIO(), **arrays, names=np.frombuffer(json.dumps(names).encode(), np.uint8))
-        write_whole(path, file.getvalue())
-
-    @classmethod
-    def load(cls, path: str | Path) -> tuple[Problem, dict]:
-        """Read a file that :meth:`save` wrote, and return the problem and its notes.
-
-        Raises
-        ------
-        OptreeError
-            If the file is not such a file.
-        """
-        try:
-            with np.load(path) as file:
-                names = json.loads(file["names"].tobytes())
-                arrays = [file[key] for key in ("codes", "y", "weights")]
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
-        features = tuple(Feature(name, tuple(labels)) for name, labels in names["features"])
-        codes, y, weights = arrays
-        target = KINDS[names.get("kind", "classes")](y, tuple(names["classes"]), names["costs"], names["unit"])
-        return cls(CodedColumns(codes, features), target, weights), names["notes"]

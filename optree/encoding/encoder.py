@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from optree.columns import Feature
+from optree.columns import CodedColumns, Feature
 from optree.encoding.cells import distinct_texts, ordered, read_numbers, read_texts
 from optree.encoding.coded_rows import CodedRows, ValueTests
 from optree.encoding.fitted_columns import NUMERIC, Column
@@ -33,11 +33,12 @@ from optree.encoding.user_tables import (
 )
 from optree.errors import OptreeError, choice
 from optree.problem import Problem
+from optree.target import Classes
 
 _ACCEPTED = {
     "categorical": ("ordinal", "onehot"),
     "drop": ("first", "last", "none"),
-    "numeric": NUMERIC,
+    "numeric": (*NUMERIC, "numbers"),
     "cuts": ("quantiles", "distinct", "mdlp"),
     "unseen": ("error", "ignore"),
     "missing": ("error", "best"),
@@ -56,12 +57,13 @@ class EncodingSpec:
         category.
     drop : {"first", "last", "none"}, default "none"
         The category of each column without a binary feature; for ``onehot`` only.
-    numeric : {"thresholds", "bins", "intervals", "values"}, default "thresholds"
+    numeric : {"thresholds", "bins", "intervals", "values", "numbers"}, default "thresholds"
         ``thresholds``: one binary feature per threshold. ``bins``: one feature per column, whose categories are the
         intervals between thresholds. ``intervals``: one binary feature per interval, or one in all for two intervals.
-        ``values``: one feature per column, whose categories are the distinct values.
-    max_cuts : int or None, default 4
-        The greatest number of thresholds of a numeric column; None for all.
+        ``values``: one feature per column, whose categories are the distinct values. ``numbers``: a search that takes
+        columns of numbers reads the column once, and any other one binary feature for each of all thresholds.
+    max_cuts : int or None, default None
+        The greatest number of thresholds of a numeric column; None for all, as ``numbers`` needs.
     onehot : tuple of str, default ()
         Categorical columns with the ``onehot`` encoding whatever ``categorical`` is.
     unseen : {"error", "ignore"}, default "error"
@@ -87,7 +89,7 @@ class EncodingSpec:
     categorical: str = "ordinal"
     drop: str = "none"
     numeric: str = "thresholds"
-    max_cuts: int | None = 4
+    max_cuts: int | None = None
     onehot: tuple[str, ...] = ()
     unseen: str = "error"
     cuts: str = "quantiles"
@@ -103,11 +105,13 @@ class EncodingSpec:
         whole = isinstance(self.max_cuts, (int, np.integer)) and not isinstance(self.max_cuts, bool)
         if self.max_cuts is not None and not (whole and self.max_cuts >= 1):
             raise OptreeError(f"encoding: max_cuts = {self.max_cuts!r}; accepted: a positive whole number, or None")
-        if self.cuts == "mdlp" and (self.numeric == "values" or self.max_cuts is not None):
+        if self.cuts == "mdlp" and (self.numeric in ("values", "numbers") or self.max_cuts is not None):
             raise OptreeError(
                 f"encoding: cuts = 'mdlp' with numeric = {self.numeric!r}, max_cuts = {self.max_cuts!r}; accepted: "
                 "thresholds, bins or intervals, with None"
             )
+        if self.numeric == "numbers" and self.max_cuts is not None:
+            raise OptreeError(f"encoding: max_cuts = {self.max_cuts} with numeric = 'numbers'; accepted: None")
 
     @property
     def multiway(self) -> bool:
@@ -234,6 +238,7 @@ class Encoder:
             return Column(name, form, (threshold_between(*pair),))
         else:
             numbers, form = read_numbers(name, values, self.spec.missing), self.spec.numeric
+            form = "thresholds" if form == "numbers" else form
             known = ~np.isnan(numbers)
             if has_missing := not known.all():
                 numbers, labels = numbers[known], None if labels is None else labels[known]
@@ -349,14 +354,16 @@ class Encoder:
         OptreeError
             If ``y`` has an unknown class, or :meth:`transform` refuses ``X``.
         """
+        return Problem(CodedColumns(self.transform(X), self.features_), self.target(y), weights)
+
+    def target(self, y) -> Classes:
+        """Return the classes of rows as a target; raise OptreeError if ``y`` has an unknown class."""
         rank = {label: i for i, label in enumerate(self.classes_)}
         labels = read_texts("y", y)
         unknown = set(labels) - set(rank)
         if unknown:
             raise choice("encoding: class", min(unknown), self.classes_)
-        return Problem.coded(
-            self.transform(X), [rank[label] for label in labels], self.features_, self.classes_, weights
-        )
+        return Classes([rank[label] for label in labels], self.classes_)
 
     def to_dict(self) -> dict:
         """Return the encoder as a dict for JSON."""

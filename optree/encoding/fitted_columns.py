@@ -15,7 +15,7 @@ from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE
 from optree.encoding.user_tables import ranks
 from optree.errors import OptreeError, choice
 
-NUMERIC = ("thresholds", "bins", "intervals", "values")
+NUMERIC = ("thresholds", "bins", "intervals", "values")  # forms
 IS_MISSING, NOT_MISSING = (BELOW_OR_MISSING, -math.inf), (BELOW, math.inf)  # the tests of missing values alone
 _KEPT = {"first": slice(1, None), "last": slice(-1), "none": slice(None)}
 

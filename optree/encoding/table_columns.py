@@ -34,16 +34,15 @@ class TableColumns(Columns):
         cls,
         X,
         spec: EncodingSpec,
-        categorical,
-        classes: tuple[str, ...],
-        check: Callable[[Encoder], None],
-        has_numbers: bool,
+        categorical="from_dtype",
+        classes: tuple[str, ...] = (),
+        check: Callable[[Encoder], None] = lambda encoder: None,
         without: Sequence[str] = (),
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
         check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
-        has_numbers : see :class:`Columns`; without : columns without features.
+        without : columns without features.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without}
@@ -52,7 +51,7 @@ class TableColumns(Columns):
             check(encoder.fit(X, **columns, check=check))
             return encoder
 
-        numbers = (lambda: checked(SparseEncoder(spec))) if has_numbers else None
+        numbers = (lambda: checked(SparseEncoder(spec))) if spec.numeric == "numbers" else None
         return cls(X, lambda: checked(Encoder(spec)), numbers)
 
     def __len__(self) -> int:
@@ -88,29 +87,51 @@ class TableColumns(Columns):
         """Return the coded features."""
         return self.encoder.features_
 
+    @property
+    def sources(self) -> list[int]:
+        """Return the column of each feature."""
+        return self.encoder.sources_
+
     def take(self, rows: np.ndarray) -> Columns:
         """Return some of the rows."""
         if self.has_codes and not self.has_numbers:
             return CodedColumns(self.codes[rows], self.features)
         X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-        return TableColumns(X, lambda: self.encoder, (lambda: self._numbers) if self.has_numbers else None)
+        return TableColumns(X, lambda: self.encoder, (lambda: self.numbers) if self.has_numbers else None)
 
     def keep(self, features: Sequence[int]) -> TableColumns:
         """Return some of the coded features, in rising order."""
         return TableColumns(self.X, lambda: self.encoder.keep(features))
 
     @cached_property
-    def _numbers(self) -> SparseEncoder:
+    def numbers(self) -> SparseEncoder:
+        """Return the encoder of the columns as numbers."""
         return self._make_numbers()
+
+    @property
+    def n_categories(self) -> int:
+        """Return the greatest number of categories of a feature."""
+        return (self.numbers if self.has_numbers else self.encoder).n_categories_
+
+    @cached_property
+    def coded(self) -> TableColumns:
+        """Return the columns for a search that reads coded features only."""
+        return TableColumns(self.X, lambda: self.encoder) if self.has_numbers else self
+
+    def like(self, columns: Columns) -> TableColumns:
+        """Return the rows with the features of other columns of the same table; each code is computed on access."""
+        found = TableColumns(self.X, lambda: columns.encoder)
+        found.__dict__["codes"] = columns.encoder.read(self.X)  # a score reads one code for each row and level
+        return found
 
     def as_numbers(self, check: Callable[[], None] = lambda: None) -> Numbers:
         """Return a column for each numeric column, multiway split and test of one category."""
-        X = self._numbers.numeric_columns(self.X, check)
-        return Numbers(X, self._numbers.is_multiway)
+        X = self.numbers.numeric_columns(self.X, check)
+        return Numbers(X, self.numbers.is_multiway)
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Columns, list[tuple[int, bool]]]:
         """Return the columns with the thresholds of splits alone, and each split's feature."""
         if not self.has_numbers:
             return (self if self.has_codes else self.keep([])), []
-        encoder, found = self._numbers.at_splits(splits)
+        encoder, found = self.numbers.at_splits(splits)
         return TableColumns(self.X, lambda: encoder), found

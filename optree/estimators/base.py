@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -106,7 +106,6 @@ class TreeEstimator(TreeViews, BaseEstimator):
     # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
     # are measured with up to 200,000 rows and 500 thresholds, without the memo of the search.
     _copies: ClassVar[int] = 3
-    _has_numbers = False  # whether numeric columns may be searched at every threshold, see `Columns.has_numbers`
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -166,8 +165,9 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
         spec, named = self._encoding, self.categorical_features
         left_out = find_identifiers(X, named, spec.numeric == "values")
-        is_binary = getattr(X, "dtype", None) == np.int8  # a sparse matrix: one byte per cell, in place of a number
-        return TableColumns.of(X, spec, named, classes, check, self._has_numbers and not is_binary, left_out)
+        if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
+            spec = replace(spec, numeric="thresholds")
+        return TableColumns.of(X, spec, named, classes, check, left_out)
 
     def _keep_tree(self, tree: Tree, columns: TableColumns) -> None:
         """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the tree splits."""

@@ -33,11 +33,6 @@ class OptimalTrees(TreeClassifier):
     _copies = 5
 
     @property
-    def _has_numbers(self) -> bool:
-        """Return whether numeric columns may be searched at every threshold."""
-        return self.max_thresholds is None
-
-    @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
         given, is_auto = self.one_vs_rest, isinstance(self.one_vs_rest, str)
@@ -47,7 +42,7 @@ class OptimalTrees(TreeClassifier):
         return EncodingSpec(
             categorical="onehot" if every and given else "ordinal",
             onehot=() if every or is_auto else tuple(map(str, given)),
-            numeric="thresholds",
+            numeric="numbers" if self.max_thresholds is None else "thresholds",
             max_cuts=self.max_thresholds,
             unseen=self.unseen,
             missing=self.missing,

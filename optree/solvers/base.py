@@ -188,9 +188,13 @@ class Declaration:
             raise OptreeError(f"solver {self.name}: costs are not accepted; leave them out")
         self.check_columns(problem)
 
+    def readable(self, problem: Problem) -> Problem:
+        """Return the problem in the form that the solver reads: numbers become coded features where it needs them."""
+        return problem if "numeric" in self.features else problem.over(problem.columns.coded)
+
     def check_columns(self, problem: Problem) -> None:
         """Raise OptreeError for multiway features that are not declared, and for unknown categories."""
-        count = 2 if "multiway" in self.features else problem.n_parts.max()
+        count = 2 if "multiway" in self.features else problem.columns.n_categories
         if count > 2:
             raise OptreeError(
                 f"solver {self.name}: features of {count} categories are not accepted; use a binary encoding"
@@ -274,6 +278,7 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
+        problem = self.readable(problem)
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)

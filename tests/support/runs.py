@@ -13,6 +13,7 @@ from optree.bench.runs.record import Run
 from optree.bench.runs.solve import solve
 from optree.datasets import fetch, read_table, save_table
 from optree.encoding import EncodingSpec
+from optree.encoding.problem_files import load_problem
 from optree.problem import Problem
 from support import ROOT
 
@@ -21,7 +22,8 @@ ENCODINGS = {
     "onehot-drop-first": EncodingSpec(categorical="onehot", drop="first"),
     "onehot-drop-none": EncodingSpec(categorical="onehot", drop="none"),
     "onehot-drop-last": EncodingSpec(categorical="onehot", drop="last"),
-    "all-thresholds": EncodingSpec(max_cuts=None),
+    "all-thresholds": EncodingSpec(),
+    "numbers": EncodingSpec(categorical="onehot", numeric="numbers"),
 }
 
 
@@ -33,7 +35,7 @@ def encoded(dataset: str, encoding: str) -> tuple[Problem, dict]:
         table, problem = Path(folder, "table.csv"), Path(folder, "problem.npz")
         save_table(fetch(row), table)
         encode(table, row, ENCODINGS[encoding], problem)
-        return Problem.load(problem)
+        return load_problem(problem)
 
 
 def run(dataset: str, encoding: str, regularization: str, split="full", algorithm="branches", **fields) -> dict:

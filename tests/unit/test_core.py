@@ -19,6 +19,7 @@ from optree.bench.tables.summary import STATUS
 from optree.budget import Budget, Clock, Pace, peak_rss_mib, rss_mib
 from optree.columns import Feature
 from optree.drawing import views
+from optree.encoding.problem_files import load_problem, save_problem
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -150,8 +151,8 @@ def test_codes_have_the_narrowest_type_of_their_categories(categories, kind, wid
 
 def test_a_problem_survives_the_disk(tmp_path):
     problem = random_problem(11)
-    problem.save(tmp_path / "p.npz", seconds=1.5)
-    again, notes = Problem.load(tmp_path / "p.npz")
+    save_problem(problem, tmp_path / "p.npz", seconds=1.5)
+    again, notes = load_problem(tmp_path / "p.npz")
     assert notes == {"seconds": 1.5}
     assert (again.features, again.classes) == (problem.features, problem.classes)
     for name in ("codes", "y", "weights"):
@@ -160,10 +161,10 @@ def test_a_problem_survives_the_disk(tmp_path):
 
 def test_a_truncated_problem_is_named(tmp_path):
     path = tmp_path / "p.npz"
-    random_problem(11).save(path)
+    save_problem(random_problem(11), path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(OptreeError, match=r"p\.npz: not an encoded problem"):
-        Problem.load(path)
+        load_problem(path)
 
 
 @given(problem=problems)

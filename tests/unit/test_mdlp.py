@@ -121,7 +121,7 @@ def test_cuts_of_the_classes_can_be_thresholds_and_bins(table):
 
 def test_what_does_not_go_with_it_is_refused():
     with refused("cuts = 'mdlp'", "max_cuts = 4", "with None"):
-        EncodingSpec(cuts="mdlp")
+        EncodingSpec(cuts="mdlp", max_cuts=4)
     with refused("cuts = 'mdlp'", "numeric = 'values'", "intervals"):
         EncodingSpec(numeric="values", max_cuts=None, cuts="mdlp")
     with refused("cuts", "'entropy'", "quantiles, distinct, mdlp"):

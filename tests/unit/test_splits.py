@@ -12,7 +12,7 @@ from optree.bench.runs.folds import fold_name, held_out
 from optree.bench.tables.frame import frame
 from optree.bench.tables.summary import summarise
 from optree.datasets import fetch, save_table
-from optree.problem import Problem
+from optree.encoding.problem_files import load_problem
 
 
 def test_folds_hold_out_every_row_once_and_every_class_evenly():
@@ -56,6 +56,6 @@ def test_rows_can_be_there_several_times(table, tmp_path):
     spec, repeat = parse_encoding({"categorical": "onehot", "drop": "first", "numeric": "thresholds", "repeat": 3})
     assert (spec, repeat) == (ENCODINGS["onehot-drop-first"], 3)
     encode(tmp_path / "table.csv", table["monks-1"], spec, tmp_path / "problem.npz", repeat)
-    problem, notes = Problem.load(tmp_path / "problem.npz")
+    problem, notes = load_problem(tmp_path / "problem.npz")
     assert notes["data"]["rows"] == len(problem.y) == 3 * 432
     assert (problem.codes.reshape(3, 432, -1) == problem.codes[:432]).all()

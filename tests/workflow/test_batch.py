@@ -39,6 +39,7 @@ from optree.bench.runs.store import AGAIN, Cell, digest_of
 from optree.bench.system import driver, numba_cache
 from optree.budget import rss_mib
 from optree.datasets import read_table
+from optree.encoding.problem_files import save_problem
 
 WANTED = Run("monks-1", "onehot-drop-first", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 2000})
 
@@ -53,7 +54,7 @@ def do(folder, cells) -> list[dict]:
     rows = folder.parent / f"{folder.name}.npz"
     if not rows.exists():
         problem, notes = encoded("monks-1", "onehot-drop-first")
-        problem.save(rows, **notes)
+        save_problem(problem, rows, **notes)
     return job.execute_job(cells, job.Place(rows, folder, folder, folder))
 
 
@@ -185,7 +186,7 @@ def test_who_is_told_a_depth_does_not_wait_for_what_is_not_there(tmp_path, troub
 def run_job(store, tmp_path, **options) -> tuple[int, str]:
     """Run a job as the workflow does; return its exit code and last line."""
     problem, notes = encoded("monks-1", "onehot-drop-first")
-    problem.save(tmp_path / "problem.npz", **notes)
+    save_problem(problem, tmp_path / "problem.npz", **notes)
     wanted = jobs.Job("monks-1", "onehot-drop-first", tuple(planned(WANTED)))
     wanted.write(tmp_path / "job.json", read_table(ROOT / "config" / "datasets.csv")["monks-1"])
     paths = [tmp_path / name for name in ("job.json", "problem.npz", "job.jsonl")]

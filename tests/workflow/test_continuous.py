@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from support import ROOT
 from support.model_runs import model_run, rows
-from support.peers import DECLARATION, TROUBLE, write
+from support.peers import DECLARATION, HONEST, TROUBLE, write
+from support.peers import run as run_stub
 from support.refusal import refused
+from support.runs import encoded
 
 from optree.bench import papers
 from optree.bench.models import fit
@@ -21,8 +23,10 @@ from optree.bench.peers.declaration import read_peers
 from optree.bench.peers.estimator import PeerModel
 from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs import record
+from optree.bench.runs.folds import held_out
 from optree.bench.runs.plan import plan_runs
 from optree.datasets import read_table
+from optree.encoding.cells import number_text
 
 FOLDER = ROOT / "resources" / "papers" / "continuous"
 NUMERIC = DECLARATION.replace("[binary]", "[binary, numeric]")
@@ -74,6 +78,50 @@ def test_a_claim_that_the_tree_refutes_is_no_certificate(tmp_path):
 def test_trouble_is_a_result(tmp_path, line, limits, status):
     model = fitted(tmp_path, TROUBLE.format(trouble=line), **limits)
     assert (model.status_, model.tree_, model.score(X, Y)) == (status, None, None)
+
+
+@pytest.mark.parametrize("fold", ["full", "1"])
+def test_a_search_of_such_a_peer_reads_numbers_and_keeps_its_threshold(tmp_path, fold):
+    made = run_stub(write(tmp_path, STUMP % "-0.01", NUMERIC), "iris", "numbers", split=fold, max_depth=1)
+    problem = encoded("iris", "numbers")[0]
+    lengths, test = problem.columns.as_numbers().X[:, 0], held_out(problem.y, fold, "0.2")
+    mean = lengths[~test].mean()
+    (feature,) = made["tree"]["features"].values()
+    assert feature["name"] == f"sepal length <= {number_text(mean)}"
+    assert (made["status"], made["reason"]) == ("optimal", "")
+    above = lengths > mean
+    majority = np.array([np.bincount(problem.y[~test & (above == side)]).argmax() for side in (False, True)])
+    wrong = majority[above.astype(int)] != problem.y
+    assert made["train"]["errors"] == wrong[~test].sum()
+    assert made["test"] is None if fold == "full" else made["test"]["errors"] == wrong[test].sum()
+
+
+def test_a_peer_without_numbers_gets_a_feature_for_each_threshold(tmp_path):
+    made = run_stub(write(tmp_path, HONEST), "iris", "numbers", split="0")
+    coded = run_stub(tmp_path / "stub", "iris", "all-thresholds", split="0")
+    for key in ("status", "tree", "train", "test", "cost", "claim"):
+        assert made[key] == coded[key]
+    small = run_stub(tmp_path / "stub", "iris", "numbers", limits={"seconds": 5, "memory_mib": 0.01})
+    assert small["status"] == "memory_limit"
+    assert small["reason"].startswith(
+        "solver stub takes no columns of numbers; their thresholds are 119 binary features"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"feature": 9}, "splits column 9 into 2 parts, which is none of ours"),
+        ({"threshold": 99.0}, "splits column 0 at 99.0, which separates no two rows"),
+        ({"threshold": "much"}, "cannot be read (ValueError"),
+        ({"children": [{}]}, "splits column 0 into 1 parts"),
+    ],
+)
+def test_a_tree_over_numbers_that_cannot_be_is_an_error(tmp_path, changes, words):
+    code = STUMP.replace('"children": [{}, {}]}', '"children": [{}, {}]} | ' + repr(changes)) % "0"
+    made = run_stub(write(tmp_path, code, NUMERIC), "iris", "numbers", max_depth=1)
+    assert made["status"] == "error"
+    assert words in made["reason"]
 
 
 def test_a_peer_that_could_not_be_installed_is_skipped(tmp_path):

@@ -198,7 +198,7 @@ def test_runs_of_models_are_planned_in_order_and_once():
         ({}, {"algorithms": ["grid"]}, ["'grid'", "rows held out"]),
         ({}, {"encodings": ["binary"], "splits": [0], "datasets": ["diabetes"]}, ["'diabetes'", "cannot be encoded"]),
         ({}, {"splits": ["9of5"]}, ["'9of5'", "1of5"]),
-        ({}, {"algorithms": ["cart"]}, ["'cart' is a search", "needs encodings"]),
+        ({}, {"algorithms": ["cart"]}, ["'cart' is a search", "needs regularization"]),
         ({"bush": {"solver": "cart", "staged": True}}, {}, ["'bush'", "staged is for models only"]),
     ],
 )

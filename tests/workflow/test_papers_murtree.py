@@ -28,6 +28,7 @@ from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import frame, read
 from optree.datasets import read_table
+from optree.encoding.problem_files import save_problem
 
 FOLDER = ROOT / "resources" / "papers" / "murtree"
 PAPER = papers.get("murtree")
@@ -221,7 +222,7 @@ def grown(tmp_path_factory):
     """Forests as the workflow leaves them, for the dataset of ``folded``."""
     folder = tmp_path_factory.mktemp("forests")
     problem, notes = encoded("monks-1", "onehot-drop-first")
-    problem.save(folder / "problem.npz", **notes)
+    save_problem(problem, folder / "problem.npz", **notes)
     dataset = read_table(ROOT / "config" / "datasets.csv")["monks-1"]
     wanted = model_run("monks-1", tuning.FOREST, "RandomForestClassifier", encoding="onehot-drop-first", grid=GRID)
     rows = fit.load_rows(folder / "problem.npz", dataset)

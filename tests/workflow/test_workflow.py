@@ -8,10 +8,13 @@ import re
 import signal
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from harness.checkout import Checkout
+
+from optree import OptimalTreeClassifier
 
 RUNS = 19
 
@@ -129,6 +132,41 @@ def test_cells_are_shared_by_configurations_and_survive_their_changes(finished):
     again = finished.snakemake("--forcerun", "solve", "--until", "solve")
     assert again.returncode == 0, again.stdout + again.stderr
     assert len(finished.cells()) == 19
+
+
+def test_an_own_table_of_numbers_is_searched_over_all_thresholds(finished):
+    """Check a study that says nothing on thresholds: 2,000 rows, numbers, and texts with commas."""
+    random = np.random.RandomState(0)
+    X = pd.DataFrame(random.random_sample((2000, 3)).round(3), columns=["a", "b b", "c"])
+    X["kind"] = random.choice(["s, t", "u", ""], 2000)
+    y = ((X["a"] > 0.61) & (X["b b"] < 0.83)) ^ (random.random_sample(2000) < 0.03)
+    (finished.path / "mine").mkdir()
+    X.assign(good=np.where(y, "yes", "no")).to_csv(finished.path / "mine" / "own.csv", index=False)
+    table = finished.path / "config" / "datasets.csv"
+    before = table.read_text()
+    added = finished.run(["python", "-m", "optree.datasets", "row", "mine/own.csv", "--target", "good", "--add"])
+    assert added.returncode == 0, added.stderr
+    asked = {"datasets": ["own"], "algorithms": ["optree", "cart"], "regularization": ["0.01"], "splits": ["full", 0]}
+    config = {"name": "own", "data_mirror": "mine", "experiments": [asked]}
+    (finished.path / "own.json").write_text(json.dumps(config))
+    done = finished.snakemake(config="own.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {(entry["run"]["algorithm"], entry["run"]["split"]): entry for entry in finished.whole_records("own")}
+    made, cell = found["optree", "full"], f"{found['optree', '0']['cell'][:2]}/{found['optree', '0']['cell'][2:]}.json"
+    again = finished.run(["python", "-m", "optree.bench.runs.rerun", f"results/cells/{cell}"])
+    table.write_text(before)
+
+    model = OptimalTreeClassifier(one_vs_rest=True).fit(X, y)
+    assert (made["status"], made["objective"]) == (model.status_, model.objective_) == ("optimal", model.objective_)
+    assert (made["run"]["encoding"], made["data"]["encoding"]["numeric"]) == ("numbers", "numbers")
+    thresholds = {name: X[name].nunique() - 1 for name in ("a", "b b", "c")}
+    assert made["data"]["thresholds"] == {name: [count, count] for name, count in thresholds.items()}
+    assert {entry["status"] for entry in found.values()} == {"optimal", "heuristic"}
+    assert found["optree", "0"]["test"]["accuracy"] > 0.93
+    assert found["cart", "0"]["objective"] <= found["optree", "0"]["objective"]
+    page = (finished.path / "results" / "own" / "tables" / "findings.rst").read_text()
+    assert f"keeps all {sum(thresholds.values()):,} thresholds of numeric columns." in page
+    assert (again.returncode, "the same, apart from" in again.stdout) == (0, True), again.stdout + again.stderr
 
 
 def test_a_configuration_of_models_alone_has_tables_and_a_first_page(finished):

@@ -2,7 +2,7 @@
 
 Models serve everything beyond a search over encoded features: numeric columns without an encoding, numeric targets,
 forests, boosted trees, random searches. In a table, categories become the integers of their sorted order. A run with an
-encoding takes the encoded features as columns.
+encoding takes the encoded features as columns, and the numbers that the encoding keeps.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from optree.bench.models import estimators, trials
 from optree.bench.runs.encode import describe_table
 from optree.bench.runs.folds import held_out
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import REPEAT_SECONDS, describe_data
+from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system import environment
 from optree.bench.system.numba_cache import compilation_lock
 from optree.budget import peak_rss_mib, rss_mib
 from optree.compilation import COMPILATION
 from optree.datasets import Dataset, load_table
-from optree.problem import Problem
+from optree.encoding.problem_files import load_problem
 from optree.tree import Tree
 
 _WARM_UP_ROWS = 500
@@ -47,7 +47,7 @@ def release_memory() -> None:
 
 
 class Rows(NamedTuple):
-    """The rows of a dataset for models: columns float64[n, p], or the codes of an encoded problem, and the target."""
+    """The rows of a dataset for models: columns float64[n, p], or codes of an encoded problem, and the target."""
 
     X: np.ndarray
     y: np.ndarray  # class indices, or float64 values
@@ -61,8 +61,9 @@ class Rows(NamedTuple):
 def load_rows(path: str | Path, dataset: Dataset) -> Rows:
     """Return the rows in an encoded problem (.npz), or in the canonical content of a dataset (.csv)."""
     if Path(path).suffix == ".npz":
-        problem, notes = Problem.load(path)
-        return Rows(problem.codes, problem.y, describe_data(problem, notes))
+        problem, notes = load_problem(path)
+        X = problem.columns.as_numbers().X if problem.columns.has_numbers else problem.codes
+        return Rows(X, problem.y, notes["data"])
     table = load_table(path, dataset)
     columns = [
         values.to_numpy(np.float64) if values.dtype.kind == "f" else np.unique(values, return_inverse=True)[1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import numpy as np
 
 from optree.bench.peers.declaration import Peer
 from optree.bench.runs.folds import random_seed
@@ -16,6 +17,7 @@ from optree.bench.runs.record import Run
 from optree.bench.runs.score import REPEAT_SECONDS
 from optree.bench.system.process_limits import ProcessEnd, run_program
 from optree.objective import CONSTRAINTS, Objective
+from optree.problem import Problem
 
 _THREADS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
@@ -42,18 +44,20 @@ def make_request(peer: Peer, run: Run, objective: Objective) -> dict:
 
 
 def run_child(
-    peer: Peer, python: str | Path, request: dict, save_rows: Callable[[Path], None] | None = None
+    peer: Peer, python: str | Path, request: dict, train: Problem | None = None
 ) -> tuple[ProcessEnd, Progress]:
     """Run the peer's runner in its environment's ``python``, under the limits of the request.
 
-    ``save_rows`` writes the training rows to a file; without it the runner only warms up.
+    The runner reads the training rows as numbers or codes; without them it only warms up.
     """
     with TemporaryDirectory(prefix="peer-") as name:
         folder = Path(name)
         (folder / "request.json").write_text(json.dumps(request))
         command = [python, peer.folder.parent / "runner.py", peer.folder, folder / "request.json", folder / "answers"]
-        if save_rows is not None:
-            save_rows(folder / "problem.npz")
+        if train is not None:
+            columns = train.columns
+            rows = columns.as_numbers().X if columns.has_numbers else columns.codes
+            np.savez(folder / "problem.npz", codes=rows, y=train.y)
             command.append(folder / "problem.npz")
         variables, memory_mib = clean_environment("NUMBA_") | _THREADS, request["memory_mib"]
         with closing(Progress(folder / "answers", request["seconds"])) as progress:

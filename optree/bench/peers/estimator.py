@@ -7,32 +7,25 @@ on the rows, and its claims about the tree are checked.
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from optree.bench.peers.child_process import make_request, run_child
 from optree.bench.peers.declaration import Peer, read_peer
+from optree.bench.peers.run_peer import rebuild
 from optree.bench.runs.progress import Progress
 from optree.bench.runs.record import Run
 from optree.bench.runs.score import median_index
 from optree.bench.system.process_limits import ProcessEnd
-from optree.columns import Feature
+from optree.encoding import EncodingSpec
+from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.tree import LEAF, Tree
+from optree.target import Classes
 
 _TOLERANCE = 1e-6
-
-
-def _splits_of(nested: dict) -> list[tuple[int, float]]:
-    """Return column and threshold of all splits in an answer's tree."""
-    if not nested:
-        return []
-    below = [split for child in nested["children"] for split in _splits_of(child)]
-    return [(int(nested["feature"]), float(nested["threshold"])), *below]
 
 
 class PeerModel:
@@ -63,19 +56,22 @@ class PeerModel:
         if "numeric" not in peer.features:
             raise OptreeError(f"model: peer {self.peer!r} splits no columns of numbers; give one that declares numeric")
         marker = json.loads((self.markers / f"{self.peer}.json").read_text())
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        names = tuple(map(str, self.classes_))
+        columns = TableColumns.of(np.asarray(X, np.float64), EncodingSpec(numeric="numbers"), classes=names)
+        problem = Problem(columns, Classes(labels, names))
         if marker["reason"]:
             self.status_, self.reason_ = "skipped", marker["reason"]
         else:
-            self._judge(*self._search(peer, marker["python"], X, y), X, y)
+            self._judge(*self._search(peer, marker["python"], problem), problem)
         return self
 
-    def _search(self, peer: Peer, python: str, X, y) -> tuple[ProcessEnd, Progress]:
+    def _search(self, peer: Peer, python: str, problem: Problem) -> tuple[ProcessEnd, Progress]:
         run = Run("", "", peer.name, peer.name, "0", limits=self.limits, repeats=self.repeats)
         request = make_request(peer, run, Objective.of("0", max_depth=self.max_depth))
-        columns, labels = np.ascontiguousarray(X, np.float64), y.astype(np.int32)
-        return run_child(peer, python, request, partial(np.savez, codes=columns, y=labels))
+        return run_child(peer, python, request, problem)
 
-    def _judge(self, end: ProcessEnd, progress: Progress, X: np.ndarray, y: np.ndarray) -> None:
+    def _judge(self, end: ProcessEnd, progress: Progress, problem: Problem) -> None:
         """Set the fitted attributes from the median answer; a claim that its tree refutes is no certificate."""
         self.measured_["peak"] = end.peak_rss_mib
         if not progress.answers:
@@ -84,33 +80,19 @@ class PeerModel:
             return
         answer = progress.answers[median_index(tuple(answer["seconds"] for answer in progress.answers))]
         self.measured_ |= {"wall": answer["call"], "processor": answer["processor"]}
-        self.status_, self._splits = answer["status"], _splits_of(answer["tree"])
-        problem = self._problem(X, y)
-        self.tree_ = Tree.grow(problem, self._choose, answer["tree"])
-        accuracy = 1 - self.tree_.errors(problem) / len(y)
+        try:
+            self.tree_, columns = rebuild(problem, answer["tree"])
+        except OptreeError as error:
+            self.status_, self.reason_ = "error", str(error)
+            return
+        self.status_, self._encoder = answer["status"], columns.encoder
+        accuracy = 1 - self.tree_.errors(problem.over(columns)) / len(problem.y)
         if abs(accuracy - answer["objective"]) > _TOLERANCE:
             self.reason_ = f"claims the accuracy {answer['objective']:.6f}, its tree has {accuracy:.6f}"
             self.status_ = "wrong_certificate" if self.status_ == "optimal" else self.status_
 
-    def _binary_columns(self, X: np.ndarray) -> np.ndarray:
-        columns = [X[:, feature] > threshold for feature, threshold in self._splits]
-        return np.column_stack(columns or [np.zeros(len(X))]).astype(np.int32)
-
-    def _problem(self, X: np.ndarray, y: np.ndarray) -> Problem:
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        features = tuple(
-            Feature(f"x{j} > {threshold}", (f"x{j} <= {threshold}", f"x{j} > {threshold}"))
-            for j, threshold in self._splits or [(0, "")]
-        )
-        return Problem.coded(self._binary_columns(X), labels, features, tuple(map(str, self.classes_)))
-
-    def _choose(self, rows: np.ndarray, node: dict) -> tuple[int, list]:
-        if not node:
-            return LEAF, []
-        return self._splits.index((node["feature"], node["threshold"])), node["children"]
-
     def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.classes_[self.tree_.predict(self._binary_columns(X))]
+        return self.classes_[self.tree_.predict(self._encoder.read(X))]
 
     def score(self, X: np.ndarray, y: np.ndarray) -> float | None:
         """Return the accuracy on the rows; None without a tree."""

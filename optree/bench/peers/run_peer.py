@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import partial
 from math import floor, isfinite
 
+import numpy as np
+
 from optree.bench.peers.child_process import make_request, run_child
 from optree.bench.peers.declaration import Peer
 from optree.bench.runs.progress import Progress
@@ -21,8 +23,10 @@ from optree.bench.runs.score import (
     median_index,
     train_and_test,
     why_no_depth,
+    why_too_large,
 )
 from optree.bench.system.process_limits import ProcessEnd
+from optree.columns import Columns, NumberSplit
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -32,23 +36,55 @@ from optree.tree import LEAF, Tree
 TOLERANCE = Fraction(1, 10**6)  # peers compute with floats, some in single precision
 
 
-def rebuild(problem: Problem, nested: dict) -> Tree:
-    """Return the tree of an answer, with leaves that predict from the problem's rows."""
+def rebuild(problem: Problem, nested: dict) -> tuple[Tree, Columns]:
+    """Return the tree of an answer, whose leaves predict from the problem's rows, and the columns that it splits."""
+    try:
+        if problem.columns.has_numbers:
+            return _rebuild_over_numbers(problem, nested)
+        return Tree.grow(problem, partial(_coded_split, problem), nested), problem.columns
+    except (KeyError, TypeError, ValueError) as error:
+        raise OptreeError(f"its tree cannot be read ({type(error).__name__}: {error})") from error
 
-    def choose(rows, node: dict) -> tuple[int, list]:
+
+def _coded_split(problem: Problem, rows: np.ndarray, node: dict) -> tuple[int, list] | tuple[int, list, list]:
+    """Return the feature of an answer's node, its children, and the child of each category."""
+    if not node:
+        return LEAF, []
+    feature, children = node["feature"], node["children"]
+    categories = len(problem.features[feature].labels) if feature in range(len(problem.features)) else 0
+    places = node.get("places", range(len(children) if len(children) == categories else 0))
+    if not places or len(places) > categories or set(places) != set(range(len(children))):
+        raise OptreeError(f"its tree splits feature {feature!r} into {len(children)} parts, which is none of ours")
+    return feature, children, [*places, *[places[-1]] * (categories - len(places))]
+
+
+def _rebuild_over_numbers(problem: Problem, nested: dict) -> tuple[Tree, Columns]:
+    """Return the tree with the peer's own thresholds: a row goes to the first child if its number is at most that."""
+    (X, is_multiway), splits = problem.columns.as_numbers(), {}
+
+    def collect(node: dict) -> None:
+        if not node:
+            return
+        column, threshold, children = node["feature"], float(node["threshold"]), node["children"]
+        if column not in range(X.shape[1]) or is_multiway[column] or len(children) != 2:
+            raise OptreeError(f"its tree splits column {column!r} into {len(children)} parts, which is none of ours")
+        if not X[:, column].min() <= threshold < X[:, column].max():
+            raise OptreeError(f"its tree splits column {column} at {threshold}, which separates no two rows")
+        splits[id(node)] = NumberSplit(column, threshold, threshold)
+        for child in children:
+            collect(child)
+
+    collect(nested)
+    columns, features = problem.columns.at_splits([*splits.values()])
+    found = dict(zip(splits, features, strict=True))
+
+    def choose(rows: np.ndarray, node: dict) -> tuple[int, list]:
         if not node:
             return LEAF, []
-        feature, children = node["feature"], node["children"]
-        categories = len(problem.features[feature].labels) if feature in range(len(problem.features)) else 0
-        places = node.get("places", range(len(children) if len(children) == categories else 0))
-        if not places or len(places) > categories or set(places) != set(range(len(children))):
-            raise OptreeError(f"its tree splits feature {feature!r} into {len(children)} parts, which is none of ours")
-        return feature, children, [*places, *[places[-1]] * (categories - len(places))]
+        feature, is_one_below = found[id(node)]
+        return feature, node["children"][:: -1 if is_one_below else 1]
 
-    try:
-        return Tree.grow(problem, choose, nested)
-    except (KeyError, TypeError) as error:
-        raise OptreeError(f"its tree cannot be read ({type(error).__name__}: {error})") from error
+    return Tree.grow(problem.over(columns), choose, nested), columns
 
 
 def _number(answer: dict, name: str) -> float | None:
@@ -112,22 +148,25 @@ def judge(run: Run, objective: Objective, train: Problem, end: ProcessEnd, progr
         status = "error" if answer["status"] == "optimal" else answer["status"]
         return SearchOutcome(status, reason="gave no tree", **measured)
     try:
-        tree = rebuild(train, answer["tree"])
+        tree, columns = rebuild(train, answer["tree"])
     except OptreeError as error:
         return SearchOutcome("error", reason=str(error), **measured)
     measured |= {"reason": f"a repeat did not end: {end.reason}" if end.status else ""}
-    return SearchOutcome(tree=tree, **(measured | _verdict(answer, tree, run, objective, train)))
+    verdict = _verdict(answer, tree, run, objective, train.over(columns))
+    return SearchOutcome(tree=tree, columns=columns, **(measured | verdict))
 
 
 def run_peer(problem: Problem, notes: dict, run: Run, peer: Peer, marker: dict, reference: dict | None = None) -> dict:
     """Execute a run of a peer and return its record; :mod:`optree.bench.peers.install` wrote the marker."""
-    train, _ = train_and_test(problem, run)
-    objective = run.objective(depth_limit(run, peer, reference))
+    objective, readable = run.objective(depth_limit(run, peer, reference)), peer.readable(problem)
     finish = partial(make_record, problem, notes, run, peer, objective)
     if reason := marker["reason"] or why_no_depth(run, reference):
         return finish(SearchOutcome("skipped", reason=reason))
+    if reason := why_too_large(problem, notes, run, peer):
+        return finish(SearchOutcome("memory_limit", reason=reason))
+    train, _ = train_and_test(readable, run)
     peer.check_problem(train)
     if (train.weights != 1).any():
         raise OptreeError(f"solver {peer.name}: rows with weights are not accepted; leave the weights out")
-    end, progress = run_child(peer, marker["python"], make_request(peer, run, objective), train.save)
+    end, progress = run_child(peer, marker["python"], make_request(peer, run, objective), train)
     return finish(judge(run, objective, train, end, progress))

@@ -16,7 +16,7 @@ from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
-from optree.bench.tables.summary import STATUS, measured_on, number, provenance
+from optree.bench.tables.summary import STATUS, encodings, measured_on, number, provenance
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
 _MAX_ANSWERS = 20  # Claims that are not reproduced.
@@ -96,19 +96,7 @@ def _asked(runs: pd.DataFrame) -> list[str]:
         f"Trees that minimise errors + lambda * splits (or leaves), {len(runs):,} runs; lambda: {_several(lambdas)}.",
         f"Algorithms: {_several(runs['algorithm'])}.",
         f"Datasets: {_several(runs['dataset'])}. Encodings: {_several(runs['encoding'])}.",
-        *_encodings(runs),
-    ]
-
-
-def _encodings(runs: pd.DataFrame) -> list[str]:
-    """Return a sentence on each encoding that leaves thresholds of numeric columns out."""
-    parts = runs.drop_duplicates(["encoding", "encoding_parameters", "dataset"])
-    totals = parts.groupby(["encoding", "encoding_parameters"], sort=False)[["thresholds", "thresholds_possible"]].sum()
-    return [
-        f"Encoding {_escape(name)} ({_escape(parameters)}) keeps {kept:,} of {possible:,} thresholds of the numeric "
-        "columns: an optimal tree is optimal over these."
-        for (name, parameters), (kept, possible) in zip(totals.index, totals.to_numpy(), strict=True)
-        if kept < possible
+        *map(_escape, encodings(runs)),
     ]
 
 

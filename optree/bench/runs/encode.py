@@ -13,15 +13,24 @@ import numpy as np
 
 from optree.datasets import Dataset, Table, load_table
 from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.problem_files import save_problem
+from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.encoding.table_columns import TableColumns
 from optree.problem import Problem
+
+NUMBERS = "numbers"  # the encoding, by name, of searches in an experiment that names none
 
 
 def _digest(problem: Problem) -> str:
     """Return a digest of the searched arrays and of the names in the trees."""
-    digest = hashlib.sha256(json.dumps([problem.classes, *((f.name, f.labels) for f in problem.features)]).encode())
-    for rows in np.array_split(problem.codes, len(problem.y) // 1000 + 1):  # as int32, for which 4 bytes per code
-        digest.update(rows.astype(np.int32).tobytes())
-    for array in (problem.y, problem.weights):
+    if problem.columns.has_numbers:
+        names, columns = problem.columns.numbers.to_dict()["columns"], problem.columns.as_numbers().X.T
+    else:
+        names = [(feature.name, feature.labels) for feature in problem.features]
+        parts = np.array_split(problem.codes, len(problem.y) // 1000 + 1)
+        columns = (rows.astype(np.int32) for rows in parts)  # a part at a time, for which 4 bytes per code
+    digest = hashlib.sha256(json.dumps([problem.classes, *names]).encode())
+    for array in (*columns, problem.y, problem.weights):
         digest.update(array.tobytes())
     return digest.hexdigest()
 
@@ -56,16 +65,31 @@ def _thresholds(encoder: Encoder, table: Table) -> dict[str, list[int]]:
     }
 
 
-def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
-    """Encode a dataset, with ``repeat`` copies of all rows; write problem, encoder and provenance of the data.
+def _problem(encoder: Encoder, table: Table) -> Problem:
+    """Return the problem of a table: columns of numbers if the encoding keeps them, otherwise codes.
 
-    As in the papers, categories and thresholds come from all rows, test rows included. Only ``cuts="mdlp"`` looks at
-    the classes.
+    A column of one threshold is a binary feature in either form, so that a table of such columns has codes.
+    """
+    kept = encoder.spec.numeric == "numbers"
+    if not kept or not any(column.is_numeric and len(column.parts) > 1 for column in encoder.columns_):
+        return encoder.problem(table.X, table.y)
+
+    def numbers() -> SparseEncoder:
+        return SparseEncoder(encoder.spec).fit(table.X, classes=encoder.classes_)
+
+    return Problem(TableColumns(table.X, lambda: encoder, numbers), encoder.target(table.y))
+
+
+def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: str | Path, repeat: int = 1) -> None:
+    """Encode a dataset, with ``repeat`` copies of all rows; write the problem and the provenance of the data.
+
+    As in the papers, categories and thresholds come from all rows, test rows included; a search over numbers finds its
+    thresholds between the training rows. Only ``cuts="mdlp"`` looks at the classes.
     """
     table = load_table(table_path, dataset)
     start = time.perf_counter()
     encoder = Encoder(spec).fit(table.X, table.y)
-    problem = encoder.problem(table.X, table.y)
+    problem = _problem(encoder, table)
     if repeat > 1:
         problem = problem.take(np.tile(np.arange(len(table.y)), repeat))
     seconds = time.perf_counter() - start
@@ -73,7 +97,10 @@ def encode(table_path: str | Path, dataset: Dataset, spec: EncodingSpec, path: s
         "rows": len(problem.y),
         "constant": encoder.constant_,
         "encoded_sha256": _digest(problem),
+        "encoded_features": encoder.n_features_,
+        "parts": sum(column.n_features(spec.drop) * column.n_categories for column in encoder.columns_),
         "encoding": asdict(spec) | {"repeat": repeat},
         "thresholds": _thresholds(encoder, table),
     }
-    problem.save(path, data=data, seconds=seconds, encoder=encoder.to_dict())
+    sources = None if problem.columns.has_numbers else encoder.sources_  # numbers have the features of a tree alone
+    save_problem(problem, path, data=data, seconds=seconds, sources=sources)

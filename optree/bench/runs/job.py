@@ -27,13 +27,14 @@ from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.jobs import Job
 from optree.bench.runs.record import Run, comparison_key
-from optree.bench.runs.score import depth_limit, describe_data, summary_line
+from optree.bench.runs.score import depth_limit, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
 from optree.bench.system.cli import reporting
 from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent
 from optree.datasets import Dataset
+from optree.encoding.problem_files import load_problem
 from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.problem import Problem
@@ -53,7 +54,7 @@ class Place:
     @cached_property
     def problem(self) -> tuple[Problem, dict]:
         """Return the encoded problem and its notes."""
-        return Problem.load(self.rows)
+        return load_problem(self.rows)
 
     @cached_property
     def model_rows(self):
@@ -64,7 +65,7 @@ class Place:
 
     def data(self, run: Run) -> dict:
         """Return the ``data`` of a run's record."""
-        return describe_data(*self.problem) if run.model is None else self.model_rows.data
+        return self.problem[1]["data"] if run.model is None else self.model_rows.data
 
     def solver(self, run: Run) -> Declaration:
         """Return the solver of a run, ours or a peer."""

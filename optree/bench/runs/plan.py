@@ -10,7 +10,7 @@ from optree import solvers
 from optree.bench import papers
 from optree.bench.models import estimators, trials
 from optree.bench.peers.declaration import Peer
-from optree.bench.runs.encode import parse_encoding
+from optree.bench.runs.encode import NUMBERS, parse_encoding
 from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.runs.record import COMPARED, Run
 from optree.budget import Budget
@@ -72,9 +72,6 @@ def _experiment_runs(
     for dataset in experiment["datasets"]:
         if dataset not in datasets:
             raise choice("dataset", dataset, sorted(datasets))
-    for encoding in experiment.get("encodings", []):
-        if encoding not in encodings:
-            raise choice("encoding", encoding, sorted(encodings))
     for fold in map(str, experiment["splits"]):
         fold_kind(fold)
     for algorithm in (_algorithm(config, name, peers) for name in experiment["algorithms"]):
@@ -86,7 +83,7 @@ def _experiment_runs(
             "repeats": algorithm.repeats or experiment.get("repeats", config.get("repeats", 1)),
         }
         if algorithm.declaration is None:
-            yield from _model_runs(experiment, algorithm, datasets, common)
+            yield from _model_runs(experiment, algorithm, datasets, encodings, common)
         else:
             yield from _search_runs(config, experiment, algorithm, datasets, encodings, common)
 
@@ -96,16 +93,16 @@ def _search_runs(
 ) -> Iterator[Run]:
     """Yield the runs of a search."""
     limits = {**config["limits"], **experiment.get("limits", {})}
-    for key in ("encodings", "regularization"):
-        if key not in experiment:
-            raise OptreeError(f"algorithm {algorithm.name!r} is a search and needs {key}; only models do without")
+    if "regularization" not in experiment:
+        raise OptreeError(f"algorithm {algorithm.name!r} is a search and needs regularization; only models do without")
     for key in ("train_rows", "test_rows"):
         if key in experiment:
             raise OptreeError(f"algorithm {algorithm.name!r} is a search and takes no {key}; give it to models only")
     for dataset in experiment["datasets"]:
         if isinstance(datasets, Mapping) and not datasets[dataset].classes:
             raise OptreeError(f"dataset {dataset!r} has a number for its target, which only models take")
-    _check_algorithm(config, experiment, algorithm, encodings)
+    names = _encodings_of(experiment, NUMBERS, encodings)
+    _check_algorithm(config, experiment, algorithm, {name: encodings[name] for name in names})
     if isinstance(algorithm.declaration, Peer) and limits.get("iterations") is not None:
         raise OptreeError(
             f"algorithm {algorithm.name!r} is not ours and counts iterations of its own: limits.iterations = "
@@ -113,16 +110,25 @@ def _search_runs(
         )
     for objective in _objectives(experiment):
         algorithm.declaration.check_objective(Objective.of(**objective))
-        for dataset, encoding, fold in product(*(experiment[key] for key in ("datasets", "encodings", "splits"))):
+        for dataset, encoding, fold in product(experiment["datasets"], names, experiment["splits"]):
             rows = {"dataset": dataset, "encoding": encoding, "split": str(fold)}
             yield Run(**rows, limits=limits, depth_of=algorithm.depth_of, **common, **objective)
 
 
-def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, common: dict) -> Iterator[Run]:
+def _encodings_of(experiment: Mapping, default: str | None, known: Mapping) -> list[str | None]:
+    """Return the encodings of an experiment, or the default if it names none; raise if one is not defined."""
+    names = experiment.get("encodings", [default])
+    for name in names:
+        if name is not None and name not in known:
+            raise choice("encoding", name, sorted(known))
+    return names
+
+
+def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, encodings: Mapping, common: dict) -> Iterator[Run]:
     """Yield the runs of a model, on the columns of the tables if the experiment has no encodings."""
     training = algorithm.training | {key: experiment[key] for key in ("train_rows", "test_rows") if key in experiment}
     for dataset, encoding, fold in product(
-        experiment["datasets"], experiment.get("encodings", [None]), map(str, experiment["splits"])
+        experiment["datasets"], _encodings_of(experiment, None, encodings), map(str, experiment["splits"])
     ):
         if (training.get("space") or training.get("grid")) and fold == FULL:
             raise OptreeError(
@@ -145,8 +151,8 @@ def _check_algorithm(config: Mapping, experiment: Mapping, algorithm: Algorithm,
     """Raise if the solver does not accept its parameters, the encodings, or the depth of another algorithm's tree."""
     name, solver, parameters, depth_of = algorithm.name, algorithm.declaration, algorithm.parameters, algorithm.depth_of
     solver.check_parameters(parameters)
-    for encoding in experiment["encodings"]:
-        if encodings[encoding].multiway and "multiway" not in solver.features:
+    for encoding, spec in encodings.items():
+        if spec.multiway and "multiway" not in solver.features:
             raise OptreeError(
                 f"algorithm {name!r} takes binary features only, and encoding {encoding!r} makes features of more "
                 "categories; give them an experiment of their own with a binary encoding"

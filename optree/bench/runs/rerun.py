@@ -14,11 +14,10 @@ from optree.bench.peers.declaration import add_peer_options
 from optree.bench.runs import record
 from optree.bench.runs.job import Place, execute, preload
 from optree.bench.runs.record import Run
-from optree.bench.runs.score import describe_data
 from optree.bench.system.cli import reporting
 from optree.datasets import Dataset, load_table, read_table
+from optree.encoding.problem_files import load_problem
 from optree.errors import OptreeError
-from optree.problem import Problem
 
 _FINAL = ("optimal", "heuristic")  # statuses of a search that no limit stopped
 _MEASURED = ("seconds of search", "peak MiB")
@@ -58,7 +57,7 @@ def find_rows(before: dict, results: Path, datasets: Path) -> tuple[Path, Datase
     else:
         dataset = None
         paths = sorted(results.glob(f"*/encoded/{run['dataset']}/*.npz"))
-        matching = (path for path in paths if describe_data(*Problem.load(path)) == wanted)
+        matching = (path for path in paths if load_problem(path)[1]["data"] == wanted)
     if (path := next(matching, None)) is None:
         raise OptreeError(f"{results}: no rows of {run['dataset']} there that the record names; run the workflow")
     return path, dataset

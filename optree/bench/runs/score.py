@@ -14,7 +14,7 @@ from optree import solvers
 from optree.bench.runs.folds import held_out
 from optree.bench.runs.record import Run
 from optree.bench.system import environment
-from optree.encoding import Encoder
+from optree.columns import Columns
 from optree.measure import Measure
 from optree.objective import Objective
 from optree.problem import Problem
@@ -38,6 +38,7 @@ class SearchOutcome:
     warm_up_seconds: float | None = None
     peak_rss_mib: float | None = None
     trace: tuple[TracePoint, ...] = ()  # of the search with the median time
+    columns: Columns | None = None  # the columns whose features the tree splits; None for the problem's own
     search: str | None = None  # name of the search that did the work; None for a peer
     reason: str = ""  # explanation of the status, one line; may be empty
     claim: dict | None = None  # a peer's own values; see the schema of records
@@ -67,9 +68,21 @@ def why_no_depth(run: Run, reference: dict | None) -> str:
     return "" if has_tree else f"{run.depth_of} has no tree whose depth could be the limit"
 
 
-def describe_data(problem: Problem, notes: dict) -> dict:
-    """Return the ``data`` of a record: the provenance of the rows, and their shape once encoded."""
-    return notes["data"] | {"encoded_features": len(problem.features), "parts": int(problem.n_parts.sum())}
+def why_too_large(problem: Problem, notes: dict, run: Run, solver: Declaration) -> str:
+    """Return the reason why a run's limit on memory excludes a solver without columns of numbers; empty if it does not.
+
+    Such a solver reads a byte or more for each training row and threshold.
+    """
+    limit, features = run.limits.get("memory_mib"), notes["data"]["encoded_features"]
+    if limit is None or solver.readable(problem) is problem:
+        return ""
+    mib = features * int((~held_out(problem.y, run.split, run.test_size)).sum()) / 2**20
+    if mib <= limit:
+        return ""
+    return (
+        f"solver {solver.name} takes no columns of numbers; their thresholds are {features:,} binary features, which "
+        f"need {mib:,.0f} MiB or more; the limit is {limit:g} MiB"
+    )
 
 
 def _score(tree: Tree | None, problem: Problem | None, measure: Measure) -> dict | None:
@@ -100,13 +113,15 @@ def make_record(
 ) -> dict:
     """Return the record of a run, whose objective has the depth limit of the search."""
     (train, test), tree, bound = train_and_test(problem, run), outcome.tree, outcome.lower_bound
+    if outcome.columns is not None:
+        train, test = (part and part.over(part.columns.like(outcome.columns)) for part in (train, test))
     scale, score = objective.scale(train), _score(tree, train, objective.measure)
     cost = None if tree is None else objective.cost(tree, scale, objective.measure.loss(tree, train))
     value, upper = (None if c is None else 1 - float(scale.in_rows(c) / train.total_weight) for c in (cost, bound))
     search = outcome.searches[median_index(outcome.searches)] if outcome.searches else None
     return {
         "run": {**run.__dict__},
-        "data": describe_data(problem, notes),
+        "data": notes["data"],
         "status": outcome.status,
         "reason": outcome.reason,
         "search": outcome.search,
@@ -118,7 +133,7 @@ def make_record(
         "claim": outcome.claim,
         "train": score,
         "test": _score(tree, test, objective.measure),
-        "size": _size(tree, notes),
+        "size": _size(tree, train.columns.sources or notes.get("sources")),
         "counters": outcome.counters,
         "iteration": solver.iteration,
         "exact": solver.exact,
@@ -137,11 +152,11 @@ def make_record(
     }
 
 
-def _size(tree: Tree | None, notes: dict) -> dict:
+def _size(tree: Tree | None, sources: list[int] | None) -> dict:
     """Return splits, leaves and depth of a tree, and the mean splits and features on a row's path."""
     if tree is None:
         return dict.fromkeys(("splits", "leaves", "depth", "decisions", "path_features"))
-    decisions, features = tree.decisions(Encoder.from_dict(notes["encoder"]).sources_ if "encoder" in notes else None)
+    decisions, features = tree.decisions(sources)
     size = {"splits": tree.n_splits, "leaves": tree.n_leaves, "depth": tree.depth}
     return size | {"decisions": decisions, "path_features": features}
 

@@ -28,6 +28,7 @@ from optree.bench.runs.score import (
     median_index,
     train_and_test,
     why_no_depth,
+    why_too_large,
 )
 from optree.bench.system import environment
 from optree.bench.system.numba_cache import compilation_lock
@@ -59,6 +60,7 @@ def _warm_up(solver: Solver, train: Problem, objective: Objective, run: Run) -> 
 
 def _check_result(result: Result, objective: Objective, train: Problem, where: str) -> None:
     """Raise if a solver's cost, bound or status contradicts its own tree."""
+    train = train.over(result.columns)
     cost = objective.cost(result.tree, result.scale, objective.measure.loss(result.tree, train))
     if cost != result.cost:
         raise OptreeError(f"{where}: claims cost {result.cost}, but its tree costs {cost}")
@@ -102,11 +104,12 @@ def solve(
 ) -> dict:
     """Execute a run on all rows of an encoded dataset and return its record; check the result against its own tree.
 
-    ``notes`` come from the problem's file: ``data`` (provenance), ``seconds`` and ``encoder``. ``reference`` is the
+    ``notes`` come from the problem's file: ``data`` (provenance), ``seconds`` and ``sources``. ``reference`` is the
     record of ``run.depth_of``. ``report`` receives each event of :class:`~optree.bench.runs.progress.Progress` at once.
     """
     solver = solvers.get(run.solver)
     objective = run.objective(depth_limit(run, solver, reference))
+    problem = solver.readable(problem)
     train, _ = train_and_test(problem, run)
     warm_up_seconds = _warm_up(solver, train, objective, run)
     loaded = {"python": platform.python_version(), "versions": environment.versions()}
@@ -126,6 +129,7 @@ def solve(
         warm_up_seconds=warm_up_seconds,
         peak_rss_mib=peak_rss_mib(),
         trace=result.trace,
+        columns=result.columns,
         search=result.search,
     )
     return make_record(problem, notes, run, solver, objective, outcome)
@@ -147,6 +151,8 @@ def solve_in_child(problem: Problem, notes: dict, run: Run, reference: dict | No
     finish = partial(make_record, problem, notes, run, solver, run.objective(depth_limit(run, solver, reference)))
     if reason := why_no_depth(run, reference):
         return finish(SearchOutcome("skipped", reason=reason))
+    if reason := why_too_large(problem, notes, run, solver):
+        return finish(SearchOutcome("memory_limit", reason=reason))
     with TemporaryDirectory(prefix="run-") as name:
         answers, path = Path(name, "answers"), Path(name, "record.json")
 

@@ -161,6 +161,7 @@ def summary(runs: pd.DataFrame, pictures: pd.Series | None = None) -> Table:
         *([f"In every row: {', '.join(constant)}."] if (constant := _constant(table)) else []),
         *(["tree = number of the tree's picture in plots/trees/DATASET.html. Each proven run has a picture. For an "
            "algorithm without a proof, one run has a picture."] if linked else []),
+        *encodings(runs),
         *provenance(runs),
     )  # fmt: skip
     return Table("Results", table, shown, notes, linked=linked)
@@ -176,6 +177,23 @@ def _constant(table: pd.DataFrame) -> list[str]:
     if one["measure"] != "accuracy":
         texts["measure"] = f"the measure is {one['measure']}"
     return [text for name, text in texts.items() if table[name].nunique(dropna=False) == 1]
+
+
+def encodings(runs: pd.DataFrame) -> list[str]:
+    """Return a sentence on each encoding: its parameters, and the thresholds of the numeric columns that it keeps."""
+    parts = runs.drop_duplicates(["encoding", "encoding_parameters", "dataset"])
+    totals = parts.groupby(["encoding", "encoding_parameters"], sort=False)[["thresholds", "thresholds_possible"]].sum()
+    return [
+        f"Encoding {name} ({parameters}) {_kept(kept, possible)}"
+        for (name, parameters), (kept, possible) in zip(totals.index, totals.to_numpy(), strict=True)
+    ]
+
+
+def _kept(kept: int, possible: int) -> str:
+    """Return the number of thresholds of numeric columns that an encoding keeps, as the end of a sentence."""
+    if kept < possible:
+        return f"keeps {kept:,} of {possible:,} thresholds of numeric columns: an optimal tree is optimal over these."
+    return f"keeps all {possible:,} thresholds of numeric columns." if possible else "has read no numeric columns."
 
 
 def _limits(runs: pd.DataFrame) -> str:
