@@ -70,8 +70,8 @@ class Task:
 
     def loss(self, tree: Tree) -> int:
         """Return the loss of a tree, in the units of the measure."""
-        measure = self.objective.measure
-        return tree.loss(self.problem) if measure.additive else measure.loss(tree, self.problem)
+        measure, problem = self.objective.measure, self.problem
+        return problem.target.training_loss(tree, problem) if measure.additive else measure.loss(tree, problem)
 
     def cost(self, tree: Tree) -> int:
         """Return the cost of a tree: loss plus penalty."""
@@ -277,7 +277,7 @@ class Solver(Declaration):
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
-        trace = Trace(clock, log, 1 / scale.row, problem.total_weight)
+        trace = Trace(clock, log, float(1 / scale.row), problem.target.whole_loss(problem))
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title))
