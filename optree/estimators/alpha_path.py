@@ -8,7 +8,7 @@ import numpy as np
 
 from optree.encoding import Encoder
 from optree.encoding.sparse_thresholds import ExpandedColumns, threshold_encoder
-from optree.solvers.dpdt.search import Path
+from optree.solvers.dpdt.search import Path, values_around
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
@@ -132,9 +132,8 @@ def _short_threshold(threshold: float, sample: Sample, feature: int) -> float:
 
     The threshold between all numbers and missing values is infinite.
     """
-    level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
-    above = int(np.searchsorted(level, threshold, side="right"))
-    if np.isinf(level[above]):
+    low, high = values_around(sample, feature, threshold)
+    if np.isinf(high):
         return np.inf
     short = float(f"{threshold:.12g}")
-    return short if level[above - 1] <= short < level[above] else float(threshold)
+    return short if low <= short < high else float(threshold)

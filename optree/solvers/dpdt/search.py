@@ -217,6 +217,13 @@ class _Search:
         return Path(penalty, loss, link, *columns, fitted, offered, self.status or "heuristic")
 
 
+def values_around(sample: Sample, feature: int, threshold: float) -> tuple[float, float]:
+    """Return the greatest value of a column below a threshold, and the least value above it."""
+    level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
+    above = int(np.searchsorted(level, threshold, side="right"))
+    return float(level[above - 1]), float(level[above])
+
+
 def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
     """Return the lower left hull of points in order of penalty, loss and action, as ``hull_of_union`` does."""
     hull: list[tuple] = []
