@@ -207,7 +207,7 @@ class _Search:
                 made[side][made[side] >= 0] += used
             splits.append(made)
             used += len(made)
-        hull = _lower_hull(sorted(set(points)), self.rules.slack) if several else points
+        hull = lower_hull(sorted(set(points)), self.rules.slack) if several else points
         penalty, loss, _, link = map(np.array, zip(*hull, strict=True))
         split = np.concatenate(splits)
         columns = (split[name].copy() for name in SPLIT.names)
@@ -224,7 +224,7 @@ def values_around(sample: Sample, feature: int, threshold: float) -> tuple[float
     return float(level[above - 1]), float(level[above])
 
 
-def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
+def lower_hull(points: list[tuple], slack: float) -> list[tuple]:
     """Return the lower left hull of points in order of penalty, loss and action, as ``hull_of_union`` does."""
     hull: list[tuple] = []
     for point in points:

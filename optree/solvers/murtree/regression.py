@@ -14,6 +14,8 @@ tree by half a step at most.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optree.problem import Problem
@@ -27,16 +29,17 @@ from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
 
-def _columns(problem: Problem) -> tuple[Columns, tuple[np.ndarray, int, float], int]:
+def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tuple[np.ndarray, int, float], int]:
     """Return the columns of the rows, the target for `Search`, and the cost that no tree avoids.
 
     This cost is left out of the search's costs.
     """
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
-    first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1))
+    first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1), check)
     moved = [(s - grid.centre * w, w) for w, s in sums.tolist()]
     by_group = np.array([-(-grid.fine * s * s // w) for s, w in moved], np.int64)
+    check()
     data = pack(codes[first], sums)
     square = np.zeros(data.group.size, np.int64)
     rows, at = np.unique(data.group, return_index=True)
@@ -47,7 +50,7 @@ def _columns(problem: Problem) -> tuple[Columns, tuple[np.ndarray, int, float], 
 def regress(task: Task, deepening: bool) -> Outcome:
     """Find the tree of least squared error over binary features."""
     problem, penalty, splits = task.problem, task.scale.penalty, task.objective.max_splits
-    data, numbers, certain = _columns(problem)
+    data, numbers, certain = _columns(problem, task.clock.check)
     task.clock.prepared()
     levels, leaf = min(task.objective.max_depth, len(problem.y) - 1), Tree.leaf(problem)
     if levels == 0 or splits == 0 or task.loss(leaf) == 0:

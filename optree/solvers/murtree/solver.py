@@ -62,7 +62,7 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts
     scale = task.scale
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
     levels, max_splits = limits(task)
-    data, certain = columns(task.problem)
+    data, certain = columns(task.problem, check=task.clock.check)
     task.clock.prepared()
     if data is None or levels == 0:
         leaf = Tree.leaf(task.problem)
