@@ -3,6 +3,8 @@
 Lambda is a decimal such as "0.005", read as a fraction. Let W be the total weight, which is the number of rows when all
 weights are one. The cost of a tree, in rows, is ``loss + lambda * W * splits``. Multiplied by the common denominator
 it is the integer ``loss * scale.error + splits * scale.penalty``, so proofs compare integers.
+
+For a target of values the loss is the squared error, in whole units of a grid, and that of a leaf takes the place of W.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class Scale(NamedTuple):
 
     error: int  # cost of one unit of loss
     penalty: int  # cost of one split (or leaf)
-    row: int  # cost of one misclassified row; ``error``, unless the problem's costs are in fractions of a row
+    row: int | Fraction  # cost of one misclassified row, or of a squared error of 1; ``error``, unless the problem's
+    # costs are in fractions of a row
 
     def in_rows(self, cost: int) -> Fraction:
         """Return a cost in misclassified rows, exactly."""
@@ -173,6 +176,9 @@ class Objective(Constraints):
         OptreeError
             If the costs do not fit into 64 bits.
         """
+        if problem.target.kind == "values":
+            grid = problem.target.grid(problem)
+            return Scale(1, round(self.regularization * grid.of_a_leaf), grid.unit)
         problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
         penalty = self.regularization * problem.total_weight * unit

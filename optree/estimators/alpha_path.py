@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from optree.encoding import Encoder
 from optree.encoding.sparse_thresholds import ExpandedColumns, threshold_encoder
-from optree.solvers.dpdt.search import Path
+from optree.solvers.dpdt.search import Path, lower_hull, values_around
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
@@ -40,7 +41,7 @@ class AlphaPath:
         # The sums of a node's rows: the weight of each class; for regression, the weight and the sum of the target.
         self._root = self._node_sums(every, y, weight)
         self._weight = float(self._root.sum() if self._classes else self._root[0])
-        self._unit = 1.0 if per_split else self._weight
+        self._per_split, self._unit = per_split, 1.0 if per_split else self._weight
         self._threshold = path.threshold.copy()
         self._sums_left, self._sums_right = (np.zeros((len(path.left), len(self._root))) for _ in range(2))
         # The sums and thresholds of each split; trees share splits.
@@ -67,6 +68,27 @@ class AlphaPath:
         if weights is None:
             return np.array([len(rows), target.sum()])
         return np.array([weights.sum(), weights @ target])
+
+    def rate(self, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Compute loss and complexity on all rows, for trees of a search over few rows; keep the trees of the hull."""
+        path, points = self._path, set()
+        mean = 0.0 if self._classes else float(self._root[1] / self._root[0])
+        squares = 0.0 if self._classes else float(np.average((y - mean) ** 2, weights=weight) * self._weight)
+        for root in path.link.tolist():
+            loss, penalty, pending = squares, 0.0, [(root, self._root)]
+            while pending:
+                link, sums = pending.pop()
+                if link >= 0:
+                    penalty += 1.0 if self._per_split else float(sums.sum() if self._classes else sums[0])
+                    pending += [(int(path.left[link]), self._sums_left[link])]
+                    pending += [(int(path.right[link]), self._sums_right[link])]
+                elif self._classes:
+                    loss += float(sums.sum() - sums.max())
+                else:
+                    loss -= float((sums[1] - mean * sums[0]) ** 2 / sums[0])
+            points.add((penalty, loss, root))
+        penalty, loss, link = map(np.array, zip(*lower_hull(sorted(points), 0.0), strict=True))
+        self._path = replace(path, penalty=penalty, loss=loss, link=link)
 
     def steps(self) -> tuple[AlphaStep, ...]:
         """Return the trees by rising alpha: the largest tree first, the single leaf last."""
@@ -132,9 +154,8 @@ def _short_threshold(threshold: float, sample: Sample, feature: int) -> float:
 
     The threshold between all numbers and missing values is infinite.
     """
-    level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
-    above = int(np.searchsorted(level, threshold, side="right"))
-    if np.isinf(level[above]):
+    low, high = values_around(sample, feature, threshold)
+    if np.isinf(high):
         return np.inf
     short = float(f"{threshold:.12g}")
-    return short if level[above - 1] <= short < level[above] else float(threshold)
+    return short if low <= short < high else float(threshold)

@@ -106,6 +106,11 @@ class TreeEstimator(TreeViews, BaseEstimator):
     # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
     # are measured with up to 200,000 rows and 500 thresholds, without the memo of the search.
     _copies: ClassVar[int] = 3
+    _solver: ClassVar[str]
+
+    def _parameters(self) -> dict:
+        """Return the solver's own parameters."""
+        return {}
 
     @property
     def _encoding(self) -> EncodingSpec:
@@ -169,12 +174,58 @@ class TreeEstimator(TreeViews, BaseEstimator):
             spec = replace(spec, numeric="thresholds")
         return TableColumns.of(X, spec, named, classes, check, left_out)
 
+    def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
+        """Set the fitted attributes to the tree of an objective."""
+        seed, (start, own) = getattr(self, "random_state", None) or 0, self._start(problem, objective)
+        solver = solvers.get(self._solver)
+        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, **self._parameters())
+        result = solver.solve(problem, objective, clock, seed, **arguments)
+        cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
+        self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
+        if result.status not in ("optimal", "heuristic"):
+            gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
+            text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
+        self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
+        return self
+
+    def _keep(
+        self,
+        tree: Tree,
+        columns: TableColumns,
+        status: str,
+        cost: Fraction,
+        bound: Fraction | None,
+        whole: Fraction,
+        unit: Fraction,
+    ):
+        """Set the fitted attributes of a tree; cost, bound and the loss of a gap of 1 are in ``unit``."""
+        self._keep_tree(tree, columns)
+        self.status_ = status
+        self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
+        self.gap_ = None if bound is None else float((cost - bound) / whole)
+        self.objective_ = 1 - float(cost / whole)
+
     def _keep_tree(self, tree: Tree, columns: TableColumns) -> None:
         """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the tree splits."""
         used = tree.used_features
         numbers = {feature: number for number, feature in enumerate(used)}
         self.tree_ = tree.renumber(numbers, [tree.features[feature] for feature in used])
         self.encoder_ = columns.encoder.keep(used)
+
+    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
+        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
+        tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
+        if tree is None or tree.classes != problem.classes:
+            return None, None
+        columns = TableColumns(problem.columns.X, lambda: self.encoder_)
+        try:
+            broken = objective.broken(tree.refit(problem.over(columns)), problem.over(columns))
+        except OptreeError:  # other columns, or an unseen category
+            return None, None
+        unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
+        return (None, None) if broken or unknown else (tree, columns)
 
     def _table(self, X):
         """Return the table of new rows."""
@@ -203,12 +254,6 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
     {fitted_classifier}
     """
 
-    _solver: str
-
-    def _parameters(self) -> dict:
-        """Return the solver's own parameters."""
-        return {}
-
     @documented
     def fit(self, X, y, sample_weight=None):
         """Find the tree.
@@ -222,39 +267,6 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         """
         clock, objective = self._budget.start(), self._objective()
         return self._find_tree(*self._problem(X, y, sample_weight), objective, clock)
-
-    def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
-        """Set the fitted attributes to the tree of an objective."""
-        seed, (start, own) = getattr(self, "random_state", None) or 0, self._start(problem, objective)
-        solver = solvers.get(self._solver)
-        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, **self._parameters())
-        result = solver.solve(problem, objective, clock, seed, **arguments)
-        cost, bound = result.cost_in_rows, result.lower_bound_in_rows
-        self._keep(result.tree, result.columns, result.status, cost, bound, problem.total_weight, unit)
-        if result.status not in ("optimal", "heuristic"):
-            gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-            text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
-        self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
-        self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
-        return self
-
-    def _keep(
-        self,
-        tree: Tree,
-        columns: TableColumns,
-        status: str,
-        cost: Fraction,
-        bound: Fraction | None,
-        total: int,
-        unit: Fraction,
-    ):
-        """Set the fitted attributes of a tree; cost, bound and total weight are in ``unit``."""
-        self._keep_tree(tree, columns)
-        self.status_ = status
-        self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
-        self.gap_ = None if bound is None else float((cost - bound) / total)
-        self.objective_ = 1 - float(cost / total)
 
     def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
         """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""
@@ -286,16 +298,3 @@ class TreeClassifier(ClassPredictions, TreeEstimator):
         weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
         costs = whole_costs(getattr(self, "costs", None), self.classes_)
         return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
-
-    def _start(self, problem: Problem, objective: Objective) -> tuple[Tree | None, TableColumns | None]:
-        """Return the tree of the last fit for a warm start, and its columns, if the tree meets the constraints."""
-        tree = getattr(self, "tree_", None) if getattr(self, "warm_start", False) else None
-        if tree is None or tree.classes != problem.classes:
-            return None, None
-        columns = TableColumns(problem.columns.X, lambda: self.encoder_)
-        try:
-            broken = objective.broken(tree.refit(problem.over(columns)), problem.over(columns))
-        except OptreeError:  # other columns, or an unseen category
-            return None, None
-        unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
-        return (None, None) if broken or unknown else (tree, columns)

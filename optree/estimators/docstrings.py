@@ -158,7 +158,8 @@ _TEXTS = {
             The number (or share) of features drawn for each node of a CART; None for all.
         time_limit : float or None, default=None
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). At the
-            limit, the tree is the best over the root splits that were evaluated, or a leaf.
+            limit, the tree is the best over the root splits that were evaluated, or before the first of them a CART
+            of few rows.
         random_state : int, RandomState or None, default=None
             Seed of the draws of ``max_features``. Ties are broken by the lowest feature, then the lowest threshold.
         n_jobs : int or None, default=None

@@ -19,6 +19,7 @@ from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
 from optree.result import Trace, require_iterations
+from optree.solvers.dpdt.sampled import sampled_path
 from optree.solvers.dpdt.search import solve
 from optree.solvers.kernels.presort import presort
 
@@ -62,20 +63,27 @@ class _DPDTree(TreeViews, NumericEstimator):
         rows = expand_missing(X)
         growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
-        arguments = y, classes, weight, mergeable, growth.n_layers
+        arguments, searched = (y, classes, weight, mergeable, growth.n_layers), growth
         try:
             sample = presort(rows.X, *arguments, clock.check)
         except Stopped:  # without thresholds the search ends at once, with a leaf
-            sample, growth = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
+            sample, searched = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
         clock.prepared()
-        path = solve(sample, growth, effective_n_jobs(self.n_jobs), clock)
+        path = solve(sample, searched, effective_n_jobs(self.n_jobs), clock)
         require_iterations(path.status, {"iterations": path.fitted})
-        self.search_seconds_ = clock.searched()
+        late = path.status == "time_limit" and len(path.link) == 1 and self.time_limit > 0
+        if late := late and not growth.min_impurity_decrease:  # which is a share of the gain on all rows
+            few, sample = sampled_path(rows.X, y, classes, weight, growth)
+            path = replace(few, status=path.status, fitted=path.fitted, offered=path.offered)
         self._path = AlphaPath(path, sample, rows, y, weight, growth.per_split)
+        if late:
+            self._path.rate(y, weight)
+        self.search_seconds_ = clock.searched()
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
         if path.status != "heuristic":
-            text = f"the search was ended by its {path.status}; the trees are the best over the evaluated root splits"
+            found = "of few rows" if late else "the best over the evaluated root splits"
+            text = f"the search was ended by its {path.status}; the trees are {found}"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         self._select(alpha)
         self.solver_, self.compile_seconds_ = "dpdt", clock.compile_seconds()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
 from optree.estimators.weights import whole_weights
 from optree.problem import Problem
-from optree.solvers.murtree.regression import regress
 from optree.target import Values
 
 
@@ -52,6 +49,8 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         Proven lower bound on the cost of all trees.
     gap_ : float
         ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
+    objective_ : float
+        ``1 - cost_ / cost of a leaf``: R^2 on the training rows, less the penalties.
     resolution_ : float
         The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
         error of ``tree_`` exceeds the minimum by at most ``resolution_``.
@@ -84,6 +83,8 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
     regularization: float | str = 0
     max_thresholds: int | None = 10
 
+    _solver = "murtree"
+
     @documented
     def fit(self, X, y, sample_weight=None):
         """Find the tree.
@@ -101,19 +102,9 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
             raise OptreeError(f"X has {len(y)} sample; two or more are needed")
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
-        if not weights.all():  # a tiny weight may be rounded to zero
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        columns = self._columns(X)
-        found = regress(Problem(columns, Values(y), weights), objective, clock, log=self._log)
-        self.solver_ = "murtree"
-        self._keep_tree(found.tree, columns)
-        self.status_, self.resolution_ = found.status, found.step
-        self.cost_, self.lower_bound_ = found.cost * float(unit), found.lower_bound * float(unit)
-        self.gap_ = (found.cost - found.lower_bound) / found.total if found.total else 0.0
-        if found.status != "optimal":
-            gap = f"a gap of {self.gap_:.4f}"
-            text = f"the search was ended by its {found.status} with {gap}; the tree is the best found"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
-        self.counters_, self.search_seconds_, self.trace_ = found.counters, found.search_seconds, found.trace
-        self.compile_seconds_ = clock.compile_seconds()
+        problem = Problem(self._columns(X), Values(y), weights)
+        self._find_tree(problem, unit, objective, clock)
+        self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
+        grid = problem.target.grid(problem)
+        self.resolution_ = 0.0 if grid.exact else grid.step
         return self

@@ -89,7 +89,7 @@ def read_target(y, numeric: bool) -> np.ndarray:
     y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
     if numeric:
         return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
-    lacks = np.isnan(y) if y.dtype.kind == "f" else np.array([is_missing(value) for value in y if y.dtype.kind == "O"])
+    lacks = np.isnan(y) if y.dtype.kind == "f" else np.array(list(map(is_missing, y if y.dtype.kind == "O" else ())))
     if lacks.any():
         raise OptreeError(f"y: {int(lacks.sum())} of {len(y)} rows have no class (NaN or None); leave these rows out")
     if y.dtype.kind == "O" and not any(isinstance(value, (str, bytes)) for value in y):

@@ -70,8 +70,8 @@ class Task:
 
     def loss(self, tree: Tree) -> int:
         """Return the loss of a tree, in the units of the measure."""
-        measure = self.objective.measure
-        return tree.loss(self.problem) if measure.additive else measure.loss(tree, self.problem)
+        measure, problem = self.objective.measure, self.problem
+        return problem.target.training_loss(tree, problem) if measure.additive else measure.loss(tree, problem)
 
     def cost(self, tree: Tree) -> int:
         """Return the cost of a tree: loss plus penalty."""
@@ -278,18 +278,17 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
+        in_time = (budget or Budget()).start().limit(0) != "time_limit"
         problem = self.readable(problem)
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
-        trace = Trace(clock, log, 1 / scale.row, problem.total_weight)
+        trace = Trace(clock, log, float(1 / scale.row), problem.target.whole_loss(problem))
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title))
-        begun = False
         try:
             clock.check()
-            begun = True
             if not problem.columns.has_numbers:
                 problem.columns.encode(clock.check)
             if self.route:
@@ -302,7 +301,7 @@ class Solver(Declaration):
             columns = columns if task.incumbent else columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
-        late = begun and outcome.status == "time_limit" and outcome.tree.n_splits == 0
+        late = in_time and outcome.status == "time_limit" and outcome.tree.n_splits == 0
         if late and (self.exact or self.features == ("binary",)) and (found := sampled_tree(task)):
             outcome = outcome._replace(tree=found[0], columns=found[1])
         clock.searched()

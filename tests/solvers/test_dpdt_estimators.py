@@ -7,6 +7,7 @@ import json
 import pickle
 import signal
 import threading
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -23,8 +24,13 @@ from support.cart_naive import random_rows
 from support.modes import seeds
 from support.refusal import refused
 
-from optree import DPDTreeClassifier, DPDTreeRegressor, estimators
-from optree.encoding import Encoder
+from optree import DPDTreeClassifier, DPDTreeRegressor, estimators, solvers
+from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.encoding.table_columns import TableColumns
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.target import Classes, Values
 from optree.tree import Tree
 
 IRIS = load_iris(return_X_y=True, as_frame=True)
@@ -34,6 +40,33 @@ BOTH = pytest.mark.parametrize("model", [DPDTreeClassifier, DPDTreeRegressor])
 @parametrize_with_checks([DPDTreeClassifier(), DPDTreeRegressor(n_jobs=2)])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
+
+
+def test_the_registry_searches_numbers_for_classes_and_values_as_the_estimators_do():
+    dpdt, spec = solvers.get("dpdt"), EncodingSpec(numeric="thresholds", max_cuts=None, missing="best")
+    for seed in seeds(120, 8):
+        random = np.random.RandomState(seed)
+        n, by_value = random.randint(5, 120), seed % 2 == 1
+        X = random.randint(0, random.choice([2, 5, 60]), (n, 3)).astype(float)
+        X[0], X[1] = 0, 1
+        if seed % 3 == 0:
+            X[random.rand(n, 3) < 0.1] = np.nan
+        y = random.randint(0, 9 if by_value else 3, n)
+        weights = random.randint(0, 4, n) + (np.arange(n) < 2) if seed % 4 else np.ones(n, int)
+        columns = TableColumns(X, partial(Encoder(spec).fit, X), partial(SparseEncoder(spec).fit, X))
+        problem = Problem(columns, Values(y) if by_value else Classes(y, tuple("abc")), weights)
+        share, depth = random.choice(["0", "0.01", "0.1"]), int(random.randint(1, 5))
+        result = dpdt.solve(problem, Objective.of(share, max_depth=depth))
+        alpha = float(share) * float(problem.target.whole_loss(problem) / problem.total_weight)
+        kind = DPDTreeRegressor if by_value else DPDTreeClassifier
+        model = kind(depth, penalty="splits", alpha=alpha).fit(X, y, weights)
+        assert float(result.cost_in_rows) == pytest.approx(model.cost_, rel=1e-9, abs=1e-9)
+        assert result.tree.n_splits == model.tree_.n_splits
+        kept = weights > 0
+        own = result.tree.predict(result.columns.codes)
+        assert np.allclose(own[kept], model.predict(X)[kept])
+        if by_value and share == "0":
+            assert float(result.cost_in_rows) == pytest.approx((weights * (y - own) ** 2).sum(), rel=1e-9, abs=1e-9)
 
 
 def test_what_a_fit_leaves_behind():

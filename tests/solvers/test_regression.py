@@ -11,12 +11,13 @@ from support.modes import FULL, compiled_only
 from support.problems import binary_problem
 from support.refusal import refused
 
-from optree import MurTreeRegressor
+from optree import MurTreeRegressor, solvers
 from optree.budget import Budget
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.solvers.murtree.regression import Grid, regress
-from optree.target import Values
+from optree.target import Grid, Values
+
+MURTREE = solvers.get("murtree")
 
 
 def least(codes, y, weights, depth, splits, price=0.0, memo=None):
@@ -64,36 +65,53 @@ def test_the_least_squared_error():
         (problem, y, weights), (depth, splits) = regression_problem(seed), some_limits(seed)
         share = ["0", "0", "0.03"][seed % 3]
         valued = Problem(problem.columns, Values(y), weights)
-        found = regress(valued, Objective.of(share, "split", depth, splits))
+        found = MURTREE.solve(valued, Objective.of(share, "split", depth, splits))
         total = least(problem.codes, y, weights, 0, 0)
         price = float(share) * total
         most = min(len(y) - 1, 2**depth - 1) if splits is None else splits
         best = least(problem.codes, y, weights, depth, most, price)
         assert found.status == "optimal"
         assert found.cost == found.lower_bound
-        moved = found.step * weights.sum() ** 0.5  # twice what rounding may do to a root
+        grid = valued.target.grid(valued)
+        step, of_a_leaf = 0 if grid.exact else grid.step, float(valued.target.whole_loss(valued))
+        moved = step * weights.sum() ** 0.5  # twice the change of a root by rounding
         squares = found.tree.loss(valued) + price * found.tree.n_splits
-        for value, exact in ((found.cost, best), (found.total, total), (squares, best)):
+        for value, exact in ((float(found.cost_in_rows), best), (of_a_leaf, total), (squares, best)):
+            if not exact and value == 1:  # all numbers are equal
+                continue
             assert value == pytest.approx(exact, abs=moved * (2 * exact**0.5 + moved) + 1e-10 * total + 1e-10)
         assert squares >= best * (1 - 1e-12) - 1e-9
         assert found.tree.depth <= depth
         assert found.tree.n_splits <= most
-        assert found.step == 0 or seed % 4 in (0, 3)
+        assert step == 0 or seed % 4 in (0, 3)
 
 
 def test_stopped_anywhere_the_interval_holds_the_optimum():
     for seed in range(40 if FULL else 2):
         problem, y, weights = regression_problem(seed)
         arguments = Problem(problem.columns, Values(y), weights), Objective.of(0, max_depth=4)
-        best = regress(*arguments).cost
+        best = MURTREE.solve(*arguments).cost
         for iterations in (0, 1, 2, 5, 20):
-            found = regress(*arguments, Budget(iterations=iterations))
+            found = MURTREE.solve(*arguments, Budget(iterations=iterations))
             assert found.lower_bound <= best <= found.cost
+            squares, grid = found.tree.loss(arguments[0]), arguments[0].target.grid(arguments[0])
+            assert float(found.cost_in_rows) == pytest.approx(squares, rel=1e-5, abs=len(y) * grid.step**2)
+
+
+def test_the_paper_has_no_search_for_values():
+    problem, y, weights = regression_problem(0)
+    valued, objective = Problem(problem.columns, Values(y), weights), Objective.of(0, max_depth=2)
+    for option in ({"search": "paper"}, {"fewest_splits": True}):
+        with refused(f"solver murtree: {next(iter(option))} = ", "with a target of values"):
+            MURTREE.solve(valued, objective, **option)
+    with refused("solver dl85: target: 'values' is not known; accepted: classes"):
+        solvers.get("dl85").solve(valued, objective)
 
 
 def test_targets_on_a_grid_are_kept():
     weights = np.ones(4, int)
-    assert Grid.of(np.array([3.0, 9, 6, 3]), weights)[1:] == (3, 3, True)
+    whole = Grid.of(np.array([3.0, 9, 6, 3]), weights)
+    assert (whole.start, whole.step, whole.exact) == (3, 3, True)
     assert Grid.of(np.array([0.1, 0.35, 0.2, 0.1]), weights).exact
     assert Grid.of(np.array([5.0] * 4), weights).whole.tolist() == [0] * 4
     for scale in (1e-300, 1e-3, 1e100):

@@ -126,7 +126,7 @@ def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
         (OptimalTreeClassifier("0.1"), X, "sparsethresholds", "298 thresholds of 2 columns"),
         (OptimalTreeClassifier("0.1", max_depth=2), X.round(1), "murtree", "binary features and max_depth = 2 <= 5"),
         (OptimalTreeClassifier("0.1"), X.round(1), "optree", "all rows"),
-        (MurTreeRegressor(2), X, "murtree", "squared error"),
+        (MurTreeRegressor(2), X, "murtree", "the best tree of a given depth"),
         (optree.DPDTreeClassifier(2), X, "dpdt", "candidate splits: cart"),
         (SPLITClassifier("0.1", max_ways=3), X, "multisplit", ""),
         (optree.GOSDTClassifier("0.1", objective="auc", max_thresholds=3), X, "roc", ""),

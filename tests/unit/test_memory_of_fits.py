@@ -50,3 +50,46 @@ def test_a_large_table_takes_little_memory(kind, rows, most):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     before, peak = map(float, done.stdout.split()[-2:])
     assert peak < max(most, before + 250), done.stdout
+
+
+PER_CELL = """
+import sys, warnings
+from pathlib import Path
+import numpy as np
+import pandas as pd
+from optree import OptimalTreeClassifier
+from optree.budget import peak_rss_mib, rss_mib
+
+def table(kind, rows):
+    random = np.random.RandomState(0)
+    if kind == "categories":  # more than a split has children: one against the rest
+        X = pd.DataFrame({f"c{j}": np.char.add("c", random.randint(0, 60, rows).astype(str)) for j in range(2)})
+        return X, (X["c0"] < "c3") ^ (random.random_sample(rows) < 0.2), 120
+    X = random.random_sample((rows, 10))
+    if kind == "missing":
+        X[random.random_sample(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + 0.4 * random.standard_normal(rows) > 0.5
+    return ((X > 0.5).astype(np.int8) if kind == "binary" else X), y, 20 if kind == "missing" else 10
+
+warnings.simplefilter("ignore")
+kind, *sizes = sys.argv[1:]
+for rows in map(int, [sizes[0], *sizes]):  # the first fit loads the machine code
+    X, y, columns = table(kind, rows)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+    before = rss_mib()
+    model = OptimalTreeClassifier(time_limit=None, iteration_limit=1).fit(X, y)
+    print((peak_rss_mib() - before) * 2**20 / (rows * columns))
+"""
+LEVELS = 4  # the trees to start from have up to three levels below the root, whose columns are alive together
+
+
+@compiled_only
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is forgotten by Linux alone")
+@pytest.mark.parametrize("kind", ["numbers", "missing", "binary", "categories"])
+def test_a_fit_takes_sixteen_bytes_for_each_row_and_column_of_a_level(kind):
+    """A column with missing values counts as two, a column of many categories as one for each of them."""
+    sizes = ("60000", "120000") if kind == "categories" else ("200000", "400000")
+    command = [sys.executable, "-c", PER_CELL, kind, *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert all(float(found) <= 16 * LEVELS for found in done.stdout.split()[1:]), done.stdout

@@ -207,7 +207,7 @@ class _Search:
                 made[side][made[side] >= 0] += used
             splits.append(made)
             used += len(made)
-        hull = _lower_hull(sorted(set(points)), self.rules.slack) if several else points
+        hull = lower_hull(sorted(set(points)), self.rules.slack) if several else points
         penalty, loss, _, link = map(np.array, zip(*hull, strict=True))
         split = np.concatenate(splits)
         columns = (split[name].copy() for name in SPLIT.names)
@@ -217,7 +217,14 @@ class _Search:
         return Path(penalty, loss, link, *columns, fitted, offered, self.status or "heuristic")
 
 
-def _lower_hull(points: list[tuple], slack: float) -> list[tuple]:
+def values_around(sample: Sample, feature: int, threshold: float) -> tuple[float, float]:
+    """Return the greatest value of a column below a threshold, and the least value above it."""
+    level = sample.level[sample.first_level[feature] : sample.first_level[feature + 1]]
+    above = int(np.searchsorted(level, threshold, side="right"))
+    return float(level[above - 1]), float(level[above])
+
+
+def lower_hull(points: list[tuple], slack: float) -> list[tuple]:
     """Return the lower left hull of points in order of penalty, loss and action, as ``hull_of_union`` does."""
     hull: list[tuple] = []
     for point in points:

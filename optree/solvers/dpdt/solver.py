@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.columns import Columns, NumberSplit
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.dpdt.growth import GENERATORS, Growth
-from optree.solvers.dpdt.search import solve
+from optree.solvers.dpdt.search import Path, solve, values_around
 from optree.solvers.kernels.presort import presort
+from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
 
@@ -36,39 +38,60 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
         raise choice("solver dpdt: generator", generator, GENERATORS)
     if objective.max_depth == 0:
         return Outcome(Tree.leaf(problem), None, "heuristic", {"iterations": 0})
+    columns, clock, by_value = problem.columns, task.clock, problem.target.kind == "values"
     kept = np.flatnonzero(problem.weights)
     weights = problem.weights[kept].astype(np.float64)
+    X = columns.as_numbers(clock.check).X if columns.has_numbers else problem.codes
+    X = np.ascontiguousarray(X if len(kept) == len(X) else X[kept], np.float64)
+    per_loss = float(scale.row) if by_value else scale.error
     growth = Growth(
         max_depth=objective.max_depth,
         cart_nodes_list=tuple(cart_nodes_list),
-        max_features=len(problem.features),
+        max_features=X.shape[1],
         min_samples_leaf=objective.min_samples_leaf,
         per_split=True,
         bounds=bounds,
         generator=generator,
-        least_alpha=scale.penalty / scale.error,
+        least_alpha=scale.penalty / per_loss,
     )
     unit = (weights == 1).all()
-    codes, merge = np.ascontiguousarray(problem.codes[kept], np.float64), unit or objective.min_samples_leaf == 1
-    weight = None if unit else weights
-    sample = presort(codes, problem.y[kept], len(problem.classes), weight, merge, growth.n_layers, task.clock.check)
-    path = solve(sample, growth, clock=task.clock)
+    merge, weight = unit or objective.min_samples_leaf == 1, None if unit else weights
+    classes = 0 if by_value else len(problem.classes)
+    sample = presort(X, problem.y[kept], classes, weight, merge, growth.n_layers, clock.check)
+    path = solve(sample, growth, clock=clock)
     trees = zip(path.loss, path.penalty, strict=True)
-    costs = [int(loss) * scale.error + int(splits) * scale.penalty for loss, splits in trees]
+    costs = [(loss if by_value else int(loss)) * per_loss + int(splits) * scale.penalty for loss, splits in trees]
+    root = int(path.link[costs.index(min(costs))])
+    columns, split_of = _columns_of(columns, path, sample, root)
 
     def choose(rows: np.ndarray, link: int) -> tuple[int, list[int]]:
         if link < 0:
             return LEAF, []
-        return int(path.feature[link]), [int(path.left[link]), int(path.right[link])]
+        feature, is_below = split_of[link]
+        return feature, [int(path.left[link]), int(path.right[link])][:: -1 if is_below else 1]
 
-    tree = Tree.grow(problem, choose, int(path.link[costs.index(min(costs))]))
-    return Outcome(tree, None, path.status, {"iterations": path.fitted})
+    tree = Tree.grow(problem.over(columns), choose, root)
+    return Outcome(tree, None, path.status, {"iterations": path.fitted}, columns=columns)
+
+
+def _columns_of(columns: Columns, path: Path, sample: Sample, root: int) -> tuple[Columns, dict[int, tuple[int, bool]]]:
+    """Return columns with the splits of a tree as features, and of each split the feature and whether 1 is below."""
+    links = [root] if root >= 0 else []
+    for link in links:
+        links += [child for child in (int(path.left[link]), int(path.right[link])) if child >= 0]
+    if not columns.has_numbers:
+        return columns, {link: (int(path.feature[link]), False) for link in links}
+    tests = [(int(path.feature[link]), float(path.threshold[link])) for link in links]
+    columns, found = columns.at_splits([NumberSplit(test[0], *values_around(sample, *test)) for test in tests])
+    return columns, dict(zip(links, found, strict=True))
 
 
 SOLVER = Solver(
     name="dpdt",
     title="dynamic programming over the splits that CART proposes; never worse than CART to the same depth",
     paper="Kohler, Akrour, Preux: Breiman meets Bellman: Non-Greedy Decision Trees with MDPs, KDD 2025",
+    features=("binary", "numeric"),
+    targets=("classes", "values"),
     constraints=("max_depth", "min_samples_leaf"),
     needs=("max_depth",),
     exact=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -56,14 +57,19 @@ def _count_words(weights: np.ndarray) -> int:
     return int((-(-held // 16)).sum())
 
 
-def merge_rows(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge_rows(
+    codes: np.ndarray, weights: np.ndarray, check: Callable[[], None] = lambda: None
+) -> tuple[np.ndarray, np.ndarray]:
     """Merge equal rows; return the first row of each group, int64[g], and the sums of weights, int64[g, K].
 
     Rows are compared by a random hash, and the groups are then checked. Nothing is merged if two hashes collide.
+    ``check`` is called between the steps.
     """
     keys, features = np.empty(len(codes), np.int64), codes.shape[1]
     hash_rows(codes, np.random.RandomState(0).randint(0, 2**62 // features, features, np.int64), keys)
+    check()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    check()
     if len(first) == len(codes) or not np.array_equal(codes, codes[first[group]]):
         return np.arange(len(codes)), weights
     place = group[:, None] * weights.shape[1] + np.arange(weights.shape[1])
@@ -71,11 +77,14 @@ def merge_rows(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.n
     return first, total.astype(np.int64).reshape(len(first), -1)
 
 
-def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | None, int]:
+def columns(
+    problem: Problem, merge: bool = True, kind=None, check: Callable[[], None] = lambda: None
+) -> tuple[Columns | None, int]:
     """Return the columns of a problem, and the weight that every tree misclassifies and that the columns leave out.
 
     The columns are None if a leaf is optimal. The default ``kind`` of words is the narrowest one that counts the total
     weight. With ``merge`` equal rows are merged if that halves the words: each digit of a weight takes its own runs.
+    ``check`` is called between the steps, :meth:`optree.budget.Clock.check` for example.
 
     **Statement.** Let m be the lowest weight of a class in a group of equal rows. The weight m may be subtracted from
     every class of the group: the errors of every tree fall by m * (classes - 1).
@@ -90,7 +99,8 @@ def columns(problem: Problem, merge: bool = True, kind=None) -> tuple[Columns | 
     weights = np.zeros((len(codes), len(present)), np.int64)
     weights[np.arange(len(codes)), y] = size
     certain = floor = 0
-    first, merged = merge_rows(codes, weights) if merge else (codes, weights)
+    first, merged = merge_rows(codes, weights, check) if merge else (codes, weights)
+    check()
     if len(first) < len(codes):
         floor = int((merged.sum(axis=1) - merged.max(axis=1)).sum())
         common = merged.min(axis=1)

@@ -36,6 +36,7 @@ from optree.solvers.murtree.limits import full_splits, limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import GINI, IN_ORDER, RANDOM
 from optree.solvers.murtree.paper.search import Answer, Options, Subtrees, items
+from optree.solvers.murtree.regression import regress
 from optree.tree import Tree
 
 SEARCHES = ("fast", "paper")
@@ -61,7 +62,7 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts
     scale = task.scale
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
     levels, max_splits = limits(task)
-    data, certain = columns(task.problem)
+    data, certain = columns(task.problem, check=task.clock.check)
     task.clock.prepared()
     if data is None or levels == 0:
         leaf = Tree.leaf(task.problem)
@@ -136,11 +137,15 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool
     for name, values in accepted.items():
         if (value := switches.get(name, search)) not in values:
             raise choice(f"solver murtree: {name}", value, values)
+    has_values = task.problem.target.kind == "values"
+    for name, value in {"search": search, "fewest_splits": fewest_splits}.items():
+        if has_values and value != (accepted := SOLVER.parameters[name].default):
+            raise OptreeError(f"solver murtree: {name} = {value!r} with a target of values; accepted: {accepted!r}")
     if search == "fast":
         for name, value in switches.items():
             if value != _SWITCHES[name].default:
                 raise OptreeError(f"solver murtree: {name} = {value!r} is not accepted; it needs search = 'paper'")
-        return fast(task, fewest_splits, deepening)
+        return regress(task, deepening) if has_values else fast(task, fewest_splits, deepening)
     options = Options(
         cache=CACHES[switches["cache"]],
         similarity=switches["similarity_bound"],
@@ -158,6 +163,7 @@ SOLVER = Solver(
     name="murtree",
     title="the best tree of a given depth and number of splits, by the project's fast search or the paper's",
     paper="Demirovic et al.: MurTree, JMLR 23, 2022",
+    targets=("classes", "values"),
     constraints=("max_depth", "max_splits"),
     needs=("max_depth",),
     exact=True,
