@@ -103,33 +103,35 @@ def html_page(title: str, body: str, style: str, script: str) -> str:
 
 
 _STYLE = """
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; text-align: left; }
-th { cursor: pointer; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; }
+th { text-align: left; vertical-align: bottom; cursor: pointer; }
 th[aria-sort=ascending]::after { content: " \\2191"; }
 th[aria-sort=descending]::after { content: " \\2193"; }
-th, td { padding: .25rem .6rem; vertical-align: top; }
-td { border-bottom: 1px solid #ddd; }
+th, td { padding: .2rem .45rem; }
+td { border-bottom: 1px solid #ddd; vertical-align: top; }
 tr:hover td { background: #f3f6fa; }
-.r, .n { white-space: nowrap; }
+td.r, td.n { white-space: nowrap; }
 .r { text-align: right; }
 .PASS { color: #00664f; }
+.CONSISTENT { color: #005a8f; }
 .FAIL { color: #b23c00; }
 .SKIPPED { color: #777; font-weight: 400; }
-td:not([class]) { min-width: 18rem; }
+td:not([class]) { min-width: 12rem; overflow-wrap: anywhere; }
 input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
 @media (max-width: 700px) {
-  table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; text-align: left; }
+  table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; }
+  .r { text-align: left; }
   thead tr { display: flex; flex-wrap: wrap; }
   th { position: static; border: 0; }
   ul { overflow-wrap: anywhere; }
-  td { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  td, td.r, td.n { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
   td::before { color: #777; }
   td:empty, tr[hidden] { display: none; }
   tbody tr { border-bottom: 1px solid #999; padding: .4rem 0; }
 }
 """
-_RESULTS = ("PASS", "FAIL", "SKIPPED")  # Results of claims; each has a style.
+_RESULTS = ("PASS", "CONSISTENT", "FAIL", "SKIPPED")  # Results of claims; each has a style.
 _SORT = """
 document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
   const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
