@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from support.browser import CHROMIUM, page
+from harness.browser import CHROMIUM, page
 
 from optree.bench.papers.claims import COLUMNS
 from optree.bench.tables.formats import Table, write

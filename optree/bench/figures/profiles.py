@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Style
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, pairs
 
@@ -109,9 +110,11 @@ def profile(runs: pd.DataFrame) -> Figure:
                 f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
                 for name in every.columns.difference(wide.columns)
             ]
+    if not ratios:
+        raise NothingToDraw("no two exact algorithms were run on the same problems")
     looks = styles.styles(runs["algorithm"], {name for wide in ratios.values() for name in wide})
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
-    end = 1.3 * max([2.0, *finite])
+    end = 1.3 * max(2.0, *finite)
 
     def draw(ax: Axes, key: tuple) -> None:
         wide, stairs = ratios[key[0]], []

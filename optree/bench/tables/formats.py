@@ -111,7 +111,6 @@ th[aria-sort=descending]::after { content: " \\2193"; }
 th, td { padding: .2rem .45rem; }
 td { border-bottom: 1px solid #ddd; vertical-align: top; }
 tr:hover td { background: #f3f6fa; }
-td.r, td.n { white-space: nowrap; }
 .r { text-align: right; }
 .PASS { color: #00664f; }
 .CONSISTENT { color: #005a8f; }
@@ -125,7 +124,7 @@ input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
   thead tr { display: flex; flex-wrap: wrap; }
   th { position: static; border: 0; }
   ul { overflow-wrap: anywhere; }
-  td, td.r, td.n { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  td { border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
   td::before { color: #777; }
   td:empty, tr[hidden] { display: none; }
   tbody tr { border-bottom: 1px solid #999; padding: .4rem 0; }
