@@ -134,6 +134,7 @@ def test_usual_algorithms_have_the_same_colour_in_all_reports_and_none_is_used_t
 def test_lines_that_coincide_are_seen():
     points = np.array([[1.0, 0.5], [2.0, 0.6]])
     assert styles.layers([points, points + 1, points, points[1:]]) == [0, 0, 1, 2]
+    assert styles.layers([points, np.array([[1.0, 0.5], [2.0, 0.9]])]) == [0, 0]  # they only begin together
     ax = Figure().add_subplot()
     look = styles.Style("red", "o")
     styles.draw(ax, [styles.Curve(look, *points.T, np.array([True, True])) for _ in range(3)])

@@ -33,8 +33,7 @@ def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker
     ``stairs`` are style, seconds, numbers of problems, and whether the line goes on from the last proof to the last
     second.
     """
-    # The first point is common to all lines.
-    places = styles.layers([np.column_stack([x, y])[1:] for _, x, y, _ in stairs])
+    places = styles.layers([np.array([[x[-1], y[-1]]]) for _, x, y, _ in stairs])  # common last steps
     for (style, x, y, goes_on), layer in reversed(list(zip(stairs, places, strict=True))):
         width, size = styles.sizes(layer)
         end = len(x) if goes_on else len(x) - 1

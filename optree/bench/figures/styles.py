@@ -83,11 +83,11 @@ def _paler(colour: str, white: float) -> tuple[float, float, float]:
 def layers(curves: Sequence[np.ndarray]) -> list[int]:
     """Return for each curve float64[points, 2] the number of coinciding curves above it; the first is the uppermost.
 
-    Two curves coincide if they share a point.
+    Two curves coincide if they share two points, or one and a curve has no other.
     """
     points, found = [{tuple(point) for point in curve} for curve in curves], []
     for number, own in enumerate(points):
-        above = [found[other] + 1 for other in range(number) if own & points[other]]
+        above = [found[i] + 1 for i in range(number) if len(own & points[i]) >= min(2, len(own), len(points[i]))]
         found.append(max(above, default=0))
     return found
 

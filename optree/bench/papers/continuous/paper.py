@@ -175,11 +175,11 @@ def growth(results: Results) -> Figure:
     by_thresholds = by_thresholds.assign(
         name="depth " + by_thresholds["max_depth"].astype(str), x=by_thresholds["encoding"].str.removeprefix("cuts-")
     )
-    if lines.empty and by_thresholds.empty:
-        raise NothingToDraw("no proven fits on growing numbers of rows, and no proven runs")
-    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     sides = (lines, "rows_train", "rows"), (by_thresholds, "x", "thresholds per column, median over datasets")
-    filled = [side for side in sides if len(side[0])]
+    filled = [(data, x, label) for data, x, label in sides if data.groupby("name")[x].nunique().gt(1).any()]
+    if not filled:
+        raise NothingToDraw("no proven searches for several numbers of rows, or of thresholds")
+    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(filled), sharey=True)), filled, strict=True):
         for name, (colour, marker, _) in styles(data["name"]).items():
             mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
