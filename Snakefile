@@ -34,7 +34,6 @@ rule all:
         expand(rules.comparison.output, table=COMPARISONS),
         [rules.claims.output, rules.check_claims.output] if PAPER else [],
         rules.paper_tables.output if PAPER_TABLES else [],
-        rules.paper_figures.output if PAPER_FIGURES else [],
         rules.first_page.output,
-        rules.plots.output,
+        [rule.output for rule in DRAWN],
         rules.trees.output,

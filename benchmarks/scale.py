@@ -3,10 +3,11 @@
     python benchmarks/scale.py --runs 1000 10000 100000 --out scale.csv
 
 For each number, a configuration is planned (`snakemake -n`). Its records are then made from copies of ten real ones.
-After that come collecting, tables, statistics, figures, the pages of trees and the report, a start in which nothing is
-to be done, and a start with one more run. Every step is a process of its own: its wall-clock seconds and the peak
-memory of its largest process, two cores, in a copy of the repository. The records are copies, so their contents are
-alike; statistics of real records take a similar time, since it depends on their number.
+After that come collecting, tables, statistics, figures, the pages of trees and the report, the opening of the report in
+Chromium (`opening.py`), a start in which nothing is to be done, and a start with one more run. Every other step is a
+process of its own: its wall-clock seconds and the peak memory of its largest process, two cores, in a copy of the
+repository. The records are copies, so their contents are alike; statistics of real records take a similar time, since
+it depends on their number.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import time
 from pathlib import Path
 
 from harness.checkout import Checkout
+from opening import seconds_to_open
 
 COLUMNS = ["runs", "jobs", "step", "seconds", "peak_mib", "bytes"]
 DATASETS = ["monks-1", "monks-2", "monks-3", "tic-tac-toe", "iris"]
@@ -115,6 +117,9 @@ def measure(checkout: Checkout, runs: int, report: bool):
     yield row("nothing to do")
     if report:
         yield row("report", "--report", "report.html", file="report.html")
+        shown = checkout.path / "report.html"
+        seconds = f"{seconds_to_open(shown):.1f}"
+        yield dict(zip(COLUMNS, (runs, jobs, "report opened", seconds, "", shown.stat().st_size), strict=True))
     write(configuration(runs, name, more=1))
     yield row("one more run", "--until", "solve")
 

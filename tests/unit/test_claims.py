@@ -13,7 +13,7 @@ from optree.bench.papers import Results, claims, verdicts
 from optree.bench.papers.murtree import ratios
 from optree.bench.papers.murtree.ratios import Interval, Ratio, Setting
 from optree.bench.papers.spec import LEVELS
-from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.verdicts import CONSISTENT, FAIL, KNOWN, PASS, SKIPPED
 from optree.bench.tables.frame import frame
 
 PRINTED = ROOT / "resources" / "papers"
@@ -72,7 +72,7 @@ def test_a_worse_value_fails(monkeypatch, table):
 
 
 def test_the_result_of_every_verdict():
-    assert {verdicts.result(name) for name in verdicts.MEANING} == {PASS, FAIL, KNOWN, SKIPPED}
+    assert {verdicts.result(name) for name in verdicts.MEANING} == {PASS, CONSISTENT, FAIL, KNOWN, SKIPPED}
     assert verdicts.result("not reproduced") == FAIL
     assert verdicts.result("undecided") == SKIPPED
     assert all(verdicts.result(name) == PASS for name in verdicts.FITS)
@@ -128,3 +128,22 @@ def test_a_number_that_cannot_be_read_is_no_success(table):
     illegible = table.data[table.data["paper"].str.contains("?", regex=False)]
     assert list(illegible["result"]) == [SKIPPED] * 3
     assert illegible["why"].eq("agrees as far as legible").all()
+
+
+@pytest.mark.parametrize(("limits", "result"), [({}, CONSISTENT), ({"iterations": 2000}, SKIPPED)])
+def test_a_printed_number_of_a_solver_that_was_not_run_is_consistent_and_only_beside_a_proof(limits, result):
+    runs = frame([run("tic-tac-toe", "onehot-drop-first", "0.005", limits=limits)])
+    found = claims.claims(PAPER, Results(PRINTED / "branches", runs)).data
+    of_peers = found[found["claim"].str.contains("is not better")]
+    assert set(of_peers["result"]) == {result}
+    assert len(of_peers) == 3
+
+
+def test_formulas_and_the_size_of_the_data_are_no_results_of_runs(table):
+    results = table.data.groupby("table")["result"].agg(set)
+    assert results["1"] <= {CONSISTENT, SKIPPED}
+    assert PASS not in results["5"]
+    assert CONSISTENT in results["5"]
+    answered = claims.answer(table.data, ["1"])
+    assert answered.startswith("decided by runs: 0 of ")
+    assert "consistent with the paper without a run" in answered

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from support.compared_records import RECORDS, record
 
-from optree.bench.figures import panels, profiles
+from optree.bench.figures import profiles, styles
 from optree.bench.models import frame as model_frame
 from optree.bench.papers.claims import COLUMNS, answer
-from optree.bench.report.first_page import Command, first_page
+from optree.bench.report.first_page import Command, first_page, not_drawn
 from optree.bench.tables.frame import frame
 
 ROWS = [
@@ -30,27 +30,38 @@ def page(runs=RECORDS, **more) -> str:
 def test_the_page_begins_with_the_answer_and_lists_each_exception():
     text = page(paper="A paper", claims=CLAIMS)
     assert text.startswith("The answer")
-    assert "reproduced: 1 of 3 claims that were decided; except 1 that fail and 1 that the paper itself" in text
     for words in ("known FAIL: table 2, b: objective: 0.773 for 0.832 (the program", "FAIL: table 3, c: time"):
         assert words in text
+    many = pd.DataFrame([("2", f"{i}: objective", "1", "2", "", "FAIL", "no") for i in range(60)], columns=COLUMNS)
+    assert all(f"table 2, {i}: objective" in page(paper="A paper", claims=many) for i in range(60))
 
 
 @pytest.mark.parametrize(
     ("required", "words"),
     [
-        (["2"], "reproduced: 1 of 2 required claims that were decided; except 1 that the paper itself contradicts"),
-        (["3"], "reproduced: 0 of 1 required claims that were decided; except 1 that fail; 7 required claims are und"),
-        ([], "7 claims are undecided, about other data, or were not run."),
+        (
+            ["2"],
+            "reproduced: 1 of 2 required claims; except 1 that the paper itself contradicts or counts differently.",
+        ),
+        (
+            ["3"],
+            "decided by runs: 1 of 8 required claims; reproduced: 0 of these 1; except 1 that fail; 7 und",
+        ),
+        (
+            [],
+            "decided by runs: 3 of 10 claims; reproduced: 1 of these 3; except 1 that fail and 1 that the paper itself",
+        ),
     ],
 )
-def test_the_answer_is_about_the_required_claims_and_counts_those_that_were_not_run(required, words):
-    assert words in answer(CLAIMS, required)
+def test_the_answer_says_first_how_many_of_the_required_claims_runs_decided(required, words):
+    assert answer(CLAIMS, required).startswith(words)
 
 
 def test_nothing_run_is_no_success():
     assert answer(CLAIMS.tail(1), ["3"]) == (
-        "nothing is decided: 7 required claims are undecided, about other data, or were not run."
+        "decided by runs: 0 of 7 required claims; 7 undecided, about other data, or not run."
     )
+    assert answer(CLAIMS.head(0)) == "there are no claims."
 
 
 def test_a_ratio_names_the_problems_and_datasets_that_both_prove():
@@ -67,10 +78,21 @@ def test_accuracy_on_held_out_rows_is_on_the_page_and_no_search_is_not_counted()
     assert "0 of 0" not in page(heuristics)
 
 
-def test_an_algorithm_has_one_colour_in_all_figures_and_its_number_of_problems():
-    names = ["cart", "optree", "zeta"]
-    assert panels.markers(names, ["zeta"]) == {"zeta": panels.markers(names)["zeta"]}
+def test_an_algorithm_of_few_problems_has_their_number_and_no_line_beyond_its_last_proof():
     runs = frame(RECORDS)
-    labels = [text.get_text() for text in profiles.certified(runs).legends[0].get_texts()]
-    assert "ours" in labels
-    assert "peer (4 of 5)" in labels
+    figure = profiles.certified(runs)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[:2] == ["ours", "peer (4 of 5)"]
+    looks = styles.styles(runs["algorithm"])
+    last = {
+        name: max(line.get_xdata()[-1] for line in figure.axes[0].lines if line.get_color() == looks[name].colour)
+        for name in looks
+    }
+    assert last["ours"] == 10.0  # the longest search of all
+    assert last["peer"] == 4.0  # its own last proof
+
+
+def test_figures_that_are_not_drawn_are_one_list():
+    text = not_drawn(["mean ranks: too few", "figure 2 of the paper: no runs on folds"])
+    assert text.count("Figures that are not drawn") == 1
+    assert text.endswith("- mean ranks: too few\n- figure 2 of the paper: no runs on folds\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from support.browser import CHROMIUM, page
+from harness.browser import CHROMIUM, page
 
 from optree.bench.papers.claims import COLUMNS
 from optree.bench.tables.formats import Table, write
@@ -52,6 +52,24 @@ def test_a_filter_keeps_the_rows_that_have_all_words(tmp_path):
         opened.ask("document.querySelector('th').click()")
         assert opened.ask("document.querySelectorAll('tbody tr').length") == 300
         assert opened.errors == []
+
+
+def test_seventeen_columns_of_results_are_on_a_screen_of_1400_pixels_beside_the_menu(tmp_path):
+    names = ["dataset", "tree", "encoding", "algorithm", "lambda", "penalty per", "rows", "status", "objective", "gap"]
+    names += ["accuracy", "test accuracy", "splits", "leaves", "iterations", "seconds", "MiB"]
+    row = ["balance-scale-576", "12 13 14 15 16", "onehot-drop-first", "branches", "0.03125", "split", "5 seeds",
+           "3/5 optimal, 2/5 time_limit", "0.63200", "0.00123", "0.6820 ± 0.0098", "0.6304 ± 0.0296", "5.2 ± 0.1",
+           "6.2 ± 0.1", "1,394,337", "0.0373", "4,096"]  # fmt: skip
+    data = pd.DataFrame([row] * 30, columns=names)
+    write(Table("Results", data, data, ()), tmp_path / "wide.html")
+    with page(1120, 900) as opened:
+        opened.open(tmp_path / "wide.html")
+        assert opened.ask("document.documentElement.scrollWidth") <= 1120
+
+
+def test_a_table_without_rows_says_so(tmp_path):
+    write(Table("Trees", pd.DataFrame(), pd.DataFrame(), ("a note",)), tmp_path / "none.html")
+    assert "No run has a row in this table." in (tmp_path / "none.html").read_text()
 
 
 def test_a_short_table_has_no_filter(tmp_path):

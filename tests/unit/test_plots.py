@@ -13,7 +13,7 @@ from support.problems import make
 from support.runs import records, run, shuffled
 
 from optree import solvers
-from optree.bench.figures import panels, plots
+from optree.bench.figures import panels, plots, profiles, styles
 from optree.bench.tables.frame import frame
 from optree.columns import Feature
 from optree.drawing import views
@@ -49,7 +49,7 @@ def test_every_swept_dataset_has_a_panel_and_every_run_on_all_rows_a_point():
     figure = DRAWN["iterations"](records())
     assert titles(figure) == [MONKS, ("monks-1", "ordinal")]
     assert "branches, depth 2" in legend(figure)
-    assert "stopped by a limit" in legend(figure)
+    assert "stopped by a limit" not in legend(figure)  # every drawn search ended
     assert sorted(markers(figure, ("monks-1", "ordinal"))) == sorted(
         (float(entry["run"]["regularization"]), float(entry["counters"]["iterations"]), False)
         for entry in records()
@@ -88,12 +88,79 @@ def test_the_course_of_a_search_ends_at_its_objective_and_bound():
     assert bound.get_ydata()[-1] == pytest.approx(entry["objective_bound"])
     assert (np.diff(objective.get_ydata()) >= 0).all()
     assert (np.diff(bound.get_ydata()) <= 0).all()
-    assert markers(figure, title) == [(entry["seconds"]["search"], pytest.approx(entry["objective"]), True)]
+    end = max(entry["trace"][-1][0], entry["seconds"]["search"])
+    assert markers(figure, title) == [(end, pytest.approx(entry["objective"]), True)]
 
 
 def test_a_search_without_exact_runs_has_no_course():
-    figure = DRAWN["anytime"](entry for entry in records() if entry["run"]["algorithm"] == "cart")
-    assert figure.axes == []
+    with pytest.raises(panels.NothingToDraw, match="no such runs"):
+        DRAWN["anytime"](entry for entry in records() if entry["run"]["algorithm"] == "cart")
+
+
+def test_the_end_of_a_search_is_never_left_of_its_course():
+    entry = next(entry for entry in records() if entry["status"] == "iteration_limit")
+    last = entry["trace"][-1][0]
+    entry = {**entry, "seconds": {**entry["seconds"], "search": last / 2}}  # the clock of the search stopped earlier
+    figure = DRAWN["anytime"]([entry])
+    course = figure.axes[0].lines[0].get_xdata()
+    assert (np.diff(course) >= 0).all()
+    assert markers(figure, titles(figure)[0])[0][0] == course[-1]
+
+
+def colours(figure: Figure) -> dict[str, object]:
+    """Return the colour of each entry of the legend."""
+    drawn = figure.legends[0]
+    return {text.get_text(): line.get_color() for text, line in zip(drawn.get_texts(), drawn.get_lines(), strict=True)}
+
+
+def test_an_algorithm_has_one_colour_in_all_figures():
+    runs = frame(records())
+    looks = styles.styles(runs["algorithm"])
+    figures = [draw(records()) for draw in DRAWN.values()] + [profiles.certified(runs)]
+    for figure in figures:
+        found = colours(figure)
+        for name, look in looks.items():
+            variants = [colour for label, colour in found.items() if label.split(", ")[0].split(" (")[0] == name]
+            assert not variants or look.colour in variants
+    assert {"branches", "cart"} <= set(colours(figures[-2])) | set(colours(figures[0]))
+
+
+def test_usual_algorithms_have_the_same_colour_in_all_reports_and_none_is_used_twice_before_all_are_used():
+    few, many_ = styles.styles(["cart", "optree"]), styles.styles(["a", "b", "cart", "optree", "zeta", "f", "g", "h"])
+    assert few == {name: many_[name] for name in few}
+    assert len({look.colour for look in many_.values()}) == len(many_)
+    assert styles.styles(many_, ["zeta"]) == {"zeta": many_["zeta"]}
+
+
+def test_lines_that_coincide_are_seen():
+    points = np.array([[1.0, 0.5], [2.0, 0.6]])
+    assert styles.layers([points, points + 1, points, points[1:]]) == [0, 0, 1, 2]
+    assert styles.layers([points, np.array([[1.0, 0.5], [2.0, 0.9]])]) == [0, 0]  # they only begin together
+    ax = Figure().add_subplot()
+    look = styles.Style("red", "o")
+    styles.draw(ax, [styles.Curve(look, *points.T, np.array([True, True])) for _ in range(3)])
+    widths = [line.get_linewidth() for line in ax.lines if line.get_linestyle() == "-"]
+    sizes = [line.get_markersize() for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert widths == sorted(set(widths), reverse=True)  # drawn first, lowest and widest
+    assert sizes == sorted(set(sizes), reverse=True)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_legend_has_no_entry_that_does_not_occur(name):
+    ended = [entry for entry in records() if entry["status"] in ("optimal", "heuristic")]
+    assert "stopped by a limit" not in legend(DRAWN[name](ended))
+    with_limit = [entry for entry in records() if entry["run"]["dataset"] == "tic-tac-toe"]
+    assert "stopped by a limit" in legend(DRAWN[name](with_limit))
+
+
+def test_figures_without_data_are_listed_with_their_reason(tmp_path):
+    def nothing():
+        raise panels.NothingToDraw("no runs on folds")
+
+    figures = {"iterations": lambda: DRAWN["iterations"](records()), "2": nothing}
+    plots.draw_all(figures, {"iterations": "iterations", "2": "Figure 2"}, tmp_path / "figures", tmp_path / "not.txt")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["iterations.png", "iterations.svg"]
+    assert (tmp_path / "not.txt").read_text() == "Figure 2: no runs on folds\n"
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -11,6 +11,7 @@ from scipy import stats
 from support.compared_records import RECORDS, record
 
 from optree.bench.figures import critical_difference, plots, profiles
+from optree.bench.figures.panels import NothingToDraw
 from optree.bench.tables import pairwise, statistics
 from optree.bench.tables.formats import write
 from optree.bench.tables.frame import frame
@@ -141,12 +142,30 @@ def test_a_profile_ends_at_the_share_that_is_proven(runs):
 
 
 @pytest.mark.parametrize("draw", [profiles.profile, critical_difference.figure])
-def test_figures_are_the_same_every_time_and_empty_ones_can_be_drawn(draw, tmp_path):
+def test_figures_are_the_same_every_time_and_empty_ones_are_not_drawn(draw, tmp_path):
     runs = many()
     for number, one in enumerate((runs, runs.sample(frac=1, random_state=0).reset_index(drop=True))):
         plots.save(draw(one), tmp_path / f"{number}.svg")
     assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
-    plots.save(draw(runs[runs["algorithm"].eq("a")]), tmp_path / "alone.svg")
+    with pytest.raises(NothingToDraw):
+        draw(runs[runs["algorithm"].eq("a")])
+
+
+def test_a_diagram_that_cannot_decide_is_not_drawn_and_says_why():
+    runs = many()
+    three = runs[runs["dataset"].isin(("set 0", "set 1", "set 2"))]
+    two = three[three["algorithm"].isin(("a", "b"))]
+    with pytest.raises(NothingToDraw, match=r"seconds to the proof: 2 algorithms on 3 datasets.*difference of 1\.13"):
+        critical_difference.figure(two)
+    assert critical_difference.figure(runs).axes
+
+
+def test_a_profile_leaves_out_an_algorithm_of_few_problems_and_says_so():
+    runs = many()
+    few = runs[runs["algorithm"].ne("e") | runs["dataset"].eq("set 0")]
+    figure = profiles.profile(few)
+    assert figure.axes[0].get_title("left") == "onehot-drop-first, 6 problems"
+    assert "e (1 of 6 problems of" in " ".join(" ".join(text.get_text() for text in figure.texts).split())
 
 
 def test_no_two_texts_of_a_diagram_meet():

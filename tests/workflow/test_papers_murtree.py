@@ -304,7 +304,7 @@ def test_the_workflow_makes_tables_and_figures_of_runs_and_forests(checkout):
     for name in paper.tables:
         assert (results / "tables" / f"paper_table_{name}.md").read_text().startswith("# MurTree")
     for name in paper.figures:
-        assert (results / "plots" / f"paper_figure_{name}.svg").stat().st_size > 1000
+        assert (results / "plots" / "paper_figures" / f"{name}.svg").stat().st_size > 1000
     again = checkout.snakemake("-n", config="folded.json")
     assert "Nothing to be done" in again.stdout + again.stderr
 

@@ -15,3 +15,18 @@ for (const result of Object.values(results).filter(result => result.mime_type ==
     return address ??= URL.createObjectURL(new Blob([bytes()], {type: "text/html;charset=utf-8"}));
   }});
 }
+
+// A figure that is wider than the window is scaled to it; a click shows its whole size.
+document.addEventListener("click", event => event.target.closest(".p-3 > img")?.classList.toggle("whole"));
+
+// On a telephone the menu is folded, until its button is pressed and again when an item has been chosen.
+const telephone = matchMedia("(max-width: 760px)");
+const fold = () => {
+  if (!app) return setTimeout(fold, 50);
+  const setView = app.setView;
+  const shows = view => ["content", "contentPath", "contentText"].some(key => key in view);
+  app.setView = view => setView(telephone.matches && shows(view) ? {...view, hideNavbar: true} : view);
+  if (telephone.matches) app.setView({hideNavbar: true});
+  else app.forceUpdate();
+};
+fold();

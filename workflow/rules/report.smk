@@ -33,48 +33,24 @@ elif REFERENCE:
     FIGURES |= {"scatter": "seconds against the reference's"}
 
 
-rule first_page:
-    input:
-        records=LINES,
-        claims=rules.claims.output[0] if PAPER else [],
-    output:
-        f"{RESULTS}/tables/findings.rst",
-    log:
-        f"{RESULTS}/logs/first_page.log",
-    localrule: True
-    params:
-        paper=config.get("paper"),
-        required=papers.required(config),
-        command=COMMAND,
-        missing=MISSING,
-        results=GIVEN or RESULTS,
-        cells=str(STORE),
-        code=READERS,
-    message:
-        "the first page of the report"
-    script:
-        "../scripts/first_page.py"
-
-
 rule plots:
     input:
         LINES,
     output:
-        expand(f"{RESULTS}/plots/{{figure}}.png", figure=FIGURES),
-        [
-            report(
-                f"{RESULTS}/plots/{figure}.svg",
-                category="Plots",
-                caption=f"../report/{figure}.rst",
-                labels={"figure": title},
-            )
-            for figure, title in FIGURES.items()
-        ],
+        figures=report(
+            directory(f"{RESULTS}/plots/figures"),
+            patterns=["{figure}.svg"],
+            category="Plots",
+            caption="../report/figures.rst",
+            labels=lambda wildcards: {"figure": FIGURES[wildcards.figure]},
+        ),
+        not_drawn=f"{RESULTS}/tables/figures_not_drawn.txt",
     log:
         f"{RESULTS}/logs/plots.log",
     localrule: True
     params:
         reference=REFERENCE,
+        titles=FIGURES,
         code=READERS,
     message:
         "figures of all runs"
@@ -112,16 +88,14 @@ rule paper_figures:
         records=LINES,
         printed=PRINTED,
     output:
-        [f"{RESULTS}/plots/paper_figure_{figure}.png" for figure in PAPER_FIGURES],
-        [
-            report(
-                f"{RESULTS}/plots/paper_figure_{figure}.svg",
-                category="Paper against measured",
-                caption="../report/paper_figure.rst",
-                labels={"of the paper": f"figure {figure}"},
-            )
-            for figure in PAPER_FIGURES
-        ],
+        figures=report(
+            directory(f"{RESULTS}/plots/paper_figures"),
+            patterns=["{figure}.svg"],
+            category="Paper against measured",
+            caption="../report/paper_figure.rst",
+            labels={"of the paper": "figure {figure}"},
+        ),
+        not_drawn=f"{RESULTS}/tables/paper_figures_not_drawn.txt",
     log:
         f"{RESULTS}/logs/paper_figures.log",
     localrule: True
@@ -131,6 +105,33 @@ rule paper_figures:
         "figures of {params.paper}"
     script:
         "../scripts/paper_figures.py"
+
+
+DRAWN = [rules.plots] * bool(FIGURES) + [rules.paper_figures] * bool(PAPER_FIGURES)
+
+
+rule first_page:
+    input:
+        records=LINES,
+        claims=rules.claims.output[0] if PAPER else [],
+        not_drawn=[rule.output.not_drawn for rule in DRAWN],
+    output:
+        f"{RESULTS}/tables/findings.rst",
+    log:
+        f"{RESULTS}/logs/first_page.log",
+    localrule: True
+    params:
+        paper=config.get("paper"),
+        required=papers.required(config),
+        command=COMMAND,
+        missing=MISSING,
+        results=GIVEN or RESULTS,
+        cells=str(STORE),
+        code=READERS,
+    message:
+        "the first page of the report"
+    script:
+        "../scripts/first_page.py"
 
 
 if not GIVEN:

@@ -1,5 +1,6 @@
-"""Draw the figures of a paper from the runs."""
+"""Draw the figures of a paper from the runs; name those that the runs have no data for."""
 
+from functools import partial
 from pathlib import Path
 
 from optree.bench import papers
@@ -10,8 +11,7 @@ from optree.bench.tables.frame import read
 with reporting(snakemake.log[0]):
     runs, fits = read(snakemake.input.records)
     results = papers.Results(Path(snakemake.params.folder), runs, fits)
-    for name, make in papers.get(snakemake.params.paper).figures.items():
-        figure = make(results)
-        for path in snakemake.output:
-            if Path(path).stem == f"paper_figure_{name}":
-                plots.save(figure, path)
+    makers = papers.get(snakemake.params.paper).figures
+    figures = {name: partial(make, results) for name, make in makers.items()}
+    titles = {name: f"figure {name} of the paper" for name in figures}
+    plots.draw_all(figures, titles, *snakemake.output)

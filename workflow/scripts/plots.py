@@ -1,6 +1,6 @@
-"""Draw the figures of all runs."""
+"""Draw the figures of all runs; name those that the runs have no data for."""
 
-from pathlib import Path
+from functools import partial
 
 from optree.bench.figures import critical_difference, plots, profiles
 from optree.bench.system.cli import reporting
@@ -8,14 +8,13 @@ from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
     runs, reference = read(snakemake.input[0])[0], snakemake.params.reference
-    figures = {quantity: plots.against_lambda(runs, quantity) for quantity in plots.QUANTITIES} | {
-        "accuracy": plots.accuracy(runs),
-        "anytime": plots.anytime(runs),
-        "certified": profiles.certified(runs, reference),
-        "profile": profiles.profile(runs),
-        "ranks": critical_difference.figure(runs),
+    figures = {quantity: partial(plots.against_lambda, runs, quantity) for quantity in plots.QUANTITIES} | {
+        "accuracy": partial(plots.accuracy, runs),
+        "anytime": partial(plots.anytime, runs),
+        "certified": partial(profiles.certified, runs, reference),
+        "profile": partial(profiles.profile, runs),
+        "ranks": partial(critical_difference.figure, runs),
     }
     if reference:
-        figures["scatter"] = profiles.scatter(runs, reference)
-    for path in snakemake.output:
-        plots.save(figures[Path(path).stem], path)
+        figures["scatter"] = partial(profiles.scatter, runs, reference)
+    plots.draw_all(figures, snakemake.params.titles, *snakemake.output)

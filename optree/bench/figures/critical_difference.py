@@ -6,6 +6,7 @@ Friedman's test decides whether any algorithms differ. Nemenyi's critical differ
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,10 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
+from optree.bench.figures.styles import Style
+from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import by_dataset, wilcoxon
 from optree.bench.tables.statistics import scored
 
@@ -22,6 +26,7 @@ LEVEL = 0.05
 # Ranked column -> its title, and whether greater is better.
 MEASURES = {"score": ("seconds to the proof", False), "accuracy_test": ("test accuracy", True)}
 _WIDTH, _BAR, _LINE = 6.2, 0.14, 0.2  # Inches: width of the figure, distance of bars, distance of names.
+_LETTERS = 105  # On a line of a note.
 
 
 class Ranks(NamedTuple):
@@ -82,24 +87,41 @@ def ranks_of(runs: pd.DataFrame) -> dict[str, Ranks]:
     return found
 
 
+def undecidable(ranks: Ranks) -> str:
+    """Return the reason why no two of the algorithms can differ significantly, empty if they can."""
+    most = len(ranks.means) - 1
+    if ranks.distance < most:
+        return ""
+    return (
+        f"{len(ranks.means)} algorithms on {count(ranks.datasets, 'dataset')}, whose mean ranks differ by at most "
+        f"{most}: less than the critical difference of {ranks.distance:.2f}"
+    )
+
+
 @rc_context(panels.STYLE)
 def figure(runs: pd.DataFrame) -> Figure:
-    """Draw a critical-difference diagram per measure."""
-    found = ranks_of(runs)
-    sizes = [(len(groups(ranks)), (len(ranks.means) + 1) // 2) for ranks in found.values()]
+    """Draw a critical-difference diagram for each measure by which two algorithms can differ significantly."""
+    found, looks = ranks_of(runs), styles.styles(runs["algorithm"])
+    reasons = {name: reason for name, ranks in found.items() if (reason := undecidable(ranks))}
+    drawn = {quantity: ranks for quantity, ranks in found.items() if quantity not in reasons}
+    texts = [f"{MEASURES[name][0]}: {reason}" for name, reason in reasons.items()]
+    if not drawn:
+        raise NothingToDraw("; ".join(texts) or "too few algorithms on the same problems of two datasets")
+    sizes = [(len(groups(ranks)), (len(ranks.means) + 1) // 2) for ranks in drawn.values()]
     heights = [1.15 + _BAR * bars + _LINE * lines for bars, lines in sizes]
-    result = Figure(figsize=(_WIDTH, sum(heights) or 1))
-    if not found:
-        result.text(0.02, 0.6, "too few algorithms on the same problems of two datasets")
+    notes = [line for text in texts for line in wrap(f"Not drawn: {text}.", _LETTERS)]
+    total = sum(heights) + _LINE * len(notes)
+    result = Figure(figsize=(_WIDTH, total))
+    result.text(0.1 / _WIDTH, 0.06 / total, "\n".join(notes), va="bottom", color="0.3", fontsize=7)
     top = 1.0
-    for (quantity, ranks), height in zip(found.items(), heights, strict=True):
-        share = height / sum(heights)
+    for (quantity, ranks), height in zip(drawn.items(), heights, strict=True):
+        share = height / total
         top -= share
-        _diagram(result.add_axes((0, top, 1, share)), MEASURES[quantity][0], ranks, height)
+        _diagram(result.add_axes((0, top, 1, share)), MEASURES[quantity][0], ranks, height, looks)
     return result
 
 
-def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
+def _diagram(ax: Axes, title: str, ranks: Ranks, height: float, looks: dict[str, Style]) -> None:
     """Draw the axis of ranks, 1 at the left, and below it bars over groups that do not differ, and names.
 
     All coordinates are inches.
@@ -125,12 +147,12 @@ def _diagram(ax: Axes, title: str, ranks: Ranks, height: float) -> None:
     below = axis + 0.1
     for first, last in groups(ranks):
         ends = [x(ranks.means.iloc[first]) - 0.04, x(ranks.means.iloc[last]) + 0.04]
-        ax.plot(ends, [below, below], color=panels.PALETTE[0], lw=3, solid_capstyle="butt")
+        ax.plot(ends, [below, below], color=styles.INK, lw=3, solid_capstyle="butt")
         below += _BAR
     half = (k + 1) // 2
     for place, (name, mean) in enumerate(ranks.means.items()):
         at_left = place < half
         y = below + 0.1 + _LINE * (place if at_left else k - 1 - place)
         edge, text, align = (left - 0.1, left - 0.16, "right") if at_left else (right + 0.1, right + 0.16, "left")
-        ax.plot([x(mean), x(mean), edge], [axis, y, y], color="0.4", lw=0.8)
+        ax.plot([x(mean), x(mean), edge], [axis, y, y], color=looks[name].colour, lw=1.2)
         ax.text(text, y, f"{name}  {mean:.2f}", ha=align, va="center")

@@ -1,7 +1,4 @@
-"""Small multiples: one panel per dataset and encoding, one colour and marker per algorithm, one common legend.
-
-A filled marker is a search that ended by itself, an open marker a search that a limit stopped.
-"""
+"""Small multiples: one panel per dataset and encoding, one common legend."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
-
-from optree.drawing.views import PALETTE
 
 STYLE = {
     "font.size": 8,
@@ -37,40 +31,8 @@ _LETTERS, _NOTE = 17, 0.13  # Of a note: letters per inch, and inches per line.
 MAX_PANELS = 15  # A figure with more panels cannot be read on a printed page.
 
 
-def markers(names: Iterable[str], shown: Iterable[str] | None = None) -> dict[str, tuple[str, str]]:
-    """Return colour and marker of each algorithm; a colour that occurs twice has different markers.
-
-    With all algorithms of the results as ``names``, an algorithm has one colour in all figures; ``shown`` are the
-    algorithms of this figure.
-    """
-    colours, shapes = len(PALETTE), "os^Dv<>Ph*XdpH8+"
-    return {
-        name: (PALETTE[i % colours], shapes[(i + i // len(shapes)) % len(shapes)])
-        for i, name in enumerate(sorted(set(names)))
-        if shown is None or name in set(shown)
-    }
-
-
-def dashes(names: Iterable[str]) -> dict[str, str]:
-    """Return the line style of each algorithm: dashed from the second use of a colour on."""
-    return {name: "-" if i < len(PALETTE) else "--" for i, name in enumerate(sorted(set(names)))}
-
-
-def grey_handle(label: str, **style) -> Line2D:
-    """Return an entry of the legend that applies to all algorithms."""
-    return Line2D([], [], color="0.4", label=label, **style)
-
-
-def algorithm_handles(markers: dict[str, tuple[str, str]], line_styles: dict[str, str] | None = None) -> list[Line2D]:
-    """Return the entries of the legend that name the algorithms; ``line_styles`` come from :func:`dashes`."""
-    line_styles = line_styles or dict.fromkeys(markers, "-")
-    return [Line2D([], [], color=c, marker=m, ls=line_styles[name], label=name) for name, (c, m) in markers.items()]
-
-
-def legend(markers: dict[str, tuple[str, str]], *kinds: Line2D) -> list[Line2D]:
-    """Return the entries of the legend: algorithms, kinds of lines, and the open marker."""
-    stopped = grey_handle("stopped by a limit", marker="o", mfc="white", ls="none")
-    return [*algorithm_handles(markers), *kinds, stopped]
+class NothingToDraw(Exception):
+    """The reason why the results have no data for a figure."""
 
 
 def choose(weights: pd.Series) -> tuple[list[tuple], str]:
@@ -129,7 +91,7 @@ def grid(
     """
     keys = sorted(set(keys), key=_natural)
     if not keys:
-        return empty(f"{y}: no such runs")
+        raise NothingToDraw("no such runs")
     columns = 2 if len(keys) == 4 else min(len(keys), 3)
     rows, legend_columns = ceil(len(keys) / columns), max(2, columns)
     figure, below = _page(rows, columns, ceil(len(legend) / legend_columns), note, large)
@@ -146,13 +108,6 @@ def grid(
     return figure
 
 
-def empty(text: str) -> Figure:
-    """Return a figure that only holds a text: the reason why nothing is drawn."""
-    figure = Figure(figsize=(4.0, 1.2))
-    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
-    return figure
-
-
 def title(ax: Axes, key: tuple, more: str = "") -> None:
     """Write the title of a panel."""
     ax.set_title("\n".join(key) + more, loc="left", y=1.02)
@@ -164,9 +119,3 @@ def log_axis(axis, values: Iterable[float]) -> None:
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_view_interval(min(low, 10 ** (floor(log10(high)) - 1)), high, ignore=True)
     axis.set_minor_locator(NullLocator())
-
-
-def mark(ax: Axes, x, y, marker: tuple[str, str], ended) -> None:
-    """Draw markers, filled where the search ended by itself and open where a limit stopped it."""
-    for which, face in ((ended, marker[0]), (~ended, "white")):
-        ax.plot(x[which], y[which], color=marker[0], marker=marker[1], mfc=face, ls="none", zorder=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
+from optree.bench.figures.styles import Curve, Style
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.statistics import ENDED
 from optree.bench.tables.summary import one_iteration, summarise
@@ -31,6 +34,23 @@ def save(figure: Figure, path: str | Path) -> None:
     undated = {"Date": None} if Path(path).suffix == ".svg" else {}
     figure.savefig(file := BytesIO(), format=Path(path).suffix[1:], dpi=150, metadata=undated)
     write_whole(path, file.getvalue())
+
+
+def draw_all(
+    figures: Mapping[str, Callable[[], Figure]], titles: Mapping[str, str], folder: str | Path, not_drawn: str | Path
+) -> None:
+    """Save each figure as SVG and PNG in a folder; write titles and reasons of the others to a file, a line each."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    reasons = []
+    for name, make in figures.items():
+        try:
+            figure = make()
+        except NothingToDraw as reason:
+            reasons.append(f"{titles[name]}: {reason}\n")
+            continue
+        for form in ("svg", "png"):
+            save(figure, Path(folder, f"{name}.{form}"))
+    write_whole(not_drawn, "".join(reasons).encode())
 
 
 def _names(table: pd.DataFrame, along_depths: bool = False) -> pd.Series:
@@ -53,9 +73,17 @@ def _of(table: pd.DataFrame, key: tuple) -> pd.DataFrame:
     return table[table["dataset"].eq(key[0]) & table["encoding"].eq(key[1])]
 
 
-def _lines(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the lines of a panel in reverse order, so that the first name is drawn on top."""
-    return list(table.groupby("name"))[::-1]
+def _styles(table: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Style]:
+    """Return the style of each line of a figure, whose colour is that of its algorithm in all figures of the runs."""
+    return styles.styles(runs["algorithm"], dict(zip(table["name"], table["algorithm"], strict=True)))
+
+
+def _curves(table: pd.DataFrame, x: str, y: str, looks: Mapping[str, Style]) -> list[Curve]:
+    """Return the lines of a panel, with markers."""
+    return [
+        Curve(looks[name], line[x].to_numpy(float), line[y].to_numpy(float), line["status"].isin(ENDED).to_numpy())
+        for name, line in table.groupby("name")
+    ]
 
 
 def _all_rows_or_seeds(table: pd.DataFrame) -> pd.DataFrame:
@@ -75,13 +103,12 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     swept = table.groupby(_PANEL)["lambda"].transform("nunique") > 1
     table = table[swept] if swept.any() else table
     table = table.assign(name=_names(table))
-    markers = panels.markers(table["name"])
     keys, note = panels.choose(table.groupby(_PANEL).size())
+    table = table[pd.MultiIndex.from_frame(table[_PANEL]).isin(keys)]
+    looks = _styles(table, runs)
 
     def draw(ax: Axes, key: tuple) -> None:
-        for name, line in _lines(_of(table, key).sort_values("lambda")):
-            ax.plot(line["lambda"], line[quantity], color=markers[name][0])
-            panels.mark(ax, line["lambda"], line[quantity], markers[name], line["status"].isin(ENDED))
+        styles.draw(ax, _curves(_of(table, key).sort_values("lambda"), "lambda", quantity, looks))
         panels.log_axis(ax.xaxis, table["lambda"])
         panels.log_axis(ax.yaxis, table[quantity])
         ax.xaxis.set_inverted(True)
@@ -89,7 +116,8 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
     if quantity == "iterations":
         note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
     x = "lambda (smaller to the right)"
-    return panels.grid(keys, draw, x, QUANTITIES[quantity], panels.legend(markers), share=True, note=note)
+    legend = styles.legend(looks, table["status"].isin(ENDED))
+    return panels.grid(keys, draw, x, QUANTITIES[quantity], legend, share=True, note=note)
 
 
 @rc_context(panels.STYLE)
@@ -108,22 +136,22 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     varied = table[sizes > 1] if (sizes > 1).any() else table
     keys, note = panels.choose(varied.groupby(_PANEL).size())
     table = table[pd.MultiIndex.from_frame(table[_PANEL]).isin(keys)]
-    markers = panels.markers(table["name"])
+    looks = _styles(table, runs)
     train, test = _all_rows_or_seeds(table), table[table["accuracy_test"].notna()]
 
     def draw(ax: Axes, key: tuple) -> None:
-        for name, line in _lines(_of(train, key)):
-            ax.plot(line["leaves"], line["accuracy_train"], color=markers[name][0])
-            panels.mark(ax, line["leaves"], line["accuracy_train"], markers[name], line["status"].isin(ENDED))
-        for name, line in _lines(_of(test, key)):
-            bars = {"yerr": line["accuracy_test_std"].fillna(0), "elinewidth": 0.8, "capsize": 2}
-            style = {"color": markers[name][0], "marker": markers[name][1], "ms": 2.5, "ls": "--"}
+        styles.draw(ax, _curves(_of(train, key), "leaves", "accuracy_train", looks))
+        curves = [curve._replace(ended=None) for curve in _curves(_of(test, key), "leaves", "accuracy_test", looks)]
+        styles.draw(ax, curves, dashes="--")
+        for name, line in _of(test, key).groupby("name"):
+            bars = {"yerr": line["accuracy_test_std"].fillna(0), "elinewidth": 0.8, "capsize": 2, "ls": "none"}
+            style = {"color": looks[name].colour, "marker": looks[name].marker, "ms": 2.5}
             ax.errorbar(line["leaves"], line["accuracy_test"], **bars, **style)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         ax.yaxis.set_major_locator(MaxNLocator(4))
 
-    kinds = [panels.grey_handle("training"), panels.grey_handle("test, ± standard deviation", ls="--")]
-    legend = panels.legend(markers, *(kinds if len(test) else []))
+    kinds = [styles.grey_handle("training"), styles.grey_handle("test, ± standard deviation", ls="--")]
+    legend = styles.legend(looks, train["status"].isin(ENDED), *(kinds if len(test) else []))
     return panels.grid(keys, draw, "leaves", "accuracy", legend, note=note)
 
 
@@ -141,28 +169,33 @@ def anytime(runs: pd.DataFrame) -> Figure:
     long = chosen["iterations"] >= MIN_ITERATIONS
     chosen = chosen[long] if long.any() else chosen
     keys, note = panels.choose(chosen.groupby(_PANEL)["search_seconds"].max())
-    drawn = chosen.loc[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys), "algorithm"]
-    markers = panels.markers(runs["algorithm"], drawn)
+    chosen = chosen[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys)]
+    looks = styles.styles(runs["algorithm"], chosen["algorithm"])
 
     def draw(ax: Axes, key: tuple) -> None:
         here = _of(chosen, key)
         for _, run in here.iterrows():
-            _course(ax, run, markers[run["algorithm"]], shade=0.12 if len(here) <= MAX_SHADES else 0)
+            _course(ax, run, looks[run["algorithm"]], shade=0.12 if len(here) <= MAX_SHADES else 0)
         lambdas = here.sort_values("lambda")["regularization"].unique()
         measures = sorted(set(here["measure"]) - {"accuracy"})
         panels.title(ax, key, ", ".join(["", *measures, f"lambda {', '.join(lambdas)}"]))
         panels.log_axis(ax.xaxis, [second for _, run in here.iterrows() for second in _course_seconds(run)])
 
-    legend = panels.legend(markers, panels.grey_handle("incumbent"), panels.grey_handle("upper bound", ls="--"))
-    return panels.grid(keys, draw, "seconds of search", "objective", legend, note=note)
+    kinds = styles.grey_handle("incumbent"), styles.grey_handle("upper bound", ls="--")
+    legend = styles.legend(looks, chosen["status"].isin(ENDED), *kinds)
+    return panels.grid(keys, draw, "seconds since the start of the call", "objective", legend, note=note)
 
 
 def _course_seconds(run: pd.Series) -> np.ndarray:
-    """Return the seconds of the trace and of the end, at least 0.1 ms because the axis is logarithmic."""
-    return np.maximum([*(point[0] for point in run["trace"]), run["search_seconds"]], 1e-4)
+    """Return the seconds of the trace and of the end of the search, at least 0.1 ms because the axis is logarithmic.
+
+    A trace counts from the start of the call. Its last point is the end, unless a search was killed at its limit.
+    """
+    moments = [point[0] for point in run["trace"]]
+    return np.maximum([*moments, max(run["search_seconds"], moments[-1])], 1e-4)
 
 
-def _course(ax: Axes, run: pd.Series, marker: tuple[str, str], shade: float) -> None:
+def _course(ax: Axes, run: pd.Series, style: Style, shade: float) -> None:
     """Draw one search: incumbent and bound as steps until its end, and a shade between them."""
     seconds = _course_seconds(run)
     _, cost, bound = np.array([*run["trace"], run["trace"][-1]], float).T
@@ -170,7 +203,7 @@ def _course(ax: Axes, run: pd.Series, marker: tuple[str, str], shade: float) -> 
     if run["cost"]:  # Measures other than accuracy have units of their own.
         total = run["cost"] / (1 - run["objective"])
     objective, upper_bound = 1 - cost / total, 1 - bound / total
-    ax.step(seconds, objective, where="post", color=marker[0])
-    ax.step(seconds, upper_bound, where="post", color=marker[0], ls="--")
-    ax.fill_between(seconds, objective, upper_bound, step="post", color=marker[0], alpha=shade, lw=0)
-    panels.mark(ax, seconds[-1:], objective[-1:], marker, np.array([run["status"] in ENDED]))
+    ax.step(seconds, objective, where="post", color=style.colour)
+    ax.step(seconds, upper_bound, where="post", color=style.colour, ls="--")
+    ax.fill_between(seconds, objective, upper_bound, step="post", color=style.colour, alpha=shade, lw=0)
+    styles.mark(ax, seconds[-1:], objective[-1:], style, [run["status"] in ENDED])

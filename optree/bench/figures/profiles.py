@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
+from optree.bench.figures.styles import Style
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, pairs
 
 MIN_SECONDS = 1e-4  # The resolution of a clock around a search in Python.
@@ -25,81 +27,113 @@ def _exact(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[runs["status"].ne("skipped") & runs["exact"].astype(bool)]
 
 
-def _staircase(ax: Axes, seconds: list, problems: list, marker: tuple[str, str], line_style: str, **style) -> None:
-    """Draw problems proven against seconds, with a marker at the last proof, the last point but one."""
-    ax.step(seconds, problems, where="post", color=marker[0], ls=line_style)
-    ax.plot(seconds[-2], problems[-2], color=marker[0], marker=marker[1], ls="none", **style)
+def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker) -> None:
+    """Draw numbers of problems against seconds, the first on top, with a marker at each last proof.
+
+    ``stairs`` are style, seconds, numbers of problems, and whether the line goes on from the last proof to the last
+    second.
+    """
+    places = styles.layers([np.array([[x[-1], y[-1]]]) for _, x, y, _ in stairs])  # common last steps
+    for (style, x, y, goes_on), layer in reversed(list(zip(stairs, places, strict=True))):
+        width, size = styles.sizes(layer)
+        end = len(x) if goes_on else len(x) - 1
+        ax.step(x[:end], y[:end], where="post", color=style.colour, ls=style.dashes, lw=width)
+        ax.plot(x[-2], y[-2], color=style.colour, marker=style.marker, ls="none", ms=size, **marker)
 
 
 @rc_context(panels.STYLE)
 def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
     """Draw the number of problems that each exact algorithm has proven against seconds; a panel per encoding.
 
-    The line of the reference is drawn on top.
+    The line of the reference is drawn on top. The line of an algorithm that was run on a part of a panel's problems
+    ends at its last proof, and the legend has the number of its problems.
     """
     ran = _exact(runs)
-    markers, line_styles = panels.markers(runs["algorithm"], ran["algorithm"]), panels.dashes(runs["algorithm"])
+    looks = styles.styles(runs["algorithm"], ran["algorithm"])
     end = float(ran["search_seconds"].max()) if len(ran) else 1.0
-    total = len(ran[PROBLEM].drop_duplicates())
+    problems = ran.drop_duplicates(["algorithm", *PROBLEM]).groupby(["encoding", "algorithm"]).size()
+    totals = ran.drop_duplicates(PROBLEM).groupby("encoding").size()
 
     def draw(ax: Axes, key: tuple) -> None:
-        here = ran[ran["encoding"].eq(key[0])]
-        problems = len(here[PROBLEM].drop_duplicates())
-        ax.axhline(problems, color="0.4", ls=":", lw=1)
-        for name in reversed(algorithms(here, reference or min(here["algorithm"]))):
+        here, total = ran[ran["encoding"].eq(key[0])], totals[key[0]]
+        ax.axhline(total, color="0.4", ls=":", lw=1)
+        stairs = []
+        for name in algorithms(here, reference or min(here["algorithm"])):
             own = here[here["algorithm"].eq(name) & here["status"].eq(CERTIFIED)]
-            if not len(own):
-                continue
-            x = [MIN_SECONDS, *np.sort(_seconds(own["search_seconds"])), end]
-            _staircase(ax, x, [*range(len(own) + 1), len(own)], markers[name], line_styles[name])
+            if len(own):
+                x = [MIN_SECONDS, *np.sort(_seconds(own["search_seconds"])), end]
+                stairs.append((looks[name], x, [*range(len(own) + 1), len(own)], problems[key[0], name] == total))
+        _staircases(ax, stairs)
         panels.log_axis(ax.xaxis, [MIN_SECONDS, end])
-        ax.set_ylim(0, 1.06 * problems)
+        ax.set_ylim(0, 1.06 * total)
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
 
-    handles = panels.algorithm_handles(markers, line_styles)
-    tried = ran.groupby("algorithm").size()
-    for handle in handles:  # An algorithm of few problems cannot reach the line of all.
-        if (own := tried[name := handle.get_label()]) < total:
-            handle.set_label(f"{name} ({own} of {total})")
-    legend = [*handles, panels.grey_handle("all problems", ls=":")]
+    named = styles.handles(looks)
+    for handle in named:
+        own = problems.xs(name := handle.get_label(), level="algorithm")
+        if (tried := own.sum()) < (total := totals[own.index].sum()):
+            handle.set_label(f"{name} ({tried} of {total})")
+    legend = [*named, styles.grey_handle("all problems", ls=":")]
     keys = [(encoding,) for encoding in set(ran["encoding"])]
     return panels.grid(keys, draw, "seconds of search", "problems proven", legend, large=True)
+
+
+def _shared(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of algorithms on common problems, of which at least one algorithm proves each.
+
+    ``times`` has a row per problem and a column per algorithm. An algorithm that was run on less than half of the
+    problems is left out, as it would leave few problems in common.
+    """
+    wide = times.loc[:, times.notna().mean() >= 0.5].dropna()
+    return wide[np.isfinite(wide.min(axis=1))]
 
 
 @rc_context(panels.STYLE)
 def profile(runs: pd.DataFrame) -> Figure:
     """Draw performance profiles: the share of problems proven within a multiple of the best time, per exact algorithm.
 
-    A panel per encoding covers the problems that all its exact algorithms were run on and at least one proves. Source:
+    A panel per encoding covers the problems that all its algorithms were run on and at least one proves. Source:
     E. Dolan, J. More, "Benchmarking optimization software with performance profiles", Math. Programming 91, 2002.
     """
     ran = _exact(runs)
     proven = ran["search_seconds"].clip(lower=MIN_SECONDS).where(ran["status"].eq(CERTIFIED), np.inf)
     table = ran.assign(time=proven)
     times = table.pivot_table("time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
-    ratios = {}
-    for encoding, wide in times.groupby(level="encoding"):
-        wide = wide.dropna(axis=1, how="all").dropna()
-        wide = wide[np.isfinite(wide.min(axis=1))]
+    ratios, left_out = {}, []
+    for encoding, every in times.groupby(level="encoding"):
+        every = every.dropna(axis=1, how="all")
+        wide = _shared(every)
         if wide.shape[1] > 1 and len(wide):
             ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
-    names = [name for wide in ratios.values() for name in wide]
-    markers, line_styles = panels.markers(runs["algorithm"], names), panels.dashes(runs["algorithm"])
+            left_out += [
+                f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
+                for name in every.columns.difference(wide.columns)
+            ]
+    if not ratios:
+        raise NothingToDraw("no two exact algorithms were run on the same problems")
+    looks = styles.styles(runs["algorithm"], {name for wide in ratios.values() for name in wide})
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
-    end = 1.3 * max([2.0, *finite])
+    end = 1.3 * max(2.0, *finite)
 
     def draw(ax: Axes, key: tuple) -> None:
-        wide = ratios[key[0]]
-        for name in wide.columns[::-1]:
+        wide, stairs = ratios[key[0]], []
+        for name in wide.columns:
             own = np.sort(wide[name][np.isfinite(wide[name])])
             y = np.array([*range(len(own) + 1), len(own)]) / len(wide)
-            _staircase(ax, [1, *own, end], y, markers[name], line_styles[name], clip_on=False)
+            stairs.append((looks[name], [1, *own, end], y, True))
+        _staircases(ax, stairs, clip_on=False)
         panels.title(ax, key, f", {len(wide)} problems")
         ax.set(xscale="log", xlim=(1, end), ylim=(0, 1.04))
 
-    legend = panels.algorithm_handles(markers, line_styles)
     keys = [(encoding,) for encoding in ratios]
-    return panels.grid(keys, draw, "seconds / those of the fastest", "share of problems proven", legend, large=True)
+    note = f"Left out, as run on less than half of the problems: {', '.join(left_out)}." if left_out else ""
+    axes = "seconds / those of the fastest", "share of problems proven"
+    return panels.grid(keys, draw, *axes, styles.handles(looks), large=True, note=note)
+
+
+def _encodings(shared: dict[str, pd.DataFrame]) -> set[str]:
+    """Return the encodings of problems that the reference shares with another algorithm."""
+    return {encoding for table in shared.values() for encoding in table["encoding"]}
 
 
 @rc_context(panels.STYLE)
@@ -107,11 +141,13 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
     """Draw seconds of the reference against seconds of each other exact algorithm; a point per problem.
 
     Points above the diagonal are problems on which the reference is faster. Searches without a proof lie on the border.
+    The shape of a point is its encoding, and the colour its algorithm.
     """
     runs = runs[runs["exact"].astype(bool) | runs["algorithm"].eq(reference)]
     shared = {other: pairs(runs, reference, other) for other in algorithms(runs, reference)[1:]}
     shared = {other: table for other, table in shared.items() if len(table)}
-    markers = panels.markers(runs["encoding"])
+    colours, shapes = styles.styles(runs["algorithm"]), styles.styles(runs["encoding"], _encodings(shared))
+    shapes = {name: shape._replace(colour=styles.INK) for name, shape in shapes.items()}
     border = 2 * float(runs["search_seconds"].max()) if len(runs) else 1.0
 
     def draw(ax: Axes, key: tuple) -> None:
@@ -123,14 +159,17 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
             proven_reference = table["status_reference"].eq(CERTIFIED).to_numpy()
             x = np.where(proven_reference, _seconds(table["search_seconds_reference"]), border)
             y = np.where(proven, _seconds(table["search_seconds"]), border)
-            panels.mark(ax, x, y, markers[encoding], proven & proven_reference)
+            style = shapes[encoding]._replace(colour=colours[key[0]].colour)
+            styles.mark(ax, x, y, style, proven & proven_reference)
         for axis in (ax.xaxis, ax.yaxis):
             panels.log_axis(axis, [MIN_SECONDS, border])
 
+    drawn = pd.concat(shared.values()) if shared else pd.DataFrame(columns=["encoding", "status", "status_reference"])
+    unproven = not drawn[["status", "status_reference"]].eq(CERTIFIED).all(axis=None)
     legend = [
-        *panels.algorithm_handles(markers),
-        panels.grey_handle("at the border: no proof", marker="o", mfc="white", ls=":"),
-        panels.grey_handle("equally fast"),
+        *styles.handles({name: shape._replace(dashes="none") for name, shape in shapes.items()}),
+        *[styles.grey_handle("at the border: no proof", marker="o", mfc="white", ls=":")] * unproven,
+        styles.grey_handle("equally fast"),
     ]
     keys = [(other,) for other in shared]
     return panels.grid(keys, draw, f"seconds of {reference}", "seconds of the other", legend, large=True)

@@ -1,8 +1,9 @@
 """The claims of a paper: printed and measured value, tolerance, and result.
 
 A paper's table declares its claims; this module joins the claims of all tables and checks the required ones. The result
-of a claim is PASS, FAIL, "known FAIL" or SKIPPED. A known FAIL is the paper's own contradiction, or another way of
-counting, as the paper's table explains.
+of a claim is PASS, CONSISTENT, FAIL, "known FAIL" or SKIPPED. A CONSISTENT claim agrees with the paper, but needs no
+run, or its number is that of a solver that was not run. A known FAIL is the paper's own contradiction, or another way
+of counting, as the paper's table explains.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pandas as pd
 
 from optree.bench.papers import verdicts
 from optree.bench.papers.spec import Paper, Results
-from optree.bench.papers.verdicts import FAIL, KNOWN, PASS, SKIPPED
+from optree.bench.papers.verdicts import CONSISTENT, FAIL, KNOWN, PASS, SKIPPED
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
 from optree.errors import OptreeError
@@ -93,8 +94,10 @@ def claims(paper: Paper, results: Results) -> Table:
     data = pd.concat([every[ran], pd.DataFrame(rest)], ignore_index=True).reindex(columns=COLUMNS).fillna("")
     linked = {"table": pd.Series("paper_table_{}.html", data.index)}
     notes = (
-        f"{PASS} = within the tolerance; {FAIL} = beyond it; {KNOWN} = beyond it, because the paper contradicts its "
-        f"artefact or itself, or counts something else; {SKIPPED} = undecided, about other data, or not run.",
+        f"{PASS} = within the tolerance, by a run; {CONSISTENT} = agrees without a run of the printed number's solver: "
+        f"the size of the data, a formula, or another solver's number beside our optimum; {FAIL} = beyond the "
+        f"tolerance; {KNOWN} = beyond it, because the paper contradicts its artefact or itself, or counts something "
+        f"else; {SKIPPED} = undecided, about other data, or not run.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
         *provenance(results.runs),
@@ -110,7 +113,10 @@ def tally(data: pd.DataFrame) -> str:
 def _counts(data: pd.DataFrame) -> dict[str, int]:
     """Return the numbers of claims by result; a row of claims that were not run counts each of them."""
     waiting = data["why"].eq(_WAITING)
-    counts = dict.fromkeys((PASS, FAIL, KNOWN, SKIPPED), 0) | data.loc[~waiting, "result"].value_counts().to_dict()
+    counts = (
+        dict.fromkeys((PASS, CONSISTENT, FAIL, KNOWN, SKIPPED), 0)
+        | data.loc[~waiting, "result"].value_counts().to_dict()
+    )
     counts[SKIPPED] += data.loc[waiting, "claim"].str.split().str[0].astype(int).sum()
     return counts
 
@@ -118,22 +124,25 @@ def _counts(data: pd.DataFrame) -> dict[str, int]:
 def answer(data: pd.DataFrame, required: Sequence[str] = ()) -> str:
     """Return in one line which claims of a table of :func:`claims` are reproduced, and which are not.
 
-    The line is about the claims of the ``required`` tables, or about all claims if no table is required. Claims that a
-    limit left undecided, that are about other data or that were not run count as neither.
+    The line is about the claims of the ``required`` tables, or about all claims if no table is required. Unless runs
+    decided all of them, the line begins with the number of decided claims.
     """
     own = data[data["table"].isin(list(required))] if required else data
     counts, words = _counts(own), "required claims" if required else "claims"
-    decided = counts[PASS] + counts[FAIL] + counts[KNOWN]
-    open_claims = f"{counts[SKIPPED]} {words} are undecided, about other data, or were not run" * bool(counts[SKIPPED])
-    if not decided:
-        return f"nothing is decided: {open_claims or 'there are no ' + words}."
+    total, decided = sum(counts.values()), counts[PASS] + counts[FAIL] + counts[KNOWN]
+    if not total:
+        return f"there are no {words}."
     against = [
         f"{counts[FAIL]} that fail" * bool(counts[FAIL]),
         f"{counts[KNOWN]} that the paper itself contradicts or counts differently" * bool(counts[KNOWN]),
     ]
     exceptions = f"; except {' and '.join(filter(None, against))}" if decided > counts[PASS] else ""
-    rest = f"; {open_claims}" if open_claims else ""
-    return f"reproduced: {counts[PASS]} of {decided} {words} that were decided{exceptions}{rest}."
+    if decided == total:
+        return f"reproduced: {counts[PASS]:,} of {total:,} {words}{exceptions}."
+    head = f"decided by runs: {decided:,} of {total:,} {words}"
+    head += f"; reproduced: {counts[PASS]:,} of these {decided:,}{exceptions}" if decided else ""
+    rest = {CONSISTENT: "consistent with the paper without a run", SKIPPED: "undecided, about other data, or not run"}
+    return "; ".join([head, *(f"{counts[kind]:,} {text}" for kind, text in rest.items() if counts[kind])]) + "."
 
 
 def check(table: pd.DataFrame, tables: list[str], where: str) -> None:

@@ -93,7 +93,7 @@ class Paper:
         One line.
     tables, figures : mapping of str to callable
         The function of :class:`Results` that makes each generated table, ``paper_table_NAME``, and each generated
-        figure, ``paper_figure_NAME``.
+        figure, ``paper_figures/NAME``.
     tolerances : mapping of str to str
         The accepted difference between measured and printed numbers, by claim. A claim without one is held to the
         printed digits.

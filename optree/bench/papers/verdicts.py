@@ -13,7 +13,7 @@ import pandas as pd
 
 from optree.bench.tables.summary import seconds
 
-PASS, FAIL, KNOWN, SKIPPED = "PASS", "FAIL", "known FAIL", "SKIPPED"
+PASS, CONSISTENT, FAIL, KNOWN, SKIPPED = "PASS", "CONSISTENT", "FAIL", "known FAIL", "SKIPPED"
 MEANING = {
     "reproduced": "the same number, or the claimed statement holds; for a limit, within the limit",
     "reproduced (rounded)": "the measured value rounds to the printed digits",
@@ -24,6 +24,10 @@ MEANING = {
     "within 3 points": "differs by at most three percentage points; the paper's train/test partitions are not public",
     "same side of 1": "printed and measured ratio are both above one, or both below",
     "better than printed": "a better value or tree, or a proof or number that the paper does not have",
+    "same data": "rows, features or classes of the data are the printed ones; no result of a search",
+    "recomputed": "the paper's formula, computed here, gives the printed digits; no search was run",
+    "consistent with the optimum": "printed for a solver that was not run here, and no better than an optimum that was "
+    "proven here, or within the tolerance of one",
     "other encoding": "the printed value agrees with another one-hot encoding; see that row",
     "other data": "shown for information; machine, rows or partitions differ from the paper's",
     "paper contradicts its own artefact": "the paper and its authors' data or program disagree",
@@ -36,17 +40,23 @@ MEANING = {
     "not run": "there is no record of this run",
 }
 _RESULTS = {
+    **dict.fromkeys(("same data", "recomputed", "consistent with the optimum"), CONSISTENT),
     **dict.fromkeys(("agrees as far as legible", "other encoding", "other data", "undecided", "not run"), SKIPPED),
     **dict.fromkeys(("paper contradicts its own artefact", "paper contradicts itself", "counted differently"), KNOWN),
     **dict.fromkeys(("below printed", "other side of 1", "not reproduced"), FAIL),
 }
 FITS = ("reproduced", "reproduced (rounded)", "reproduced (truncated)")
+AGREES = (*FITS, "same data", "consistent with the optimum")
 LIMIT_SECONDS = 300  # Time limit of the BRANCHES paper's runs, and of its authors' program.
 TIMEOUT = "TO"
 
 
 def result(verdict: str) -> str:
-    """Return the result of a verdict: PASS, FAIL, SKIPPED, or "known FAIL" if printed numbers contradict each other."""
+    """Return the result of a verdict.
+
+    PASS and FAIL need a run of the printed number's solver or an exact stand-in, CONSISTENT needs none, "known FAIL" is
+    a contradiction between printed numbers, and SKIPPED is no decision.
+    """
     return _RESULTS.get(verdict, PASS)
 
 
@@ -110,10 +120,13 @@ def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
 
 
 def judge_peer(printed: str, run: pd.Series) -> Finding:
-    """Judge whether another solver's printed objective is at most ours."""
+    """Judge whether the printed objective of a solver that was not run here is at most our optimum.
+
+    Without a proof, nothing is decided.
+    """
     value = objective_value(run)
     reached, proven = value >= Fraction(printed) or agreement(printed, value), run["status"] == "optimal"
-    verdict = reproduced(reached) if reached or proven else "undecided"
+    verdict = ("consistent with the optimum" if reached else "not reproduced") if proven else "undecided"
     return Finding(f"{float(value):.5f}", _difference(value, printed), verdict, "" if proven else run["status"])
 
 
@@ -141,6 +154,7 @@ def judge_iterations(printed: str, run: pd.Series) -> Finding:
 
 
 def judge_count(printed: str, count: int) -> Finding:
-    """Judge whether a count is the printed one."""
+    """Judge whether a count of the data's rows, features or classes is the printed one."""
     difference = count - int(printed)
-    return Finding(str(count), f"{difference:+d}" if difference else "0", reproduced(not difference))
+    verdict = "not reproduced" if difference else "same data"
+    return Finding(str(count), f"{difference:+d}" if difference else "0", verdict)

@@ -1,4 +1,4 @@
-"""The first page of a report, in reStructuredText: the answer, the question, the results, and how to repeat a run."""
+"""The first page of a report, in reStructuredText: the answer, the results, the question, and how to repeat a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.summary import STATUS, encodings, measured_on, number, provenance
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
-_MAX_ANSWERS = 20  # Claims that are not reproduced.
 
 
 class Command(NamedTuple):
@@ -57,8 +56,8 @@ def first_page(
     cells = pd.concat([runs["cell"], models["cell"]]).dropna()
     sections = [
         *([_section("The answer", _answer(claims, required))] if claims is not None else []),
-        _section("What was asked", asked),
         _section("What was found", found),
+        _section("What was asked", asked),
         *([_section("Claims of the paper", _claims(claims))] if claims is not None else []),
         _section("Where, and with what", list(map(_escape, machine))),
         _section("How to do it again", _again(command, cells)),
@@ -71,6 +70,11 @@ def missing(jobs: Sequence[str]) -> str:
     named = [_escape(job) for job in jobs[:_MAX_ITEMS]]
     more = [f"and {len(jobs) - _MAX_ITEMS:,} jobs more"] if len(jobs) > _MAX_ITEMS else []
     return _section("What is missing", [f"{count(len(jobs), 'job')} without records", *named, *more])
+
+
+def not_drawn(reasons: Sequence[str]) -> str:
+    """Return the section on figures that are not drawn, each with its reason."""
+    return "\n" + _section("Figures that are not drawn", list(map(_escape, reasons)))
 
 
 def _escape(text: str) -> str:
@@ -183,10 +187,7 @@ def _answer(claims: pd.DataFrame, required: Sequence[str]) -> list[str]:
     """Return the answer on the required claims, or on all, and each claim that is not reproduced."""
     own = claims[claims["table"].isin(list(required))] if required else claims
     against = own[own["result"].isin((FAIL, KNOWN))].sort_values("result", kind="stable")
-    shown = against.head(_MAX_ANSWERS)
-    items = [f"**{_escape(answer(claims, required))}**", *map(_claim, shown.to_dict("records"))]
-    more = len(against) - len(shown)
-    return [*items, f"{more} more are in the table of claims."] if more else items
+    return [f"**{_escape(answer(claims, required))}**", *map(_claim, against.to_dict("records"))]
 
 
 def _claim(row: dict) -> str:

@@ -85,7 +85,7 @@ def _tables(paper: Paper, folder: Path) -> list[str]:
         title = make(results).title.removeprefix(f"{paper.title}, ").split(": ", 1)[-1]
         lines.append(f"| {name} | {title} | `tables/paper_table_{name}.md` |")
     lines += [
-        f"| figure {name} | {_figure_title(make)} | `plots/paper_figure_{name}.svg` |"
+        f"| figure {name} | {_figure_title(make)} | `plots/paper_figures/{name}.svg` |"
         for name, make in paper.figures.items()
     ]
     return lines

@@ -86,7 +86,7 @@ document.addEventListener("click", event => {
 });
 """
 _PAGE_STYLE = """
-body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1.5rem; }
+body { font: 14px/1.45 system-ui, sans-serif; color: #222; margin: 1rem; }
 h1 { font-size: 1.25rem; }
 p, ul { max-width: 60rem; color: #444; }
 """
@@ -103,33 +103,35 @@ def html_page(title: str, body: str, style: str, script: str) -> str:
 
 
 _STYLE = """
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; text-align: left; }
-th { cursor: pointer; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #444; }
+th { text-align: left; vertical-align: bottom; font-size: 12px; cursor: pointer; }
 th[aria-sort=ascending]::after { content: " \\2191"; }
 th[aria-sort=descending]::after { content: " \\2193"; }
-th, td { padding: .25rem .6rem; vertical-align: top; }
-td { border-bottom: 1px solid #ddd; }
+th, td { padding: .2rem .3rem; }
+td { border-bottom: 1px solid #ddd; vertical-align: top; }
+td:first-child { position: sticky; left: 0; background: #fff; }
 tr:hover td { background: #f3f6fa; }
-.r, .n { white-space: nowrap; }
 .r { text-align: right; }
 .PASS { color: #00664f; }
+.CONSISTENT { color: #005a8f; }
 .FAIL { color: #b23c00; }
 .SKIPPED { color: #777; font-weight: 400; }
-td:not([class]) { min-width: 18rem; }
+td:not([class]) { min-width: 11rem; overflow-wrap: anywhere; }
 input { font: inherit; padding: .25rem .5rem; width: min(24rem, 90%); }
 @media (max-width: 700px) {
-  table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; text-align: left; }
+  table, thead, tbody, tr, th, td, td:not([class]) { display: block; min-width: 0; }
+  .r { text-align: left; }
   thead tr { display: flex; flex-wrap: wrap; }
-  th { position: static; border: 0; }
+  th, td:first-child { position: static; border: 0; }
   ul { overflow-wrap: anywhere; }
-  td { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  td { border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
   td::before { color: #777; }
   td:empty, tr[hidden] { display: none; }
   tbody tr { border-bottom: 1px solid #999; padding: .4rem 0; }
 }
 """
-_RESULTS = ("PASS", "FAIL", "SKIPPED")  # Results of claims; each has a style.
+_RESULTS = ("PASS", "CONSISTENT", "FAIL", "SKIPPED")  # Results of claims; each has a style.
 _SORT = """
 document.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
   const up = head.getAttribute("aria-sort") !== "ascending", body = document.querySelector("tbody");
@@ -190,7 +192,7 @@ def _html(table: Table) -> str:
     notes = [f"<li>{escape(note)}</li>" for note in table.notes]
     filtered = [_FILTER] if len(rows) > _MANY_ROWS else []
     lines = [
-        f"<p>{escape(table.result)}</p>",
+        f"<p>{escape(table.result or 'No run has a row in this table.' * table.shown.empty)}</p>",
         *filtered,
         f"<table><thead>{head}</thead><tbody>",
         *rows,

@@ -130,7 +130,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
             "MiB": table["peak_rss_mib"].map(number(0)),
         }
     )
-    return drop_constant(shown, ["penalty per", *_TITLES.values(), "measure"])
+    empty = [name for name in ("gap", "test accuracy") if not shown[name].any()]
+    return drop_constant(shown.drop(columns=empty), ["penalty per", *_TITLES.values(), "measure"])
 
 
 def _pictures(runs: pd.DataFrame, numbers: pd.Series) -> pd.Series:

@@ -16,7 +16,7 @@ from optree.bench.papers.branches import work_bounds
 from optree.bench.papers.claims import judged
 from optree.bench.papers.printed import by_encoding, claim, fitting
 from optree.bench.papers.spec import Paper, Results
-from optree.bench.papers.verdicts import FITS, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
+from optree.bench.papers.verdicts import AGREES, LIMIT_SECONDS, NOT_RUN, TIMEOUT, Finding
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
 from optree.bench.tables.summary import provenance
@@ -39,9 +39,9 @@ def comparable(runs: pd.DataFrame) -> pd.DataFrame:
 def _claims(row: dict, runs: Mapping, name: str, paper: str, judge: Callable[[pd.Series], Finding]) -> Iterator[dict]:
     """Yield a claim about each run, by encoding. If a row may mean several encodings, one of them has to agree."""
     findings = {encoding: NOT_RUN if run is None else judge(run) for encoding, run in runs.items()}
-    fits = [encoding for encoding, finding in findings.items() if finding.verdict in FITS]
+    fits = [encoding for encoding, finding in findings.items() if finding.verdict in AGREES]
     for encoding, finding in findings.items():
-        if fits and finding.verdict not in (*FITS, "not run"):
+        if fits and finding.verdict not in (*AGREES, "not run"):
             text = f"the printed value agrees with {', '.join(fits)}"
             finding = finding._replace(verdict="other encoding", explanation=text)
         yield claim({"row": row["row"], "lambda": row["lambda"], "encoding": encoding}, name, paper, finding)
@@ -64,14 +64,14 @@ def _judge_bound(printed: str, value: int) -> Finding:
     """
     measured, power = work_bounds.scientific(value), work_bounds.exponent(value)
     if printed == "INF":
-        return Finding(measured, "", "better than printed")
+        return Finding(measured, "", "recomputed", "the paper prints no number")
     digits, _, printed_power = printed.partition("e")
     legible = printed_power.lstrip("?")
     if legible != printed_power:
         fits = verdicts.agreement(digits, Fraction(value, 10**power)) and str(power).endswith(legible)
         return Finding(measured, "", "agrees as far as legible" if fits else "not reproduced")
     difference = f"{float(value / Fraction(printed) - 1):+.2%}"
-    return Finding(measured, difference, verdicts.agreement(printed, value) or "not reproduced")
+    return Finding(measured, difference, "recomputed" if verdicts.agreement(printed, value) else "not reproduced")
 
 
 def _search_claims(row: dict, runs: pd.DataFrame, objective: str, time: str, iterations: str) -> Iterator[dict]:
@@ -134,7 +134,7 @@ def _judge_features(printed: str, run: pd.Series) -> Finding:
     """Judge the number of features, with or without the constant ones, which the encoder leaves out."""
     finding, constant = _judge_fact(printed, "encoded_features", run), int(run["constant_features"])
     if constant and int(run["encoded_features"]) + constant == int(printed):
-        return finding._replace(verdict="reproduced", explanation=f"{constant} of them constant, left out here")
+        return finding._replace(verdict="same data", explanation=f"{constant} of them constant, left out here")
     return finding
 
 

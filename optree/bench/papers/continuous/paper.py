@@ -13,7 +13,8 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.figures.panels import STYLE, empty, markers
+from optree.bench.figures.panels import STYLE, NothingToDraw
+from optree.bench.figures.styles import styles
 from optree.bench.papers.claims import DIGITS, declare
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import agreement, reproduced
@@ -151,7 +152,7 @@ def trees(results: Results) -> Figure:
     fits = results.fits
     mine = fits[fits["model"].eq(f"optimal-{_PRINTED_DEPTH}") & fits["tree"].notna() & fits["status"].eq("optimal")]
     if mine.empty:
-        return empty("no fits of optimal trees")
+        raise NothingToDraw("no proven fits of optimal trees")
     per_row, width, height = 2, 8.5, 3.0
     lines = -(-len(mine) // per_row)
     figure = Figure(figsize=(per_row * width, lines * height))
@@ -174,13 +175,13 @@ def growth(results: Results) -> Figure:
     by_thresholds = by_thresholds.assign(
         name="depth " + by_thresholds["max_depth"].astype(str), x=by_thresholds["encoding"].str.removeprefix("cuts-")
     )
-    if lines.empty and by_thresholds.empty:
-        return empty("no proven fits on growing numbers of rows, and no proven runs")
-    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     sides = (lines, "rows_train", "rows"), (by_thresholds, "x", "thresholds per column, median over datasets")
-    filled = [side for side in sides if len(side[0])]
+    filled = [(data, x, label) for data, x, label in sides if data.groupby("name")[x].nunique().gt(1).any()]
+    if not filled:
+        raise NothingToDraw("no proven searches for several numbers of rows, or of thresholds")
+    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     for ax, (data, x, label) in zip(np.ravel(figure.subplots(1, len(filled), sharey=True)), filled, strict=True):
-        for name, (colour, marker) in markers(data["name"]).items():
+        for name, (colour, marker, _) in styles(data["name"]).items():
             mine = data[data["name"].eq(name)].astype({x: float, "search_seconds": float})
             ax.plot(mine.groupby(x)["search_seconds"].median(), color=colour, marker=marker, label=name)
         ax.set(xscale="log", yscale="log", xlabel=label)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from optree.bench.figures.panels import STYLE, empty
+from optree.bench.figures.panels import STYLE, NothingToDraw
+from optree.bench.figures.styles import Style, styles
 from optree.bench.papers.spec import Results
 from optree.bench.tables.formats import count
 from optree.drawing.views import PALETTE
 
 _SHUFFLES = 15
+_PREFIXES = re.compile("^(search|gb|xgb)-")
+
+
+def _learner(model: str) -> str:
+    """Return the learner of a model: the name without the prefix for random search or boosting."""
+    return _PREFIXES.sub("", model)
+
+
+def _looks(results: Results) -> dict[str, Style]:
+    """Return the style of each learner of random searches and boosting, the same in all figures."""
+    models = results.fits["model"]
+    return styles(map(_learner, models[models.str.contains(_PREFIXES.pattern.replace("(", "(?:"))]))
 
 
 def _finished(figure: Figure, columns: int, top: float) -> Figure:
@@ -28,7 +43,7 @@ def figure_1(results: Results) -> Figure:
     """Draw Figure 1: predictions of trees of depth 2 on the XOR board, with operations and time."""
     boards = [row for _, row in results.fits.iterrows() if row["surface"]]
     if not boards:
-        return empty("no fits on two columns")
+        raise NothingToDraw("no fits on two columns")
     figure = Figure(figsize=(2.5 * len(boards) + 0.4, 2.9))
     for number, row in enumerate(sorted(boards, key=lambda row: row["model"]), 1):
         ax = figure.add_subplot(1, len(boards), number)
@@ -84,13 +99,15 @@ def figure_6(results: Results) -> Figure:
     """Draw Figure 6: test score of the best trial of random search, against iterations and seconds."""
     searches = results.fits[results.fits["trials"].map(len) > 1]
     if searches.empty:
-        return empty("no random searches")
+        raise NothingToDraw("no random searches")
     figure = Figure(figsize=(7.2, 3.0))
     left, right = figure.subplots(1, 2, sharey=True)
-    for (model, (scores, spent)), colour in zip(_curves(searches).items(), PALETTE, strict=False):
+    looks = _looks(results)
+    for model, (scores, spent) in _curves(searches).items():
+        colour = looks[_learner(model)].colour
         mean, trials = scores.mean(axis=0), np.arange(1, scores.shape[1] + 1)
         for ax, x in ((left, trials), (right, spent.mean(axis=0))):
-            ax.plot(x, mean, color=colour, label=model.removeprefix("search-"))
+            ax.plot(x, mean, color=colour, label=_learner(model))
             ax.fill_between(x, scores.min(axis=0), scores.max(axis=0), color=colour, alpha=0.15, lw=0)
             ax.axhline(mean[0], color=colour, ls=":", lw=0.8)
     sets = count(searches["dataset"].nunique(), "set")
@@ -107,13 +124,14 @@ def figure_7(results: Results) -> Figure:
     beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
     boosted = fits[(fits["staged"].map(len) > 0) & beside]
     if boosted.empty:
-        return empty("no boosted trees beside a CART")
+        raise NothingToDraw("no boosted trees beside a CART")
     figure = Figure(figsize=(7.2, 3.0))
     axes = figure.subplots(1, 2, sharey=True)
     kinds = {"gb-": "gradient boosting", "xgb-": "second order"}
-    names = sorted({model.split("-", 1)[1] for model in boosted["model"]})
+    names, looks = sorted({_learner(model) for model in boosted["model"]}), _looks(results)
     for ax, (prefix, title) in zip(axes, kinds.items(), strict=True):
-        for name, colour in zip(names, PALETTE, strict=False):
+        for name in names:
+            colour = looks[name].colour
             chosen = boosted[boosted["model"].eq(prefix + name)]
             if chosen.empty:
                 continue

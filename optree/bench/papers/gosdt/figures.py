@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
+from optree.bench.figures.styles import Curve
 from optree.bench.papers.spec import Results
 from optree.bench.runs.folds import FULL
 from optree.datasets.builtin import points_of_bucketization
@@ -53,7 +55,7 @@ def roc(results: Results) -> Figure:
     """Draw Figure 2: ROC curves of the training rows, with the points of the trees' predictions."""
     found = four_class(results.runs)
     if not found:
-        return panels.empty("no runs on four-class data")
+        raise NothingToDraw("no runs on four-class data")
     figure, axes = _page(2, 3.6, 3.4, 2)
     for number, run in enumerate(found):
         tree, colour = Tree.from_dict(run["tree"]), PALETTE[number % len(PALETTE)]
@@ -77,7 +79,7 @@ def trees(results: Results) -> Figure:
     """Draw Figure 3: the trees of the objectives."""
     found = four_class(results.runs)
     if not found:
-        return panels.empty("no runs on four-class data")
+        raise NothingToDraw("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
     sizes = np.array([_inches(tree) for tree in grown])
     sizes = np.vstack([sizes, np.zeros((len(sizes) % 2, 2))]).reshape(-1, 2, 2)  # Two per row.
@@ -109,6 +111,8 @@ def _in_inches(ax: Axes, width: float, height: float) -> None:
 @rc_context(panels.STYLE)
 def bucketization(results: Results) -> Figure:
     """Draw Figure 1: the points of Theorem 3.1, and the optimal trees over all thresholds and over bucketized ones."""
+    if not results.runs["dataset"].str.startswith("bucketization").any():
+        raise NothingToDraw("no runs on the points of Theorem 3.1")
     figure, axes = _page(2, 3.4, 3.4, 2)
     points, label, buckets = points_of_bucketization()
     for ax, name in zip(axes, ("bucketization", "bucketization-bucketized"), strict=True):
@@ -156,19 +160,23 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
     same = same[~same["dataset"].str.startswith("bucketization")]
     setting = ["dataset", "algorithm", "regularization", "max_depth"]
     means = same.groupby(setting, dropna=False)[[fact, "leaves"]].mean().astype(float).reset_index()
-    names, markers = sorted(means["dataset"].unique()), panels.markers(means["algorithm"])
+    names, looks = sorted(means["dataset"].unique()), styles.styles(runs["algorithm"], means["algorithm"])
     if not names:
-        return panels.empty("no runs on seeds")
+        raise NothingToDraw("no runs on seeds")
     figure, axes = _page(len(names))
     for ax, name in zip(axes, names, strict=True):
-        for place, (algorithm, rows) in enumerate(means[means["dataset"].eq(name)].groupby("algorithm")):
-            rows, (colour, marker) = rows.sort_values("leaves"), markers[algorithm]
-            # The first markers are larger and lie below the others, so that all are visible where algorithms agree.
-            ax.plot(rows["leaves"], rows[fact], color=colour, marker=marker, ms=max(3, 8 - 1.3 * place), lw=1)
+        lines = means[means["dataset"].eq(name)].sort_values("leaves").groupby("algorithm")
+        styles.draw(
+            ax,
+            [
+                Curve(looks[algorithm], *line[["leaves", fact]].to_numpy(float).T, np.ones(len(line), bool))
+                for algorithm, line in lines
+            ],
+        )
         ax.set_title(name, loc="left")
         ax.set(xlabel="leaves", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    figure.legend(handles=panels.algorithm_handles(markers), loc="outside upper left", ncols=min(len(markers), 3))
+    figure.legend(handles=styles.handles(looks), loc="outside upper left", ncols=min(len(looks), 3))
     return figure
 
 
@@ -184,26 +192,28 @@ def test_accuracy(results: Results) -> Figure:
     return _against_leaves(results.runs, "accuracy_test", "test accuracy")
 
 
-def _lines(rows: pd.DataFrame, by: str, x: tuple[str, str], y: tuple[str, str], *size: float) -> Figure:
+def _lines(
+    results: Results, rows: pd.DataFrame, by: str, x: tuple[str, str], y: tuple[str, str], *size: float
+) -> Figure:
     """Draw a panel per value of a column, a line per algorithm, and open markers where a limit ended the search.
 
-    ``x`` and ``y`` are a column and its label.
+    ``rows`` are the runs of the figure; ``x`` and ``y`` are a column and its label.
     """
-    names, markers = sorted(rows[by].unique()), panels.markers(rows["algorithm"])
+    names, looks = sorted(rows[by].unique()), styles.styles(results.runs["algorithm"], rows["algorithm"])
     figure, axes = _page(len(names), *size)
     for ax, name in zip(axes, names, strict=True):
         here = rows[rows[by].eq(name)]
-        for algorithm, line in here.groupby("algorithm"):
-            line, marker = line.sort_values(x[0]), markers[algorithm]
-            ax.plot(line[x[0]], line[y[0]], color=marker[0], lw=1, label=algorithm)
-            ends = [line[column].to_numpy(float) for column in (x[0], y[0])]
-            panels.mark(ax, *ends, marker, line["ended"].to_numpy(bool))
+        curves = [
+            Curve(looks[name], *line[[x[0], y[0]]].to_numpy(float).T, line["ended"].to_numpy(bool))
+            for name, line in here.sort_values(x[0]).groupby("algorithm")
+        ]
+        styles.draw(ax, curves)
         for axis, column in ((ax.xaxis, x[0]), (ax.yaxis, y[0])):
             panels.log_axis(axis, here.loc[here[column] > 0, column].tolist() or [1.0])
         ax.set(xlabel=x[1], ylabel=y[1])
         ax.set_title(name, loc="left")
     columns = max(1, min(4, int(figure.get_figwidth() / 1.4)))
-    figure.legend(handles=panels.legend(markers), loc="outside upper left", ncols=columns)
+    figure.legend(handles=styles.legend(looks, rows["ended"]), loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -216,9 +226,9 @@ def slowdown(results: Results) -> Figure:
     minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
     rows = rows.assign(times=rows["search_seconds"] / minimum, ended=rows["status"].isin(("optimal", "heuristic")))
     if rows.empty:
-        return panels.empty("no runs on encodings with several numbers of thresholds")
+        raise NothingToDraw("no runs on encodings with several numbers of thresholds")
     x, y = ("encoded_features", "binary columns"), ("times", "seconds / minimum seconds")
-    return _lines(rows, "dataset", x, y, 3.2, 2.8)
+    return _lines(results, rows, "dataset", x, y, 3.2, 2.8)
 
 
 @rc_context(panels.STYLE)
@@ -231,5 +241,5 @@ def times(results: Results) -> Figure:
     rows = rows.assign(ended=rows["status"].eq("optimal"), panel=panel)
     rows = rows[rows.groupby("panel")["lambda"].transform("nunique") > 1]
     if rows.empty:
-        return panels.empty("no runs at several lambdas")
-    return _lines(rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))
+        raise NothingToDraw("no runs at several lambdas")
+    return _lines(results, rows, "panel", ("lambda", "lambda"), ("search_seconds", "seconds"))

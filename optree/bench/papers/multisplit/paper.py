@@ -9,7 +9,9 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
+from optree.bench.figures.styles import Curve
 from optree.bench.papers.claims import declare
 from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import reproduced
@@ -165,24 +167,26 @@ def _accuracy(dataset: str, results: Results) -> Figure:
     runs = results.runs
     found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
     if found.empty:
-        return panels.empty(f"no runs on {dataset}")
+        raise NothingToDraw(f"no runs on {dataset}")
     found = found.astype({"leaves": float, "max_depth": float})
     lambdas = sorted(found["lambda"].unique(), reverse=True)
     head = 0.3 + 0.15 * -(-found["algorithm"].nunique() // 5)  # Five names per line of the legend.
     figure = Figure(figsize=(8.0, head + 0.15 + 2.0 * len(lambdas)))
-    markers, line_styles = panels.markers(found["algorithm"]), panels.dashes(found["algorithm"])
+    looks = styles.styles(runs["algorithm"], found["algorithm"])
     columns = {"leaves": "leaves", "max_depth": "depth limit", "decisions": "decisions of a row"}
     means = found.groupby(["lambda", "algorithm", "max_depth"])[["leaves", "decisions", "accuracy_test"]].mean()
     for axes, value in zip(figure.subplots(len(lambdas), 3, squeeze=False, sharey="row"), lambdas, strict=True):
         here = means.loc[value].reset_index()
         for ax, (column, text) in zip(axes, columns.items(), strict=True):
-            for name, line in here.groupby("algorithm"):
-                style = {"color": markers[name][0], "marker": markers[name][1], "ls": line_styles[name]}
-                ax.plot(line[column], line["accuracy_test"], **style, alpha=0.8, ms=3.5)
+            curves = [
+                Curve(looks[name], *line[[column, "accuracy_test"]].to_numpy(float).T, np.ones(len(line), bool))
+                for name, line in here.groupby("algorithm")
+            ]
+            styles.draw(ax, curves)
             ax.set_xlabel(text)
         axes[1].set_xticks(sorted(here["max_depth"].unique()))
         axes[0].set_ylabel(f"test accuracy\nlambda {value:g}")
-    height, handles = figure.get_figheight(), panels.algorithm_handles(markers, line_styles)
+    height, handles = figure.get_figheight(), styles.handles(looks)
     figure.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0.3, fontsize=7)
     figure.subplots_adjust(0.1, 0.45 / height, 0.98, 1 - head / height, 0.12, 0.42)
     return figure

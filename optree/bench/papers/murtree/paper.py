@@ -16,7 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from optree.bench.figures import panels
+from optree.bench.figures import panels, styles
+from optree.bench.figures.panels import NothingToDraw
 from optree.bench.papers.claims import declare
 from optree.bench.papers.murtree import ratios, tuning
 from optree.bench.papers.murtree.ratios import Ratio
@@ -89,7 +90,7 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     gains = [{rows: (table[one] - table[other]).dropna() for rows, table in wide.items()} for one, other in pairs]
     names = list(gains[-1]["test"].sort_values().index) if gains else []
     if not names:
-        return panels.empty("no runs on folds")
+        raise NothingToDraw("no runs on folds")
     height = 0.17 * max(len(names), 4)
     figure = Figure(figsize=(2.1 + 2.4 * len(pairs), 1.35 + height))
     axes = figure.subplots(1, len(pairs), sharex=True, sharey=True, squeeze=False)[0]
@@ -99,15 +100,15 @@ def _gains(found: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
     width, total = figure.get_size_inches()
     figure.subplots_adjust(1.5 / width, 0.55 / total, 1 - 0.2 / width, 1 - 0.8 / total, 0.12)
     figure.supxlabel("percentage points of accuracy", y=0.1 / total, va="bottom", fontsize=9)
-    test = Line2D([], [], color=panels.PALETTE[0], marker="o", ls="none", label="test")
-    handles = [test, panels.grey_handle("training", marker="|", ls="none")]
+    test = Line2D([], [], color=styles.INK, marker="o", ls="none", label="test")
+    handles = [test, styles.grey_handle("training", marker="|", ls="none")]
     figure.legend(handles=handles, loc="upper left", ncols=2, borderaxespad=0.3)
     return figure
 
 
 def _gain(ax: Axes, names: list[str], gain: dict[str, pd.Series]) -> None:
     """Draw the differences of accuracy of one pair of methods."""
-    place, colour = np.arange(len(names)), panels.PALETTE[0]
+    place, colour = np.arange(len(names)), styles.INK
     test, train = (gain[rows].reindex(names) for rows in ("test", "train"))
     ax.hlines(place, 0, test, color=colour, lw=1)
     ax.plot(test, place, "o", color=colour, ms=4)
@@ -127,7 +128,7 @@ def figure_3(results: Results) -> Figure:
     return _gains(tuning.accuracies(results), [("MT-A", "random forest")])
 
 
-_COLOURS = {"paper, whole seconds": "0.6", "measured": panels.PALETTE[0]}
+_COLOURS = {"paper, whole seconds": "0.6", "measured": "0.0"}
 
 
 @rc_context(panels.STYLE)
@@ -143,7 +144,7 @@ def figure_rows(results: Results) -> Figure:
             for line in lines.to_numpy():
                 ax.plot([1, 2, 3, 4], [1, *line], color=colour, lw=0.8, marker=".", ms=4)
     if not any(ax.lines for ax in axes):
-        return panels.empty("no runs on duplicated rows")
+        raise NothingToDraw("no runs on duplicated rows")
     for ax, depth in zip(axes, (4, 5), strict=True):
         ax.plot([1, 4], [1, 4], color="0.2", ls=":")
         ax.set_xticks([1, 2, 3, 4])
