@@ -193,8 +193,6 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{error.filename or options.job}: {error.strerror}; mend that and type the same command again, "
                 "finished runs are kept"
             ) from error
-        except KeyboardInterrupt:
-            sys.exit(130)  # Ctrl-C needs no message
 
 
 if __name__ == "__main__":
