@@ -2,11 +2,11 @@
 
 from snakemake.logging import logger
 
-from optree.bench.system.ending import COMMAND_PREFIX, Ending
+from optree.bench.system.screen import COMMAND_PREFIX, Screen
 
-ENDING = Ending()
+SCREEN = Screen()
 if workflow.is_main_process:
-    ENDING.attach(logger)  # before slow imports, during which somebody may press Ctrl-C
+    SCREEN.attach(logger)  # before slow imports, during which somebody may press Ctrl-C
     shell.prefix(COMMAND_PREFIX)
 
 import json
@@ -181,7 +181,7 @@ wildcard_constraints:
 def begin():
     """Lock the results, keep the configuration with them, and write the files of the jobs that are not done."""
     driver.start(RESULTS)
-    ENDING.start([RESULTS, str(STORE), ".", tempfile.gettempdir()], OVERVIEW.counted)
+    SCREEN.start([RESULTS, str(STORE), ".", tempfile.gettempdir()], OVERVIEW.counted)
     if not GIVEN:
         rows = [vars(TABLE[name]) for name in DATASETS]
         driver.keep(Path(RESULTS, KEPT_CONFIGURATION), yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False))
@@ -198,8 +198,8 @@ onstart:
 
 
 onsuccess:
-    ENDING.succeed()
+    SCREEN.succeed()
 
 
 if workflow.is_main_process and not GIVEN:
-    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun and not ENDING.interrupted else None)
+    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun and not SCREEN.interrupted else None)

@@ -31,13 +31,15 @@ from optree.bench.runs.score import depth_limit, describe_data, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
-from optree.bench.system.cli import reporting
+from optree.bench.system.cli import log_of, reporting
 from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent
 from optree.datasets import Dataset
 from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.problem import Problem
 from optree.solvers.base import Declaration
+
+SHORT_SECONDS = 1.0  # a run of less has its line in the log alone
 
 
 @dataclass
@@ -145,7 +147,7 @@ def execute(run: Run, place: Place, reference: dict | None = None) -> dict:
 
 
 def execute_job(cells: Iterable[Cell], place: Place) -> list[dict]:
-    """Execute the unfinished runs of a job in their order, print a line about each, and return all records."""
+    """Execute the unfinished runs of a job in their order, write a line about each, and return all records."""
     made, references, new = [], {}, 0
     for cell in cells:
         run = cell.run
@@ -156,11 +158,12 @@ def execute_job(cells: Iterable[Cell], place: Place) -> list[dict]:
             path = cell.path(place.store)
             path.parent.mkdir(parents=True, exist_ok=True)
             record.write(entry, path)
-            print(summary_line(entry), file=sys.stderr)
+            short = sum(entry["seconds"]["calls"] or ()) < SHORT_SECONDS  # thousands of lines would fill the screen
+            print(summary_line(entry), file=log_of(sys.stderr) if short else sys.stderr)
         made.append(record.seal(entry))
         references[run.algorithm, comparison_key(run)] = entry
     if new < len(made):
-        print(f"{len(made) - new} of {len(made)} runs had finished before and are kept", file=sys.stderr)
+        print(f"{len(made) - new} of {len(made)} runs had finished before and are kept", file=log_of(sys.stderr))
     return made
 
 

@@ -20,11 +20,11 @@ class _Tee:
     """A stream that writes to the screen, and to a log as long as the log's disk has room."""
 
     def __init__(self, screen: TextIO, log: TextIO):
-        self._screen, self._log = screen, log
+        self._screen, self.log = screen, log
 
     def write(self, text: str) -> int:
         with suppress(OSError):
-            self._log.write(text)
+            self.log.write(text)
         return self._screen.write(text)
 
     def flush(self) -> None:
@@ -35,6 +35,11 @@ def _end(message: str, stream: _Tee) -> NoReturn:
     """Print a line and end the process with exit code 1."""
     print(message, file=stream)
     sys.exit(1)
+
+
+def log_of(stream: TextIO) -> TextIO:
+    """Return the log that :func:`reporting` has put behind a stream; the stream itself without one."""
+    return getattr(stream, "log", stream)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""The end of the driver: one short paragraph after an interruption or failed jobs, in place of one for each job.
+"""What the driver shows: progress now and then, a killed job in a line, and one short paragraph at the end.
 
-Snakemake prints a paragraph for each job that fails, and so for each running job after Ctrl-C. Here these paragraphs go
-to Snakemake's log alone, ``.snakemake/log``. The means are a handler and a filter of Python's ``logging``.
+Snakemake prints five lines for each job, and a paragraph for each job that fails, so for each running job after Ctrl-C.
+Here these go to Snakemake's log alone, ``.snakemake/log``, by a handler and a filter of Python's ``logging``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import psutil
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from optree.bench.system.driver import at_exit
 
@@ -28,6 +29,8 @@ from optree.bench.system.driver import at_exit
 COMMAND_PREFIX = "trap '' INT; "
 COMMANDS = ("optree.bench.runs.job", ".snakemake/scripts")  # parts of the command lines of jobs
 _POLL_SECONDS = 0.2
+_PROGRESS_SECONDS = 10.0  # between lines of progress
+_SELECT = "Select jobs to execute..."  # Snakemake, before each job
 FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
 # Snakemake's record of a failed command: the command, and its end, either a code or a signal.
 _COMMAND = re.compile(
@@ -50,8 +53,8 @@ def end_commands() -> None:
                 process.terminate()
 
 
-class Ending(logging.Handler):
-    """The failures of jobs so far, Ctrl-C, and the paragraph at the end of this process.
+class Screen(logging.Handler):
+    """The driver's messages, the failures of jobs so far, Ctrl-C, and the paragraph at the end of this process.
 
     A failure on a full disk ends the driver as SIGTERM does: no further job starts, because each would fail.
     """
@@ -61,7 +64,8 @@ class Ending(logging.Handler):
         self._succeeded, self.interrupted, self._full = False, False, ""
         self._ends: Counter[str] = Counter()  # of failed commands
         self._folders: list[str] = []
-        self._last: object = None  # record of Snakemake
+        self._last: object = None  # message of Snakemake
+        self._shown = 0.0  # time of the last line of progress
         self._counted: Callable[[], str] | None = None
 
     def attach(self, logger: logging.Logger) -> None:
@@ -79,11 +83,20 @@ class Ending(logging.Handler):
         at_exit(self.tell)
 
     def _is_news(self, record: logging.LogRecord) -> bool:
-        """Return whether the screen shows a record: no end of a command, no error of Ctrl-C, no line twice in a row."""
+        """Return whether the screen shows a record.
+
+        It shows no end of a command, no error after Ctrl-C, no line twice in a row, no start and end of each job, and
+        progress now and then.
+        """
         event, before = getattr(record, "event", None), self._last
         self._last = record.msg
+        if event == LogEvent.PROGRESS and record.done < record.total:
+            due = time.monotonic() - self._shown > _PROGRESS_SECONDS
+            self._shown = time.monotonic() if due else self._shown
+            return due
         expected = self.interrupted and record.levelno >= logging.ERROR
-        return not expected and not _failure(record) and (event is not None or record.msg != before)
+        each_job = event in (LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED) or record.msg == _SELECT
+        return not (expected or each_job or _failure(record) or (event is None and record.msg == before))
 
     def start(self, folders: list[str], counted: Callable[[], str]) -> None:
         """Note that jobs may run from now on, the folders that they write to, and the words for the finished runs.
