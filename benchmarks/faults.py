@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.cluster import Cluster, ask, why_not
-from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent
+from trials import CELLS, Checkout, Plan, Tally, Trial, disturb, parent, searches
 
 
 def to_driver(number: signal.Signals, trial: Trial, process: subprocess.Popen) -> bool:
@@ -38,7 +38,7 @@ def to_driver(number: signal.Signals, trial: Trial, process: subprocess.Popen) -
 
 def to_search(trial: Trial, process: subprocess.Popen) -> bool:
     """kill -9 of a search."""
-    for pid in trial.searching()[:1]:
+    for pid in searches(trial.checkout.path)[:1]:
         os.kill(pid, signal.SIGKILL)
         return True
     return False
@@ -46,7 +46,7 @@ def to_search(trial: Trial, process: subprocess.Popen) -> bool:
 
 def to_job(trial: Trial, process: subprocess.Popen) -> bool:
     """kill -9 of the process that watches a search."""
-    for pid in trial.searching()[:1]:
+    for pid in searches(trial.checkout.path)[:1]:
         os.kill(parent(pid), signal.SIGKILL)
         return True
     return False
@@ -54,7 +54,7 @@ def to_job(trial: Trial, process: subprocess.Popen) -> bool:
 
 def stop(trial: Trial, process: subprocess.Popen) -> bool:
     """Stop a job until the cluster ends it at its time limit."""
-    for pid in trial.searching()[:1]:
+    for pid in searches(trial.checkout.path)[:1]:
         os.kill(parent(pid), signal.SIGSTOP)
         return True
     return False

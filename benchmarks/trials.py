@@ -108,29 +108,12 @@ class Trial:
         """Run undisturbed to the end."""
         return self.start().wait() == 0
 
-    def processes(self) -> list[int]:
-        """Return the processes that work in the copy."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if (folder / "cwd").readlink() == self.checkout.path and int(folder.name) != os.getpid():
-                    found.append(int(folder.name))
-            except OSError:
-                continue
-        return found
-
     def gone(self) -> int:
         """Return the number of processes that are left after a while."""
         end = time.monotonic() + WAIT_SECONDS
-        while (left := self.processes()) and time.monotonic() < end:
+        while (left := processes(self.checkout.path)) and time.monotonic() < end:
             time.sleep(0.1)
         return len(left)
-
-    def searching(self) -> list[int]:
-        """Return the processes that search, each a copy of its watcher."""
-        everything = {pid: Path(f"/proc/{pid}") for pid in self.processes()}
-        jobs = [pid for pid, folder in everything.items() if b"optree.bench.runs.job" in read(folder / "cmdline")]
-        return [pid for pid in jobs if parent(pid) in jobs]
 
 
 @dataclass(frozen=True)
@@ -176,6 +159,29 @@ def disturb(trial: Trial, tally: Tally, fault: Callable[[Trial, subprocess.Popen
         tally.left += trial.gone()
     after = trial.state()
     tally.again += sum(after.get(path) != entry for path, entry in before.items() if path != happened)
+
+
+def processes(folder: Path) -> list[int]:
+    """Return the processes that work in a folder, this one aside."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == folder and int(process.name) != os.getpid():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def jobs(folder: Path) -> list[int]:
+    """Return the processes of jobs in a folder, and of their searches."""
+    return [pid for pid in processes(folder) if b"optree.bench.runs.job" in read(Path(f"/proc/{pid}/cmdline"))]
+
+
+def searches(folder: Path) -> list[int]:
+    """Return the processes that search, each a copy of its watcher."""
+    everything = jobs(folder)
+    return [pid for pid in everything if parent(pid) in everything]
 
 
 def parent(pid: int) -> int:

@@ -36,7 +36,7 @@ from optree.bench.runs.jobs import (
 )
 from optree.bench.runs.record import Run, comparison_key
 from optree.bench.runs.store import AGAIN, Cell, digest_of
-from optree.bench.system import driver, numba_cache
+from optree.bench.system import driver, numba_cache, screen
 from optree.budget import rss_mib
 from optree.datasets import read_table
 from optree.encoding.problem_files import save_problem
@@ -288,11 +288,13 @@ def test_jobs_of_a_killed_driver_are_cancelled_unless_another_is_at_work(tmp_pat
 
 
 def test_a_full_disk_is_named_where_only_a_job_has_seen_it(tmp_path, monkeypatch, capsys):
-    driver.explain("1 of 2 runs are done", f"{tmp_path}/logs")
+    end = screen.Screen()
+    end.start([str(tmp_path)], lambda: "1 of 2 runs are done")
+    end.tell()
     assert "stopped: 1 of 2 runs are done and kept" in (said := capsys.readouterr().err)
     assert "No space left" not in said
-    monkeypatch.setattr(driver.shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
-    driver.explain("1 of 2 runs are done", f"{tmp_path}/logs")
+    monkeypatch.setattr(screen.shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
+    end.tell()
     assert f"No space left on device: {tmp_path}; make room first\nstopped:" in capsys.readouterr().err
 
 

@@ -1,9 +1,19 @@
 """Shared by all rules: the checked configuration, its jobs, and the names of files."""
 
+from snakemake.logging import logger
+
+from optree.bench.system.screen import COMMAND_PREFIX, Screen
+
+SCREEN = Screen()
+if workflow.is_main_process:
+    SCREEN.attach(logger)  # before slow imports, during which somebody may press Ctrl-C
+    shell.prefix(COMMAND_PREFIX)
+
 import json
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -171,6 +181,7 @@ wildcard_constraints:
 def begin():
     """Lock the results, keep the configuration with them, and write the files of the jobs that are not done."""
     driver.start(RESULTS)
+    SCREEN.start([RESULTS, str(STORE), ".", tempfile.gettempdir()], OVERVIEW.counted)
     if not GIVEN:
         rows = [vars(TABLE[name]) for name in DATASETS]
         driver.keep(Path(RESULTS, KEPT_CONFIGURATION), yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False))
@@ -186,9 +197,9 @@ onstart:
     begin()
 
 
-onerror:
-    driver.explain(OVERVIEW.counted(), f"{RESULTS}/logs")
+onsuccess:
+    SCREEN.succeed()
 
 
 if workflow.is_main_process and not GIVEN:
-    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun else None)
+    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun and not SCREEN.interrupted else None)

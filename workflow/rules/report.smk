@@ -125,7 +125,7 @@ rule first_page:
         required=papers.required(config),
         command=COMMAND,
         missing=MISSING,
-        results=GIVEN or RESULTS,
+        results=lambda wildcards: GIVEN or RESULTS,
         cells=str(STORE),
         code=READERS,
     message:

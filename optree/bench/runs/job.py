@@ -31,7 +31,7 @@ from optree.bench.runs.score import depth_limit, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
-from optree.bench.system.cli import reporting
+from optree.bench.system.cli import log_of, reporting
 from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent
 from optree.datasets import Dataset
 from optree.encoding.problem_files import load_problem
@@ -39,6 +39,8 @@ from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.problem import Problem
 from optree.solvers.base import Declaration
+
+SHORT_SECONDS = 1.0  # a run of less has its line in the log alone
 
 
 @dataclass
@@ -146,7 +148,7 @@ def execute(run: Run, place: Place, reference: dict | None = None) -> dict:
 
 
 def execute_job(cells: Iterable[Cell], place: Place) -> list[dict]:
-    """Execute the unfinished runs of a job in their order, print a line about each, and return all records."""
+    """Execute the unfinished runs of a job in their order, write a line about each, and return all records."""
     made, references, new = [], {}, 0
     for cell in cells:
         run = cell.run
@@ -157,11 +159,12 @@ def execute_job(cells: Iterable[Cell], place: Place) -> list[dict]:
             path = cell.path(place.store)
             path.parent.mkdir(parents=True, exist_ok=True)
             record.write(entry, path)
-            print(summary_line(entry), file=sys.stderr)
+            short = sum(entry["seconds"]["calls"] or ()) < SHORT_SECONDS  # thousands of lines would fill the screen
+            print(summary_line(entry), file=log_of(sys.stderr) if short else sys.stderr)
         made.append(record.seal(entry))
         references[run.algorithm, comparison_key(run)] = entry
     if new < len(made):
-        print(f"{len(made) - new} of {len(made)} runs had finished before and are kept", file=sys.stderr)
+        print(f"{len(made) - new} of {len(made)} runs had finished before and are kept", file=log_of(sys.stderr))
     return made
 
 
@@ -194,8 +197,6 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{error.filename or options.job}: {error.strerror}; mend that and type the same command again, "
                 "finished runs are kept"
             ) from error
-        except KeyboardInterrupt:
-            sys.exit(130)  # Ctrl-C needs no message
 
 
 if __name__ == "__main__":

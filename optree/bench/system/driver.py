@@ -1,12 +1,10 @@
-"""The process that drives the workflow: exclusive access at the start, clean-up, and advice after a failure."""
+"""The process that drives the workflow: exclusive access at the start, clean-up, and the files of its jobs."""
 
 from __future__ import annotations
 
 import atexit
-import errno
 import fcntl
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 JOB_PREFIX = "optree_"  # first characters of our SLURM jobs' names: slurm/config.v9+.yaml
 CANCEL_SECONDS = 60.0  # waiting time for cancelled jobs to end
-FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
 _TURN = {"None", "Priority", "Resources", "Prolog", "BeginTime"}  # SLURM's reasons that pass
 _QUEUE_SECONDS = 20.0  # between looks at SLURM's queue
 _held = []  # open files whose locks this process holds until it ends
@@ -158,16 +155,3 @@ def at_exit(function: Callable[..., object], *arguments) -> None:
     """Call a function at the end of this process, which is not one of its forks."""
     pid = os.getpid()
     atexit.register(lambda: function(*arguments) if os.getpid() == pid else None)
-
-
-def explain(counted: str, logs: str) -> None:
-    """Print the number of finished runs, the place of the logs, and the command to continue, after a failure."""
-    results = os.path.dirname(logs)
-    if shutil.disk_usage(results).free < FULL_BYTES:  # on a cluster at most the job's own log names a full disk
-        print(f"{os.strerror(errno.ENOSPC)}: {results}; make room first", file=sys.stderr)
-    command = shlex.join(["snakemake", *sys.argv[1:]])
-    print(
-        f"stopped: {counted} and kept; the reasons are above or in {logs}, and with --quiet host reason there are more "
-        f"of them. To continue, type\n    {command}\nFor tables of the finished runs, add --config partial=true to it.",
-        file=sys.stderr,
-    )

@@ -1,0 +1,134 @@
+"""Interruptions end with one short paragraph of ours: Ctrl-C, a full disk, and a killed job."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from harness.checkout import Checkout
+from trials import jobs, parent, searches
+
+RUNS = 8
+# Jobs of one run each; a run takes minutes.
+LONG = {
+    "name": "long",
+    "cells": "results/long/cells",
+    "limits": {"seconds": 300},
+    "job_seconds": 1,
+    "experiments": [
+        {
+            "datasets": ["tic-tac-toe"],
+            "encodings": ["onehot"],
+            "algorithms": ["branches"],
+            "regularization": ["0.0001"],
+            "splits": list(range(RUNS)),
+        }
+    ],
+}
+SHORT = LONG | {
+    "name": "short",
+    "cells": "results/short/cells",
+    "experiments": [LONG["experiments"][0] | {"regularization": ["0.02"], "splits": list(range(60))}],
+}
+CHARACTERS = 700  # of an ending
+
+
+class Driver:
+    """The workflow on a configuration in a copy of the repository, with its output in a file."""
+
+    def __init__(self, checkout: Checkout, config: dict, *arguments: str):
+        self.checkout, self.screen = checkout, checkout.path / f"{config['name']}.txt"
+        (checkout.path / f"{config['name']}.json").write_text(json.dumps(config))
+        with self.screen.open("w") as output:
+            self.process = checkout.start(
+                ["snakemake", "--cores", str(RUNS), "--configfile", f"{config['name']}.json", *arguments], output
+            )
+        self._before = 0
+
+    def wait_for(self, ready) -> None:
+        """Wait until something is true, while the driver runs."""
+        end = time.monotonic() + 300
+        while not ready():
+            assert self.process.poll() is None, self.screen.read_text()
+            assert time.monotonic() < end, self.screen.read_text()
+            time.sleep(0.05)
+
+    def mark(self) -> None:
+        """Begin the part of the output that :meth:`ended` returns."""
+        self._before = self.screen.stat().st_size
+
+    def ended(self) -> str:
+        """Wait for the end of the driver, and return its output since the mark."""
+        assert self.process.wait(300) != 0
+        assert jobs(self.checkout.path) == []
+        return self.screen.read_text()[self._before :]
+
+
+def test_ctrl_c_with_eight_running_jobs(finished, interruptible):
+    driver = Driver(finished, LONG)
+    driver.wait_for(lambda: len(searches(finished.path)) == RUNS)
+    driver.mark()
+    os.killpg(driver.process.pid, signal.SIGINT)
+    said = driver.ended()
+    assert len(said) < CHARACTERS, said
+    assert f"stopped by Ctrl-C: 0 of {RUNS} runs are done and kept. To continue, type\n    snakemake" in said
+    logs = (finished.path / ".snakemake" / "log").glob("*.log")
+    assert max(logs, key=lambda path: path.stat().st_mtime).read_text().count("CalledProcessError") == RUNS
+
+
+def test_ctrl_c_while_jobs_and_plans_are_made(finished, interruptible):
+    """Check moments in which the driver reads its configuration, and in which jobs import libraries."""
+    driver = Driver(finished, LONG)
+    driver.wait_for(lambda: "/rpds/" in (Path("/proc") / str(driver.process.pid) / "maps").read_text())
+    os.killpg(driver.process.pid, signal.SIGINT)
+    assert driver.ended().splitlines()[-1] == "stopped by Ctrl-C: no job was started"
+    assert len(driver.screen.read_text()) < CHARACTERS
+    driver = Driver(finished, LONG)
+    driver.wait_for(lambda: jobs(finished.path))
+    driver.mark()
+    os.killpg(driver.process.pid, signal.SIGINT)
+    said = driver.ended()
+    assert "Traceback" not in said
+    assert f"stopped by Ctrl-C: 0 of {RUNS} runs are done" in said
+
+
+def test_a_killed_job_is_one_line(finished, interruptible):
+    driver = Driver(finished, LONG, "--cores", "1")
+    driver.wait_for(lambda: searches(finished.path))
+    driver.mark()
+    os.kill(parent(searches(finished.path)[0]), signal.SIGKILL)
+    driver.wait_for(lambda: "died" in driver.screen.read_text())
+    os.killpg(driver.process.pid, signal.SIGINT)
+    lines = [line for line in driver.ended().splitlines() if "died" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("error: results/long/jobs/")
+    assert lines[0].endswith(".json: died of SIGKILL")
+
+
+def test_a_full_disk_starts_no_further_job(finished):
+    results = finished.path / "results" / "short"
+    results.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", results], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        driver = Driver(finished, SHORT, "--cores", "2", "--until", "collect")
+        driver.wait_for(lambda: "No space left" in driver.screen.read_text())
+        said = driver.ended()
+        said = said[said.index("error: ") :]
+        kept = {path: path.read_bytes() for path in finished.cells("short")}
+        assert said.count("error: ") <= 2, said
+        assert len(said) < 2 * CHARACTERS, said
+        assert "No space left on device: results/short; make room first\nstopped: " in said
+        assert 0 < len(kept) < 60
+        subprocess.run(["mount", "-o", "remount,size=100m", results], check=True)
+        done = finished.snakemake("--until", "collect", config="short.json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert all(path.read_bytes() == content for path, content in kept.items())
+        assert len(finished.whole_records("short")) == 60
+    finally:
+        subprocess.run(["umount", results], check=True)
