@@ -1,0 +1,54 @@
+"""Errors to plant in the rules of the verifier: each is a text of the program and its replacement."""
+
+PLANTED = {
+    "B1: the second-least loss of a leaf": ("leaf = self.error * first", "leaf = self.error * second"),
+    "B1: one level counts as none": (
+        "if d <= 0 or m <= 0:\n            return leaf\n        two",
+        "if d <= 1 or m <= 0:\n            return leaf\n        two",
+    ),
+    "B2: M is forgotten": ("first + second - sums[-2]", "first + second"),
+    "B2: multiway splits have two leaves": ("- sums[-2], 0) if self.two_leaves else 0", "- sums[-2], 0)"),
+    "B2: two levels have two leaves": ("if (d == 1 or m == 1) and", "if (d <= 2 or m == 1) and"),
+    "B2: two splits have two leaves": ("if (d == 1 or m == 1) and", "if (d == 1 or m <= 2) and"),
+    "B2: one split never has three leaves": (" and (self.binary or not self.leaves):", ":"),
+    "B2: three leaves pay thrice": ("np.minimum(bound, 2 * self.price)", "np.minimum(bound, 3 * self.price)"),
+    "B3: the first leaf is paid for": ("self.price * (held - 1) if self.leaves", "self.price * held if self.leaves"),
+    "B3: two parts are too few": ("(held < 2) |", "(held < 3) |"),
+    "B3: the minimum of rows is too few": ("(rows < self.least)", "(rows <= self.least)"),
+    "B4: leaves in place of trees": ("self.error * sums[-2] - low[-1]\n", "self.error * sums[-2] - low[0]\n"),
+    "B4: twice the price": ("shape.most(gain) <= price", "shape.most(gain) <= 2 * price"),
+    "B4: all parts but two": ("shape.sum(gain) - shape.most(gain)", "shape.sum(gain) - 2 * shape.most(gain)"),
+    "B4: without condition C": ("self.binary or (not self.leaves and self.least == 1)", "True"),
+    "B4: condition C without leaves of any size": (
+        "self.binary or (not self.leaves and self.least == 1)",
+        "self.binary or not self.leaves",
+    ),
+    "B4: condition C without payment of splits": (
+        "self.binary or (not self.leaves and self.least == 1)",
+        "self.binary or self.least == 1",
+    ),
+    "B5: half of the loss": (
+        "problem.error * (self.sums[-2, at, None] - pairs[-2])",
+        "problem.error * (self.sums[-2, at, None] - pairs[-2]) // 2",
+    ),
+    "B5: small leaves may shrink": ("away[pairs[-1] < self.sums[-1]] = NONE", "pass"),
+    "a listed bound for fewer levels is used": ("if levels >= self.d - 1:", "if True:"),
+    "a listed bound for fewer splits is used": ("if share <= most]", "]"),
+    "unlisted parts: a level too few": (
+        "problem.simple(pairs, self.d - 2, share - 1)",
+        "problem.simple(pairs, self.d - 3, share - 1)",
+    ),
+    "unlisted parts: a split too few": (
+        "problem.simple(pairs, self.d - 2, share - 1)",
+        "problem.simple(pairs, self.d - 2, share - 2)",
+    ),
+    "unlisted parts: no leaf": ("np.minimum(leaf, below)", "below"),
+    "the last part has all rows": (
+        "full[..., self.last] = total[..., None] - self.sum(full)",
+        "full[..., self.last] = total[..., None]",
+    ),
+    "the parts of a threshold overlap": (
+        "for side in (codes <= cut, codes > cut)",
+        "for side in (codes <= cut + 1, codes > cut)",
+    ),
+}

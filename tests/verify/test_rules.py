@@ -1,0 +1,82 @@
+"""No list of supports may give a bound above the least cost; every planted error is found by these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import optree_verify
+import pytest
+from support.directed_proofs import DIRECTED
+from support.planted_errors import PLANTED
+from support.small_proofs import Case, Recursion, decoded, random_case, random_supports
+
+PROGRAM = Path(optree_verify.__file__)
+SEEDS = [204, 252, 37, 41, 5, 6, *range(40)]  # the first ones find errors that few tables find
+
+
+def bounds_of(
+    program: ModuleType, case: Case, random: np.random.Generator, share: float, most: int = 150
+) -> Iterator[tuple]:
+    """Yield each bound of the program for a random list of supports, and the least cost, in units of weight."""
+    problem, found = program.Problem(case.head, case.table), []
+    compute = problem.bound
+
+    def recorded(words, d, m, known):
+        found.append((words, d, m, compute(words, d, m, known)))
+        return found[-1][-1]
+
+    problem.bound = recorded
+    body, count = random_supports(problem, random, share, most)
+    program.prove(problem, decoded(body), count)
+    recursion, unit = Recursion(case), problem.error * problem.unit
+    groups = recursion.groups(optree_verify.Problem(case.head, case.table))
+    for words, d, m, bound in found:
+        inside = [groups[g] for g in problem.groups(words)]
+        inevitable = sum((recursion.leaf(group) for group in inside), Fraction(0))
+        yield Fraction(bound, unit) + inevitable, recursion.least_cost(frozenset().union(*inside), d, m)
+
+
+def is_sound(program: ModuleType, case: Case, seed: int, shares: tuple[float, ...]) -> bool:
+    """Return whether no bound exceeds the least cost, for lists with shares of all supports."""
+    random = np.random.default_rng(seed)
+    return all(bound <= least for share in shares for bound, least in bounds_of(program, case, random, share))
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_no_list_of_supports_gives_a_bound_above_the_least_cost(first):
+    for seed in range(first, first + 20):
+        assert is_sound(optree_verify, random_case(np.random.default_rng(seed)), seed, (1.0, 0.5)), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 3000, 200))
+def test_no_list_of_supports_gives_a_bound_above_the_least_cost_on_many_tables(first):
+    for seed in range(first, first + 200):
+        assert is_sound(optree_verify, random_case(np.random.default_rng(seed)), seed, (1.0, 0.5, 0.2)), seed
+
+
+@pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)
+def test_tables_made_to_break_a_rule_do_not_break_it(case):
+    assert is_sound(optree_verify, case, 0, (1.0, 0.7, 0.7, 0.4, 0.4, 0.1, 0.1))
+
+
+def test_the_list_of_all_supports_proves_the_optimum():
+    for seed in range(100):
+        case = random_case(np.random.default_rng(seed))
+        *_, (bound, least) = bounds_of(optree_verify, case, np.random.default_rng(seed), 1.0, most=10**6)
+        assert bound == least, seed
+
+
+@pytest.mark.parametrize(("text", "replacement"), PLANTED.values(), ids=PLANTED)
+def test_a_planted_error_is_found(text, replacement):
+    source, wrong = PROGRAM.read_text(), ModuleType("wrong")
+    assert source.count(text) == 1
+    exec(compile(source.replace(text, replacement), "wrong", "exec"), wrong.__dict__)
+    shares = (1.0, 0.7, 0.7, 0.4, 0.4, 0.1, 0.1)
+    cases = [(case, 0, shares) for case in DIRECTED.values()]
+    cases += ((random_case(np.random.default_rng(seed)), seed, (1.0, 0.5, 0.2)) for seed in SEEDS)
+    assert not all(is_sound(wrong, *case) for case in cases)

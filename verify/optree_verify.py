@@ -1,0 +1,488 @@
+"""Check that a decision tree is optimal, from the raw table and a list of supports.
+
+Call: ``optree-verify data.csv tree.proof``. README.md has the grammar of the file.
+
+A *support* is the set of rows that reach a node. A proof lists supports and states no lower bound. This program
+computes a lower bound of each support, smaller supports first, and compares the bound of all rows with the cost of the
+tree. A list of other supports can weaken the result. No list can make the result false.
+
+Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each non-empty leaf but one. Rows of
+equal features are a *group*. A group has a loss for each class that its leaf may predict. The least of these losses is
+inevitable: it is subtracted from the losses of the group first, and added to the result last.
+
+S, P and Q are supports. The *parts* of a split of S are the supports of its children. T(S, d, m) is the least cost of a
+tree for S with at most d levels, at most m splits, and leaves of enough rows. G_k(S) is the loss of S if all its groups
+predict class k, M(S) the sum of their greatest losses, and leaf(S) is ``error`` times the least G_k(S). Splits that
+leave all rows in one part need no consideration: the subtree of this part alone costs no more.
+
+B1  Statement: T = leaf if d = 0 or m = 0. Otherwise T >= min(leaf, price).
+    Proof: a tree is a leaf, or pays for a split and for a second leaf.
+B2  Statement: let all splits be binary, or leaves be paid for. Then T >= min(leaf, price + error (a + b - M), 2 price),
+    where a and b are the two least G_k. The last term is left out where no tree has three leaves.
+    Proof: two leaves predict at most two classes, j and k. A group with losses L_j and L_k loses at least min(L_j, L_k)
+    = L_j + L_k - max(L_j, L_k). The sum is at least G_j + G_k - M. Three leaves pay twice.
+B3  Statement: T is at least the minimum of leaf and, over all splits, of the price plus the least sum of
+    T(part, d - 1, m'), over shares m' that add up to m - 1. A split with a part of too few rows is left out.
+    Proof: this is the definition of T, with lower bounds of the parts in place of their T.
+B4  Statement: under condition C, a split can be left out if its price plus the T of all parts but one is at least
+    ``error`` times the M of these parts. C: all splits are binary; or splits are paid for, and leaves have any size.
+    Proof: put the subtree of the one part in the place of the split. It costs at most M on the rows of the others, has
+    fewer splits, is no deeper, and its leaves grow. By induction over splits, some best tree has no such split at the
+    top. (Without C, a multiway split may have an empty leaf that is filled: it costs a price, or has too few rows.)
+B5  Statement: under condition C, T(P) >= T(Q) - error M(Q - P). If leaves need several rows: only for P within Q.
+    Proof: a best tree for P costs at most T(P) on the rows of P in Q, and at most M(Q - P) on the others. If P is
+    within Q, its leaves grow.
+
+A part that is not listed has bound B3 over its own splits, whose parts have bounds B1 and B2.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import sys
+from fractions import Fraction
+from math import inf, lcm
+
+import numpy as np
+
+__version__ = "1.0"
+MAGIC = b"optree-proof 1 "
+NONE = np.int64(2**60)  # above every cost
+_MOST_PAIRS = 256  # splits whose parts are counted in pairs at once
+MOST = 2**28  # bytes of a file; rows times parts; supports times words
+LIMITS = "max_depth", "max_splits", "min_samples_leaf"
+FIELDS = {"features", "missing", "target", "classes", "costs", "weight", "lambda", "penalty", *LIMITS}
+FIELDS |= {"tree", "claim", "supports"}
+
+
+class Refused(Exception):
+    """The reason why a proof is not accepted, on one line."""
+
+
+def need(holds, why: str) -> None:
+    """Raise Refused unless a condition holds."""
+    if not holds:
+        raise Refused(why)
+
+
+def is_list(value, kind) -> bool:
+    """Return whether a value of the header is a list of values of a kind."""
+    return type(value) is list and all(type(item) is kind for item in value)
+
+
+def read_proof(path: str) -> tuple[dict, list[int]]:
+    """Return the header of a proof and the numbers of its body, which are in LEB128."""
+    with open(path, "rb") as file:
+        data = file.read(MOST + 1)
+    need(len(data) <= MOST, f"file: more than {MOST} bytes")
+    first, _, rest = data.partition(b"\n")
+    need(first.startswith(MAGIC), "file: not a proof of version 1")
+    need(first[len(MAGIC) :] == hashlib.sha256(rest).hexdigest().encode(), "file: the checksum differs")
+    text, _, body = rest.partition(b"\n")
+    need(len(text) <= 2**26 and text.count(b"[") < 2**22, "header: too large")
+    try:
+        head = json.loads(text, parse_constant=lambda name: None)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"header: not JSON ({str(error)[:60]})") from error
+    need(type(head) is dict and set(head) == FIELDS, "header: fields are missing or unknown")
+    numbers, value, shift = [], 0, 0
+    for byte in body:
+        value, shift = value | (byte & 127) << shift, shift + 7
+        need(shift <= 28, "supports: a number of more than 28 bits")
+        if byte < 128:
+            numbers.append(value)
+            value, shift = 0, 0
+    need(shift == 0, "supports: the last number is truncated")
+    return head, numbers
+
+
+def whole(head: dict, name: str, least: int) -> float:
+    """Return a limit, infinite if it is null."""
+    value = head[name]
+    need(value is None or (type(value) is int and least <= value < 2**50), f"{name}: no whole number from {least} on")
+    return inf if value is None else value
+
+
+def fraction(text, name: str) -> Fraction:
+    """Return an exact number that is 0 or more."""
+    form = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-[0-9]{1,2})?|[0-9]{1,18}/[1-9][0-9]{0,17}"
+    need(type(text) is str and re.fullmatch(form, text), f"{name}: {str(text)[:40]!r} is no number from 0 on")
+    return Fraction(text)
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+
+def read_table(path: str) -> dict[str, np.ndarray]:
+    """Return the texts of each column of a CSV file, by its name."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Refused(f"data: {error}") from error
+    need(len(rows) > 1 and len({len(row) for row in rows}) == 1, "data: rows of unequal length, or none")
+    need(len(set(rows[0])) == len(rows[0]), "data: two columns of one name")
+    return dict(zip(rows[0], np.array(rows[1:], object).T, strict=True))
+
+
+def column(table: dict, name) -> np.ndarray:
+    """Return the texts of a column."""
+    need(type(name) is str and name in table, f"data: no column {str(name)[:40]!r}")
+    return table[name]
+
+
+def positions(lists, texts: np.ndarray, name: str) -> np.ndarray:
+    """Return for each text the position of its list; no text is in two lists."""
+    need(is_list(lists, list) and lists and all(is_list(one, str) for one in lists), f"{name}: no lists of texts")
+    place = {text: i for i, one in enumerate(lists) for text in one}
+    need(len(place) == sum(map(len, lists)), f"{name}: a text is listed twice")
+    need(place.keys() >= set(texts), f"{name}: a text of the table is not listed")
+    return np.array([place[text] for text in texts])
+
+
+def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, list[int]]:
+    """Return the codes of a feature, and the number of parts of each of its splits.
+
+    The code of a row is its part by the only split, or the number of splits whose first part is without the row.
+    """
+    need(type(feature) is list and len(feature) == 4, "features: [column, kind, value, part if missing] is needed")
+    name, kind, value, side = feature
+    texts, where = column(table, name), f"feature {str(name)[:40]!r}"
+    if kind == "values":
+        need(side is None, f"{where}: a missing value is a text")
+        return positions(value, texts, where), [len(value)]
+    is_missing = np.array([text in missing for text in texts])
+    try:
+        numbers = np.where(is_missing, "0", texts).astype(float)
+    except ValueError as error:
+        raise Refused(f"{where}: {str(error)[:60]}") from error
+    need(not np.isnan(numbers).any(), f"{where}: NaN is not listed as missing")
+    if kind == "cuts":
+        need(is_list(value, float) and value, f"{where}: no list of numbers with a decimal point")
+        need(all(a < b for a, b in zip([-inf, *value], [*value, inf], strict=True)), f"{where}: the cuts do not rise")
+        codes, parts = np.searchsorted(np.array(value), numbers), len(value) + 1  # the number of cuts below
+        need(side in ([*range(parts + 1)] if is_missing.any() else [None]), f"{where}: no part if missing, or needless")
+        return np.where(is_missing, side, codes).astype(int), [max(parts, (side or 0) + 1)]
+    need(kind == "numbers" and value is None, f"{where}: a kind other than values, cuts and numbers")
+    need(side in (["low", "high"] if is_missing.any() else [None]), f"{where}: no side if missing, or needless")
+    codes = np.unique(np.where(is_missing, -inf if side == "low" else inf, numbers), return_inverse=True)[1]
+    return codes.ravel(), [2] * int(codes.max())
+
+
+class Shape:
+    """The positions of the parts of splits in an array, where the parts of a split are neighbours."""
+
+    def __init__(self, size: np.ndarray):
+        self.size, self.first = size, np.cumsum(size) - size
+        self.last, self.of = self.first + size - 1, np.repeat(np.arange(len(size)), size)
+        self.kept = np.delete(np.arange(size.sum()), self.last)
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the parts of each split."""
+        return np.add.reduceat(values, self.first, axis=-1) if len(self.first) else values
+
+    def most(self, values: np.ndarray) -> np.ndarray:
+        """Return the maximum over the parts of each split."""
+        return np.maximum.reduceat(values, self.first, axis=-1) if len(self.first) else values
+
+    def fill(self, kept: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return values of all parts: the last part of a split has the total less the values of the others."""
+        full = np.zeros((*kept.shape[:-1], len(self.of)), np.int64)
+        full[..., self.kept] = kept
+        full[..., self.last] = total[..., None] - self.sum(full)
+        return full
+
+
+class Problem:
+    """The groups of a table, their losses, and their parts by each split."""
+
+    def __init__(self, head: dict, table: dict):
+        texts = column(table, head["target"])
+        weights = [Fraction(1)] * len(texts)
+        if head["weight"] is not None:
+            weights = [fraction(text, "data: weight") for text in column(table, head["weight"])]
+        heavy = [i for i, weight in enumerate(weights) if weight]
+        need(heavy, "data: no row has a weight")
+        table = {name: values[heavy] for name, values in table.items()}
+        need(is_list(head["missing"], str) and is_list(head["features"], list) and head["features"], "features: none")
+        need(len(head["features"]) * len(heavy) <= MOST, "features: too many for the rows")
+        found = [read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
+        need(is_list(head["classes"], str), "classes: no list of texts")
+        y = positions([[text] for text in head["classes"]], texts[heavy], "classes")
+        self.unit = lcm(*(weight.denominator for weight in weights))
+        weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
+        self.set_limits(head, weight.sum())
+        codes = np.array([codes for codes, _ in found]).T
+        self.set_groups(codes, self.losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
+        self.set_splits([size for _, size in found])
+        sha = hashlib.sha256(json.dumps([codes.tolist(), y.tolist(), list(map(str, weight))]).encode())
+        self.digest = sha.hexdigest()
+
+    @staticmethod
+    def losses(costs, classes: int) -> np.ndarray:
+        """Return the loss of each prediction for a row of each class; a problem of one class has a second one."""
+        if costs is None:
+            return 1 - np.eye(max(classes, 2), dtype=object)[:classes]
+        need(is_list(costs, list) and len(costs) == classes > 1, "costs: no row for each of several classes")
+        good = all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs)
+        need(good, "costs: no whole number from 0 on for each class")
+        return np.array(costs, object)
+
+    def set_limits(self, head: dict, total: int) -> None:
+        """Set the units of cost, the limits, and the rules that hold for them."""
+        charge = fraction(head["lambda"], "lambda") * total
+        need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
+        self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
+        self.levels, self.budget = whole(head, "max_depth", 0), whole(head, "max_splits", 0)
+        self.least = 1 if head["min_samples_leaf"] is None else whole(head, "min_samples_leaf", 1)
+        need(self.budget == inf or self.budget <= 1000, "max_splits: more than 1000")
+
+    def set_groups(self, codes: np.ndarray, losses: np.ndarray) -> None:
+        """Set the groups with the sums of their losses, in columns: G_k for each class k, M, and the number of rows."""
+        self.codes, group = np.unique(codes, axis=0, return_inverse=True)
+        sums = np.zeros((len(self.codes), losses.shape[1]), object)
+        np.add.at(sums, group.ravel(), losses)
+        least = sums.min(1)
+        sums, rows = sums - least[:, None], np.bincount(group.ravel())
+        exact = int(sums.sum()) * self.error + int(least.sum()) * self.error + self.price * 10**4
+        need(exact < 2**58, "data: weights, costs or lambda are too large")
+        self.inevitable, self.sums = int(least.sum()), np.column_stack([sums, sums.max(1), rows]).astype(np.int64)
+
+    def set_splits(self, sizes: list[list[int]]) -> None:
+        """Set the splits of all features, and the groups in each part of each split."""
+        n, self.shape = len(self.codes), Shape(np.array([parts for size in sizes for parts in size], int))
+        need(n * self.shape.size.sum() <= MOST and max(self.shape.size, default=2) < 10**4, "features: too many splits")
+        self.feature = np.repeat(np.arange(len(sizes)), [len(size) for size in sizes])
+        masks = []
+        for codes, size in zip(self.codes.T, sizes, strict=True):
+            if len(size) == 1:
+                masks += [codes == part for part in range(size[0])]
+            else:
+                masks += [side for cut in range(len(size)) for side in (codes <= cut, codes > cut)]
+        bits = np.zeros((len(masks), -(-n // 64) * 64), bool)
+        bits[:, :n] = np.reshape(masks, (len(masks), n))
+        self.words = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+        kind = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
+        self.holds, self.floats = bits[self.shape.kept, :n].T.astype(kind), self.sums.astype(kind)
+        self.ranked = any(len(size) > 1 for size in sizes)
+        self.binary = max(self.shape.size, default=2) <= 2
+        self.two_leaves = self.binary or self.leaves
+        self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
+        self.everything = np.packbits(np.arange(bits.shape[1]) < n, bitorder="little").view(np.uint64)
+
+    def groups(self, words: np.ndarray) -> np.ndarray:
+        """Return the groups of a support."""
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    def cost(self, nodes) -> int:
+        """Return the cost of a tree in preorder: the number of a split, or -1 - the class of a leaf."""
+        need(is_list(nodes, int), "tree: no list of whole numbers")
+        waiting, loss, splits, leaves = [(self.everything, 0)], 0, 0, 0
+        n_classes = self.sums.shape[1] - 2
+        for node in nodes:
+            need(waiting and -n_classes <= node < len(self.shape.size), "tree: a node too many, or unknown")
+            words, level = waiting.pop()
+            if node >= 0:
+                splits += 1
+                need(level < self.levels and splits <= self.budget, "tree: deeper than max_depth, or too many splits")
+                parts = self.words[self.shape.first[node] : self.shape.last[node] + 1]
+                waiting += [(words & part, level + 1) for part in parts[::-1]]
+            elif words.any():
+                sums = self.sums[self.groups(words)].sum(0)
+                need(sums[-1] >= self.least or level == 0, "tree: a leaf with fewer rows than min_samples_leaf")
+                loss, leaves = loss + int(sums[-1 - node]), leaves + 1
+        need(not waiting, "tree: nodes are missing")
+        return self.error * loss + self.price * (leaves - 1 if self.leaves else splits)
+
+    # Lower bounds. ``sums`` is int64[K + 2, ...]: each G_k, M, and the number of rows, of an array of supports.
+
+    def simple(self, sums: np.ndarray, d: float, m: float) -> np.ndarray:
+        """Return the bounds B1 and B2 of supports."""
+        first, second = np.minimum(sums[0], sums[1]), np.maximum(sums[0], sums[1])  # the two least G_k
+        for k in range(2, len(sums) - 2):
+            first, second = np.minimum(first, sums[k]), np.minimum(second, np.maximum(first, sums[k]))
+        leaf = self.error * first
+        if d <= 0 or m <= 0:
+            return leaf
+        two = np.maximum(first + second - sums[-2], 0) if self.two_leaves else 0
+        bound = np.minimum(leaf, self.price + self.error * two)
+        if (d == 1 or m == 1) and (self.binary or not self.leaves):
+            return bound
+        return np.minimum(bound, 2 * self.price)
+
+    def by_splits(self, low: np.ndarray, sums: np.ndarray, shape: Shape) -> np.ndarray:
+        """Return the bound B3 of each split, or NONE if B4 leaves it out.
+
+        low : bounds of the parts, [shares, ..., parts], for each number of splits of a part from 0 on; or one for any.
+        """
+        rows = sums[-1]
+        held = shape.sum((rows > 0).astype(np.int64))
+        price = self.price * (held - 1) if self.leaves else self.price
+        best = low[..., shape.first]
+        for p in range(1, shape.size.max(initial=0)):
+            s = np.flatnonzero(shape.size > p)
+            old, part = best[..., s], low[..., shape.first[s] + p]
+            for b in range(len(low)):
+                best[b][..., s] = np.min([old[b - i] + part[i] for i in range(b + 1)], axis=0)
+        out = (held < 2) | (shape.most(((rows > 0) & (rows < self.least)).astype(np.int64)) > 0)
+        if self.movable:
+            gain = self.error * sums[-2] - low[-1]
+            out |= shape.sum(gain) - shape.most(gain) <= price
+        return np.where(out, NONE, best[-1] + price)
+
+    def bound(self, words: np.ndarray, d: float, m: float, known: dict) -> int:
+        """Return the best lower bound of T(words, d, m) by the rules; ``known`` has those of smaller supports."""
+        rows = self.groups(words)
+        total = self.sums[rows].sum(0)
+        leaf = int(self.simple(total, 0, 0))
+        if d <= 0 or m <= 0:
+            return leaf
+        node = Node(self, rows, total, d, m)
+        near = self.movable and (self.levels < inf or self.ranked)  # B5 pays
+        value = node.by_splits()
+        is_listed = node.look_up(words, (value < leaf)[node.shape.of], known)
+        value, done = node.by_splits(), np.zeros(len(value), bool)
+        while True:
+            todo = np.flatnonzero((value < min(leaf, value[done].min(initial=NONE))) & ~done)
+            if not len(todo):
+                return int(min(leaf, value.min(initial=NONE)))
+            todo = todo[np.argsort(value[todo], kind="stable")]
+            if near:  # the cheapest split of each feature, and the splits of listed parts for their neighbours' sake
+                todo = todo[np.unique(self.feature[node.live[todo]], return_index=True)[1]]
+                todo = np.union1d(todo, np.flatnonzero(is_listed & ~done)[:_MOST_PAIRS])
+            todo = todo[: _MOST_PAIRS if near or done.any() else 1]
+            node.count_pairs(todo, near)
+            done[todo] = True
+            value = node.by_splits()
+
+
+class Node:
+    """A support while it is bounded: its live splits, which part its rows, and the bounds of their parts.
+
+    ``sums`` and ``low`` are those of the parts: int64[K + 2, parts], and int64[shares, parts] with a share for each
+    number of splits of a part.
+    """
+
+    def __init__(self, problem: Problem, rows: np.ndarray, total: np.ndarray, d: float, m: float):
+        self.problem, self.d, whole = problem, d, problem.shape
+        self.X, self.V = problem.holds[rows], problem.floats[rows]
+        sums = whole.fill((self.V.T @ self.X).astype(np.int64), total)
+        is_live = whole.most(((sums[-1] > 0) & (sums[-1] < total[-1])).astype(np.int64)) > 0
+        self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[whole.of])
+        self.shape, self.sums = Shape(whole.size[self.live]), sums[:, self.parts]
+        self.X = self.X[:, is_live[whole.of[whole.kept]]]
+        self.shares = [inf] if m == inf else range(m)
+        self.low = np.array([problem.simple(self.sums, d - 1, share) for share in self.shares])
+
+    def by_splits(self) -> np.ndarray:
+        """Return the bound of each live split."""
+        return self.problem.by_splits(self.low, self.sums, self.shape)
+
+    def look_up(self, words: np.ndarray, wanted: np.ndarray, known: dict) -> np.ndarray:
+        """Raise the bounds of wanted parts that are listed, and return the mask of the splits with such a part."""
+        is_listed = np.zeros(len(self.live), bool)
+        for part in np.flatnonzero(wanted):
+            for levels, most, bound in known.get((words & self.problem.words[self.parts[part]]).tobytes(), ()):
+                if levels >= self.d - 1:
+                    use = [i for i, share in enumerate(self.shares) if share <= most]
+                    self.low[use, part] = np.maximum(self.low[use, part], bound)
+                    is_listed[self.shape.of[part]] = True
+        return is_listed
+
+    def count_pairs(self, splits: np.ndarray, near: bool) -> None:
+        """Raise the bounds of the parts P of some splits by B3 and, if ``near``, those of all parts by B5."""
+        is_chosen = np.zeros(len(self.live), bool)
+        is_chosen[splits] = True
+        at, kept = np.flatnonzero(is_chosen[self.shape.of]), np.flatnonzero(is_chosen[self.shape.of[self.shape.kept]])
+        pairs = self.pairs(at, kept, Shape(self.shape.size[is_chosen]))
+        problem, leaf = self.problem, self.problem.simple(self.sums[:, at], 0, 0)
+        for i, share in enumerate(self.shares):
+            if share > 0 and self.d > 1:
+                simple = problem.simple(pairs, self.d - 2, share - 1)
+                below = problem.by_splits(simple[None], pairs, self.shape).min(-1)
+                self.low[i, at] = np.maximum(self.low[i, at], np.minimum(leaf, below))
+        if near:
+            away = problem.error * (self.sums[-2, at, None] - pairs[-2])  # M(Q - P) for each Q of the chosen splits
+            if problem.least > 1:
+                away[pairs[-1] < self.sums[-1]] = NONE  # P is not within Q
+            for low in self.low:
+                low[:] = np.maximum(low, (low[at, None] - away).max(0))
+
+    def pairs(self, at: np.ndarray, kept: np.ndarray, chosen: Shape) -> np.ndarray:
+        """Return the sums of the rows in both P and Q, for each part P of chosen splits and each part Q of all."""
+        counts = np.zeros((len(self.sums), len(kept), self.X.shape[1]), np.int64)
+        for k, values in enumerate(self.V.T):
+            some = np.flatnonzero(values)
+            counts[k] = (self.X[some][:, kept] * values[some, None]).T @ self.X[some]
+        counts = self.shape.fill(counts, self.sums[:, at[chosen.kept]])
+        return chosen.fill(counts.swapaxes(1, 2), self.sums).swapaxes(1, 2)
+
+
+def prove(problem: Problem, numbers: list[int], count: int) -> int:
+    """Return the lower bound of all rows that the listed supports give.
+
+    The body has, for each support in turn, the number of its children. A child is the step of its part from that of the
+    child before and, with a limit on splits, the greatest number of splits for which it is bounded.
+    """
+    limited, at = problem.budget < inf, 0
+    need(count * len(problem.everything) <= MOST, "supports: too many for the memory")
+    supports = [(problem.everything, problem.levels, problem.budget)][:count]
+    for words, d, m in supports:
+        need(at < len(numbers), "supports: truncated")
+        part, children, at = -1, numbers[at], at + 1
+        for _ in range(children):
+            need(at + limited < len(numbers) and len(supports) < count, "supports: truncated, or more than said")
+            part += numbers[at] + (not limited or part < 0)
+            need(part < len(problem.words) and d > 1, "supports: no such part, or no level is left")
+            share = numbers[at + 1] if limited else inf
+            need(share < m or not limited, "supports: more splits than are left")
+            child = words & problem.words[part]
+            need(child.any() and (child != words).any(), "supports: a part without rows, or with all")
+            supports.append((child, d - 1, share))
+            at += 1 + limited
+    need(at == len(numbers) and len(supports) == count, "supports: fewer than said, or numbers are left over")
+    known = {}
+    for words, d, m in sorted(supports, key=lambda support: int(np.bitwise_count(support[0]).sum())):
+        bounds = known.setdefault(words.tobytes(), [])
+        if not any(levels >= d and most >= m for levels, most, _ in bounds):
+            bounds.append((d, m, problem.bound(words, d, m, known)))
+    return known[problem.everything.tobytes()][-1][2] if count else 0
+
+
+def check(head: dict, numbers: list[int], table: dict) -> str:
+    """Return the statement that a proof shows, or raise Refused."""
+    problem = Problem(head, table)
+    cost = problem.cost(head["tree"])
+    need(type(head["supports"]) is int and 0 <= head["supports"] <= len(numbers), "supports: no such number")
+    lower = prove(problem, numbers, head["supports"])
+    need(lower <= cost, "verifier: a bound exceeds the cost of a tree; please report this")
+    unit = problem.error * problem.unit
+    rows = [Fraction(value, unit) + Fraction(problem.inevitable, problem.unit) for value in (cost, lower)]
+    gap = rows[0] - rows[1]
+    claim = 0 if head["claim"] == "optimal" else fraction(head["claim"], "claim")  # the greatest gap
+    need(gap <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")
+    limits = [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
+    verdict = "optimal" if gap == 0 else f"within {float(gap):.6g}"
+    what = ", ".join([f"cost {rows[0]}", f"lambda {head['lambda']} per {head['penalty']}", *limits])
+    return f"{verdict}: {what}, {head['supports']} supports, data {problem.digest[:16]}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check a proof, print one line, and return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if len(arguments) != 2:
+        print("usage: optree-verify data.csv tree.proof", file=sys.stderr)
+        return 2
+    try:
+        print(check(*read_proof(arguments[1]), read_table(arguments[0])))
+    except (Refused, OSError, MemoryError) as error:
+        print(f"refused: {str(error) or 'not enough memory'}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
