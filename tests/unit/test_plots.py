@@ -93,7 +93,7 @@ def test_the_course_of_a_search_ends_at_its_objective_and_bound():
 
 
 def test_a_search_without_exact_runs_has_no_course():
-    with pytest.raises(panels.NothingToDraw, match="no such runs"):
+    with pytest.raises(panels.NothingToDraw, match="no exact search"):
         DRAWN["anytime"](entry for entry in records() if entry["run"]["algorithm"] == "cart")
 
 

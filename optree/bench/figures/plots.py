@@ -117,7 +117,7 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
         note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
     x = "lambda (smaller to the right)"
     legend = styles.legend(looks, table["status"].isin(ENDED))
-    return panels.grid(keys, draw, x, QUANTITIES[quantity], legend, share=True, note=note)
+    return panels.grid(keys, draw, x, QUANTITIES[quantity], legend, share=True, note=note, nothing="no positive lambda")
 
 
 @rc_context(panels.STYLE)
@@ -183,7 +183,8 @@ def anytime(runs: pd.DataFrame) -> Figure:
 
     kinds = styles.grey_handle("incumbent"), styles.grey_handle("upper bound", ls="--")
     legend = styles.legend(looks, chosen["status"].isin(ENDED), *kinds)
-    return panels.grid(keys, draw, "seconds since the start of the call", "objective", legend, note=note)
+    axes = "seconds since the start of the call", "objective"
+    return panels.grid(keys, draw, *axes, legend, note=note, nothing="no exact search with a trace")
 
 
 def _course_seconds(run: pd.Series) -> np.ndarray:

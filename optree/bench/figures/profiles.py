@@ -75,7 +75,8 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
             handle.set_label(f"{name} ({tried} of {total})")
     legend = [*named, styles.grey_handle("all problems", ls=":")]
     keys = [(encoding,) for encoding in set(ran["encoding"])]
-    return panels.grid(keys, draw, "seconds of search", "problems proven", legend, large=True)
+    axes = "seconds of search", "problems proven"
+    return panels.grid(keys, draw, *axes, legend, large=True, nothing="no exact algorithm was run")
 
 
 def _shared(times: pd.DataFrame) -> pd.DataFrame:
@@ -172,4 +173,6 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
         styles.grey_handle("equally fast"),
     ]
     keys = [(other,) for other in shared]
-    return panels.grid(keys, draw, f"seconds of {reference}", "seconds of the other", legend, large=True)
+    axes = f"seconds of {reference}", "seconds of the other"
+    nothing = f"{reference} and another exact algorithm have no problem in common"
+    return panels.grid(keys, draw, *axes, legend, large=True, nothing=nothing)
