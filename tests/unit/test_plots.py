@@ -132,6 +132,14 @@ def test_usual_algorithms_have_the_same_colour_in_all_reports_and_none_is_used_t
     assert styles.styles(many_, ["zeta"]) == {"zeta": many_["zeta"]}
 
 
+def test_dashes_of_a_tenth_algorithm_are_not_those_of_test_rows():
+    runs = frame(records())
+    many_ = pd.concat([runs.assign(algorithm=f"a{i}") for i in range(9)])
+    own = [line for line in plots.accuracy(many_).legends[0].get_lines() if line.get_label().startswith("a8")]
+    assert {line.get_linestyle() for line in own} == {"-"}
+    assert styles.styles(many_["algorithm"])["a8"].dashes == "--"
+
+
 def test_lines_that_coincide_are_seen():
     points = np.array([[1.0, 0.5], [2.0, 0.6]])
     assert styles.layers([points, points + 1, points, points[1:]]) == [0, 0, 1, 2]

@@ -33,10 +33,13 @@ def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker
     ``stairs`` are style, seconds, numbers of problems, and whether the line goes on from the last proof to the last
     second.
     """
-    places = styles.layers([np.array([[x[-1], y[-1]]]) for _, x, y, _ in stairs])  # common last steps
-    for (style, x, y, goes_on), layer in reversed(list(zip(stairs, places, strict=True))):
+    ends = [len(x) if goes_on else len(x) - 1 for _, x, _, goes_on in stairs]
+    # Lines coincide in their last steps.
+    places = styles.layers(
+        [np.array([[x[end - 1], y[end - 1]]]) for (_, x, y, _), end in zip(stairs, ends, strict=True)]
+    )
+    for (style, x, y, _), end, layer in reversed(list(zip(stairs, ends, places, strict=True))):
         width, size = styles.sizes(layer)
-        end = len(x) if goes_on else len(x) - 1
         ax.step(x[:end], y[:end], where="post", color=style.colour, ls=style.dashes, lw=width)
         ax.plot(x[-2], y[-2], color=style.colour, marker=style.marker, ls="none", ms=size, **marker)
 
