@@ -48,8 +48,8 @@ def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker
 def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
     """Draw the number of problems that each exact algorithm has proven against seconds; a panel per encoding.
 
-    The line of the reference is drawn on top. The line of an algorithm that was run on a part of a panel's problems
-    ends at its last proof, and the legend has the number of its problems.
+    The line of the reference is drawn on top. An algorithm may have been run on a part of a panel's problems.
+    Then its line ends at its last proof, and the legend has the number of its problems.
     """
     ran = _exact(runs)
     looks = styles.styles(runs["algorithm"], ran["algorithm"])
