@@ -120,7 +120,7 @@ class Columns(ABC):
 
     @abstractmethod
     def like(self, columns: Columns) -> Columns:
-        """Return the rows with the features of other columns, which :meth:`at_splits` made of the same table."""
+        """Return the rows with the features of other columns of the same table, for predictions."""
 
     @abstractmethod
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:

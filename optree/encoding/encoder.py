@@ -274,7 +274,7 @@ class Encoder:
     @property
     def sources_(self) -> list[int]:
         """Return the position in ``columns_`` of the column of each feature."""
-        return [i for i, column in enumerate(self.columns_) for _ in column.features(self.spec.drop)]
+        return [i for i, column in enumerate(self.columns_) for _ in range(column.n_features(self.spec.drop))]
 
     @property
     def constant_(self) -> list[str]:

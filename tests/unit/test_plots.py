@@ -93,7 +93,7 @@ def test_the_course_of_a_search_ends_at_its_objective_and_bound():
 
 
 def test_a_search_without_exact_runs_has_no_course():
-    with pytest.raises(panels.NothingToDraw, match="no such runs"):
+    with pytest.raises(panels.NothingToDraw, match="no exact search"):
         DRAWN["anytime"](entry for entry in records() if entry["run"]["algorithm"] == "cart")
 
 
@@ -130,6 +130,14 @@ def test_usual_algorithms_have_the_same_colour_in_all_reports_and_none_is_used_t
     assert few == {name: many_[name] for name in few}
     assert len({look.colour for look in many_.values()}) == len(many_)
     assert styles.styles(many_, ["zeta"]) == {"zeta": many_["zeta"]}
+
+
+def test_dashes_of_a_tenth_algorithm_are_not_those_of_test_rows():
+    runs = frame(records())
+    many_ = pd.concat([runs.assign(algorithm=f"a{i}") for i in range(9)])
+    own = [line for line in plots.accuracy(many_).legends[0].get_lines() if line.get_label().startswith("a8")]
+    assert {line.get_linestyle() for line in own} == {"-"}
+    assert styles.styles(many_["algorithm"])["a8"].dashes == "--"
 
 
 def test_lines_that_coincide_are_seen():

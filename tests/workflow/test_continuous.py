@@ -16,6 +16,7 @@ from support.refusal import refused
 from support.runs import encoded
 
 from optree.bench import papers
+from optree.bench.figures.panels import NothingToDraw
 from optree.bench.models import fit
 from optree.bench.models.frame import frame
 from optree.bench.papers import Results
@@ -237,7 +238,8 @@ def test_trees_are_drawn(records):
     draw = papers.get("continuous").figures["trees"]
     made = [altered(records[0], name, "optimal-3", 0.9) for name in "abc"]
     assert len(draw(Results(FOLDER, NO_RUNS, frame(made))).axes) == 3
-    assert not draw(Results(FOLDER, NO_RUNS)).axes
+    with pytest.raises(NothingToDraw):
+        draw(Results(FOLDER, NO_RUNS))
 
 
 def test_growth_is_drawn_of_what_was_proven(records):
@@ -250,7 +252,8 @@ def test_growth_is_drawn_of_what_was_proven(records):
     rows, cuts = draw(Results(FOLDER, runs, frame(made))).axes
     assert rows.lines[0].get_xdata().tolist() == [10.0, 1000.0]
     assert cuts.lines[0].get_xdata().tolist() == [5.0, 20.0]
-    assert not draw(Results(FOLDER, NO_RUNS)).axes
+    with pytest.raises(NothingToDraw):
+        draw(Results(FOLDER, NO_RUNS))
 
 
 @pytest.mark.parametrize("name", papers.get("continuous").tables)

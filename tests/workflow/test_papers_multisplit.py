@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import pytest
 from support import ROOT
@@ -79,9 +81,12 @@ def test_no_runs_make_no_answers_but_tables_and_figures(runs, tmp_path):
     paper = papers.get("multisplit")
     for make in paper.tables.values():
         assert make(Results(FOLDER, runs[:0])).data.empty
-    for name, make in paper.figures.items():
-        plots.save(make(Results(FOLDER, runs.assign(dataset="heloc"))), tmp_path / f"{name}.svg")
-        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
+    figures = {
+        name: partial(make, Results(FOLDER, runs.assign(dataset="heloc"))) for name, make in paper.figures.items()
+    }
+    plots.draw_all(figures, {name: name for name in figures}, tmp_path, tmp_path / "not_drawn.txt")
+    assert (tmp_path / "heloc.svg").stat().st_size > 1000
+    assert len((tmp_path / "not_drawn.txt").read_text().splitlines()) == len(figures) - 1
 
 
 @pytest.mark.parametrize("level", [None, "short"])

@@ -1,4 +1,4 @@
-"""Draw the figures of a paper from the runs; name those that the runs have no data for."""
+"""Draw the figures of a paper from the runs; list the figures without data."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Draw the figures of all runs; name those that the runs have no data for."""
+"""Draw the figures of all runs; list the figures without data."""
 
 from functools import partial
 

@@ -83,15 +83,16 @@ def grid(
     share: bool = False,
     large: bool = False,
     note: str = "",
+    nothing: str = "no such runs",
 ) -> Figure:
     """Return a figure with a panel per key, three in a row, a legend above and a note below.
 
     ``draw(ax, key)`` fills the panel that ``key`` is the title of, in lines. With ``share``, all panels have the same
-    axes; with ``large``, they are square.
+    axes; with ``large``, they are square. ``nothing`` is the reason why the figure is not drawn, if there is no key.
     """
     keys = sorted(set(keys), key=_natural)
     if not keys:
-        raise NothingToDraw("no such runs")
+        raise NothingToDraw(nothing)
     columns = 2 if len(keys) == 4 else min(len(keys), 3)
     rows, legend_columns = ceil(len(keys) / columns), max(2, columns)
     figure, below = _page(rows, columns, ceil(len(legend) / legend_columns), note, large)

@@ -78,6 +78,11 @@ def _styles(table: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Style]:
     return styles.styles(runs["algorithm"], dict(zip(table["name"], table["algorithm"], strict=True)))
 
 
+def _solid(looks: Mapping[str, Style]) -> dict[str, Style]:
+    """Return the styles without dashes, which have another meaning in the figure."""
+    return {name: look._replace(dashes="-") for name, look in looks.items()}
+
+
 def _curves(table: pd.DataFrame, x: str, y: str, looks: Mapping[str, Style]) -> list[Curve]:
     """Return the lines of a panel, with markers."""
     return [
@@ -117,7 +122,7 @@ def against_lambda(runs: pd.DataFrame, quantity: str) -> Figure:
         note = f"{one_iteration(runs[runs['algorithm'].isin(table['algorithm'])])} {note}"
     x = "lambda (smaller to the right)"
     legend = styles.legend(looks, table["status"].isin(ENDED))
-    return panels.grid(keys, draw, x, QUANTITIES[quantity], legend, share=True, note=note)
+    return panels.grid(keys, draw, x, QUANTITIES[quantity], legend, share=True, note=note, nothing="no positive lambda")
 
 
 @rc_context(panels.STYLE)
@@ -136,7 +141,7 @@ def accuracy(runs: pd.DataFrame) -> Figure:
     varied = table[sizes > 1] if (sizes > 1).any() else table
     keys, note = panels.choose(varied.groupby(_PANEL).size())
     table = table[pd.MultiIndex.from_frame(table[_PANEL]).isin(keys)]
-    looks = _styles(table, runs)
+    looks = _solid(_styles(table, runs))
     train, test = _all_rows_or_seeds(table), table[table["accuracy_test"].notna()]
 
     def draw(ax: Axes, key: tuple) -> None:
@@ -170,7 +175,7 @@ def anytime(runs: pd.DataFrame) -> Figure:
     chosen = chosen[long] if long.any() else chosen
     keys, note = panels.choose(chosen.groupby(_PANEL)["search_seconds"].max())
     chosen = chosen[pd.MultiIndex.from_frame(chosen[_PANEL]).isin(keys)]
-    looks = styles.styles(runs["algorithm"], chosen["algorithm"])
+    looks = _solid(styles.styles(runs["algorithm"], chosen["algorithm"]))
 
     def draw(ax: Axes, key: tuple) -> None:
         here = _of(chosen, key)
@@ -183,7 +188,8 @@ def anytime(runs: pd.DataFrame) -> Figure:
 
     kinds = styles.grey_handle("incumbent"), styles.grey_handle("upper bound", ls="--")
     legend = styles.legend(looks, chosen["status"].isin(ENDED), *kinds)
-    return panels.grid(keys, draw, "seconds since the start of the call", "objective", legend, note=note)
+    axes = "seconds since the start of the call", "objective"
+    return panels.grid(keys, draw, *axes, legend, note=note, nothing="no exact search with a trace")
 
 
 def _course_seconds(run: pd.Series) -> np.ndarray:

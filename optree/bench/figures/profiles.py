@@ -33,10 +33,13 @@ def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker
     ``stairs`` are style, seconds, numbers of problems, and whether the line goes on from the last proof to the last
     second.
     """
-    places = styles.layers([np.array([[x[-1], y[-1]]]) for _, x, y, _ in stairs])  # common last steps
-    for (style, x, y, goes_on), layer in reversed(list(zip(stairs, places, strict=True))):
+    ends = [len(x) if goes_on else len(x) - 1 for _, x, _, goes_on in stairs]
+    # Lines coincide in their last steps.
+    places = styles.layers(
+        [np.array([[x[end - 1], y[end - 1]]]) for (_, x, y, _), end in zip(stairs, ends, strict=True)]
+    )
+    for (style, x, y, _), end, layer in reversed(list(zip(stairs, ends, places, strict=True))):
         width, size = styles.sizes(layer)
-        end = len(x) if goes_on else len(x) - 1
         ax.step(x[:end], y[:end], where="post", color=style.colour, ls=style.dashes, lw=width)
         ax.plot(x[-2], y[-2], color=style.colour, marker=style.marker, ls="none", ms=size, **marker)
 
@@ -45,8 +48,8 @@ def _staircases(ax: Axes, stairs: list[tuple[Style, list, list, bool]], **marker
 def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
     """Draw the number of problems that each exact algorithm has proven against seconds; a panel per encoding.
 
-    The line of the reference is drawn on top. The line of an algorithm that was run on a part of a panel's problems
-    ends at its last proof, and the legend has the number of its problems.
+    The line of the reference is drawn on top. An algorithm may have been run on a part of a panel's problems.
+    Then its line ends at its last proof, and the legend has the number of its problems.
     """
     ran = _exact(runs)
     looks = styles.styles(runs["algorithm"], ran["algorithm"])
@@ -75,7 +78,8 @@ def certified(runs: pd.DataFrame, reference: str | None = None) -> Figure:
             handle.set_label(f"{name} ({tried} of {total})")
     legend = [*named, styles.grey_handle("all problems", ls=":")]
     keys = [(encoding,) for encoding in set(ran["encoding"])]
-    return panels.grid(keys, draw, "seconds of search", "problems proven", legend, large=True)
+    axes = "seconds of search", "problems proven"
+    return panels.grid(keys, draw, *axes, legend, large=True, nothing="no exact algorithm was run")
 
 
 def _shared(times: pd.DataFrame) -> pd.DataFrame:
@@ -172,4 +176,6 @@ def scatter(runs: pd.DataFrame, reference: str) -> Figure:
         styles.grey_handle("equally fast"),
     ]
     keys = [(other,) for other in shared]
-    return panels.grid(keys, draw, f"seconds of {reference}", "seconds of the other", legend, large=True)
+    axes = f"seconds of {reference}", "seconds of the other"
+    nothing = f"{reference} and another exact algorithm have no problem in common"
+    return panels.grid(keys, draw, *axes, legend, large=True, nothing=nothing)

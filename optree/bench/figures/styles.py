@@ -21,7 +21,7 @@ INK = "0.25"  # The colour of whatever is no algorithm.
 _SHAPES = "os^Dv<>Ph*XdpH8+"
 _PALEST = 0.6  # The share of white in the colour of the last variant of an algorithm.
 _WIDTH, _SIZE = 1.2, 4.5  # Points: width of the uppermost line, size of its markers.
-_WIDER, _LARGER, _MAX_LAYER = 1.8, 2.4, 3  # What each layer below adds to both, and the last layer that adds something.
+_WIDER, _LARGER, _MAX_LAYER = 1.8, 2.4, 3  # Added by each layer below, up to a number of layers.
 
 
 class Style(NamedTuple):
@@ -44,8 +44,8 @@ class Curve(NamedTuple):
 def styles(every: Iterable[str], lines: Mapping[str, str] | Iterable[str] | None = None) -> dict[str, Style]:
     """Return the style of each line of a figure.
 
-    ``every`` are all algorithms of the results, which decide the colour of an algorithm in all figures: algorithms of
-    :data:`USUAL` have the colours of their places there, and the others take the free colours in alphabetical order.
+    ``every`` are all algorithms of the results. Algorithms of :data:`USUAL` have the colours of their places there. The
+    others take the free colours in alphabetical order.
     ``lines`` are the algorithms of the figure, or the algorithm of each line by the line's name. Several lines of one
     algorithm have paler shades of its colour, and other markers. From the second use of a colour on, lines are dashed.
     """

@@ -54,8 +54,8 @@ TIMEOUT = "TO"
 def result(verdict: str) -> str:
     """Return the result of a verdict.
 
-    PASS and FAIL need a run of the printed number's solver or an exact stand-in, CONSISTENT needs none, "known FAIL" is
-    a contradiction between printed numbers, and SKIPPED is no decision.
+    PASS needs a run of the printed number's solver, or of an exact stand-in. CONSISTENT needs none. A "known FAIL" is a
+    contradiction between printed numbers. SKIPPED is no decision.
     """
     return _RESULTS.get(verdict, PASS)
 
