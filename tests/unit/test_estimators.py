@@ -89,6 +89,11 @@ def test_it_lives_with_scikit_learn():
     assert cross_val_score(model, X, y).mean() > 0.8
     search = GridSearchCV(BranchesClassifier(), {"regularization": [0.01, "0.2"], "max_depth": [0, 2]})
     assert search.fit((X > 0.5).astype(int), y).best_params_ == {"regularization": 0.01, "max_depth": 2}
+    values = [1 / 3, 0.1 * 0.1, *np.logspace(-3, -1, 5)]
+    for estimator in (OptimalTreeClassifier(max_thresholds=3), BranchesClassifier(), LicketySPLITClassifier()):
+        search = GridSearchCV(estimator, {"regularization": values}, cv=2, error_score="raise")
+        search.fit((X > 0.5).astype(int), y, sample_weight=random.random_sample(200))
+        assert search.best_score_ == 1
     fitted = BranchesClassifier(0.01).fit((X > 0.5).astype(int), y)
     again = pickle.loads(pickle.dumps(fitted))
     assert again.export_text() == fitted.export_text()
