@@ -22,9 +22,9 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import OptreeError, renamed
 from optree.estimators.docstrings import documented
-from optree.estimators.memory import check_fits
+from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
@@ -133,7 +133,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
     @property
     def _budget(self) -> Budget:
-        return Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        return budget_of(self)
 
     @property
     def _log(self) -> Callable[[str], None] | None:
@@ -169,7 +169,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
             check_fits(len(X), found, needed, self.memory_limit, remedy)
 
-        spec, named = self._encoding, self.categorical_features
+        with renamed({"encoding: max_cuts": "max_thresholds"}):
+            spec, named = self._encoding, self.categorical_features
         left_out = find_identifiers(X, named, spec.numeric == "values")
         is_binary = getattr(X, "dtype", None) == np.int8  # a sparse matrix: one byte per cell, in place of a number
         return TableColumns.of(X, spec, named, classes, check, self._has_numbers and not is_binary, left_out)

@@ -198,13 +198,20 @@ def test_values_that_were_not_seen():
         (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
         (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
         (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
-        (COLOURS, FRUIT, {"time_limit": -1}, ["seconds", "-1"]),
+        (COLOURS, FRUIT, {"time_limit": -1}, ["time_limit = -1", "give a number >= 0 or None"]),
+        (COLOURS, FRUIT, {"memory_limit": "1"}, ["memory_limit = '1'", "give a number >= 0 or None"]),
         (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "accepted: error, ignore"]),
     ],
 )
 def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
     with refused(*words):
         BranchesClassifier(**{"regularization": "0.05", **parameters}).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [OptimalTreeClassifier, MurTreeClassifier, MurTreeRegressor])
+def test_an_error_names_the_parameter(kind):
+    with refused("max_thresholds = -1; accepted: a positive whole number, or None"):
+        kind(max_thresholds=-1).fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("weights", [[-1] * 20, [0] * 20, [1] * 3, [float("nan")] * 20])
