@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -203,6 +203,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
     ):
         """Set the fitted attributes of a tree; cost, bound and the loss of a gap of 1 are in ``unit``."""
         self._keep_tree(tree, columns)
+        if unit != 1:
+            self.tree_ = replace(self.tree_, counts=self.tree_.counts / float(1 / unit))  # in the user's weights
         self.status_ = status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / whole)

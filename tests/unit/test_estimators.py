@@ -214,6 +214,16 @@ def test_an_error_names_the_parameter(kind):
         kind(max_thresholds=-1).fit(np.eye(4), [0, 1, 0, 1])
 
 
+def test_views_of_a_tree_show_weights_in_the_users_units():
+    weights = np.arange(20) / 8 + 0.1
+    model = BranchesClassifier("0.05").fit(COLOURS, FRUIT, sample_weight=weights)
+    assert np.allclose(model.tree_.counts[0], [weights[np.array(FRUIT) == label].sum() for label in model.classes_])
+    shares = model.tree_.counts[model.apply(COLOURS)]
+    assert np.allclose(model.predict_proba(COLOURS), shares / shares.sum(axis=1, keepdims=True))
+    values = MurTreeRegressor(1).fit(np.eye(20), weights, sample_weight=weights)
+    assert values.tree_.counts[0, 0] == pytest.approx(weights.sum())
+
+
 @pytest.mark.parametrize("weights", [[-1] * 20, [0] * 20, [1] * 3, [float("nan")] * 20])
 def test_weights_that_are_refused(weights):
     with refused("sample_weight"):
@@ -232,7 +242,9 @@ def test_weights_in_decimals_are_exact():
     whole = OptimalTreeClassifier("0.02").fit(X, y, weights)
     tenths = OptimalTreeClassifier("0.02").fit(X, y, weights / 10)
     assert tenths.cost_ == whole.cost_ / 10
-    assert tenths.tree_.to_dict() == whole.tree_.to_dict()
+    in_tenths, in_ones = tenths.tree_.to_dict(), whole.tree_.to_dict()
+    assert np.allclose(10 * np.array(in_tenths.pop("counts")), in_ones.pop("counts"))
+    assert in_tenths == in_ones
     rounded = OptimalTreeClassifier("0.02").fit(X, y, weights * np.pi)
     assert float(rounded.cost_) == pytest.approx(float(whole.cost_) * np.pi, rel=1e-4)
     assert rounded.tree_.feature.tolist() == whole.tree_.feature.tolist()
