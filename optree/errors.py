@@ -19,7 +19,7 @@ def choice(where: str, value, accepted) -> OptreeError:
 
 @contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Raise errors of OptreeError with other names for internal ones: those of a user's parameters."""
+    """Raise each OptreeError with the names of a user's parameters in place of internal names."""
     try:
         yield
     except OptreeError as error:

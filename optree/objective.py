@@ -172,8 +172,8 @@ class Objective(Constraints):
     def scale(self, problem: Problem) -> Scale:
         """Return the integer units of cost for a problem.
 
-        A lambda whose digits would make costs too large for 64 bits is rounded to the nearest fraction with a small
-        denominator, by less than 2^-52 of the greatest loss: as precisely as float64 holds a number.
+        A lambda of too many digits would make costs too large for 64 bits. It is rounded to the nearest fraction with a
+        small denominator, by less than 2^-52: as precisely as float64 holds a number.
 
         Raises
         ------
