@@ -1,5 +1,7 @@
 """The one exception for bad input."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -13,3 +15,15 @@ def choice(where: str, value, accepted) -> OptreeError:
     near = get_close_matches(str(value), names) if len(names) > 30 else []
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return OptreeError(f"{where}: {value!r} is not known; {hint}accepted: {', '.join(names)}")
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Raise each OptreeError with the names of a user's parameters in place of internal names."""
+    try:
+        yield
+    except OptreeError as error:
+        text = str(error)
+        for internal, name in names.items():
+            text = text.replace(internal, name)
+        raise OptreeError(text) from None

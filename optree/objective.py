@@ -23,6 +23,7 @@ from optree.problem import Problem
 
 PENALTIES = ("split", "leaf")
 _MAX_COST = 2**61  # the sum of a cost and a penalty must fit into int64
+_ROUNDED_COST = 2**53  # a lambda of too many digits is rounded so that costs are below this
 
 
 class Scale(NamedTuple):
@@ -171,6 +172,9 @@ class Objective(Constraints):
     def scale(self, problem: Problem) -> Scale:
         """Return the integer units of cost for a problem.
 
+        A lambda of too many digits would make costs too large for 64 bits. It is rounded to the nearest fraction with a
+        small denominator, by less than 2^-52: as precisely as float64 holds a number.
+
         Raises
         ------
         OptreeError
@@ -182,13 +186,14 @@ class Objective(Constraints):
         problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
         penalty = self.regularization * problem.total_weight * unit
-        scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator * unit)
-        if max(scale.error * self.measure.greatest_loss(problem), scale.penalty) > _MAX_COST:
+        greatest = self.measure.greatest_loss(problem)
+        if max(penalty.denominator * greatest, penalty.numerator) > _MAX_COST:
+            penalty = penalty.limit_denominator(max(1, _ROUNDED_COST // greatest))
+        if max(penalty.denominator * greatest, penalty.numerator) > _MAX_COST:
             raise OptreeError(
-                f"regularization: {self.regularization} times {problem.total_weight} rows does not fit into 64-bit "
-                "costs; give fewer decimals"
+                f"problem: costs of up to {greatest} units do not fit into 64 bits; give smaller weights or costs"
             )
-        return scale
+        return Scale(penalty.denominator, penalty.numerator, penalty.denominator * unit)
 
     def cost(self, tree, scale: Scale, loss: int) -> int:
         """Return the cost of a tree, given its :meth:`loss <optree.measure.Measure.loss>` in units."""

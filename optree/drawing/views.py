@@ -21,7 +21,8 @@ def _leaf_text(tree: Tree, nodes: Sequence[int]) -> str:
     counts = tree.counts[list(nodes)].sum(axis=0)
     if tree.values is not None:
         return f"{tree.values[prediction]:.5g} ({counts.sum():.6g})"
-    total, right = f"{counts.sum():.15g}", f"{counts[prediction]:.15g}"
+    digits = ".15g" if (counts % 1 == 0).all() else ".6g"  # weights that are no whole numbers
+    total, right = f"{counts.sum():{digits}}", f"{counts[prediction]:{digits}}"
     label = tree.classes[prediction]
     if not counts.any():
         return f"{label} (no rows)"

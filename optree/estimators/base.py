@@ -22,9 +22,9 @@ from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
 from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError
+from optree.errors import OptreeError, renamed
 from optree.estimators.docstrings import documented
-from optree.estimators.memory import check_fits
+from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
@@ -132,7 +132,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
     @property
     def _budget(self) -> Budget:
-        return Budget(self.time_limit, self.iteration_limit, self.memory_limit)
+        return budget_of(self)
 
     @property
     def _log(self) -> Callable[[str], None] | None:
@@ -168,7 +168,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
             check_fits(len(X), found, needed, self.memory_limit, remedy)
 
-        spec, named = self._encoding, self.categorical_features
+        with renamed({"encoding: max_cuts": "max_thresholds"}):
+            spec, named = self._encoding, self.categorical_features
         left_out = find_identifiers(X, named, spec.numeric == "values")
         if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
             spec = replace(spec, numeric="thresholds")
@@ -202,6 +203,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
     ):
         """Set the fitted attributes of a tree; cost, bound and the loss of a gap of 1 are in ``unit``."""
         self._keep_tree(tree, columns)
+        if unit != 1:
+            self.tree_ = replace(self.tree_, counts=self.tree_.counts / float(1 / unit))  # in the user's weights
         self.status_ = status
         self.cost_, self.lower_bound_ = cost * unit, None if bound is None else bound * unit
         self.gap_ = None if bound is None else float((cost - bound) / whole)

@@ -12,12 +12,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from optree.budget import Budget, Stopped
+from optree.budget import Stopped
 from optree.encoding.sparse_thresholds import expand_missing
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
+from optree.estimators.memory import budget_of
 from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.sampled import sampled_path
 from optree.solvers.dpdt.search import solve
@@ -48,7 +49,7 @@ class _DPDTree(TreeViews, NumericEstimator):
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
-        clock = Budget(self.time_limit).start()
+        clock = budget_of(self).start()
         X, y = self._rows(X, y, reset=True)
         if isinstance(self, ClassifierMixin):
             self.classes_, y = np.unique(y, return_inverse=True)

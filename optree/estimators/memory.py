@@ -1,4 +1,4 @@
-"""The memory of a fit: the size of the encoded rows, and the memory that is available for them."""
+"""The limits of a fit; its memory: the size of the encoded rows, and the memory that is available for them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from optree.budget import rss_mib
-from optree.errors import OptreeError
+from optree.budget import Budget, rss_mib
+from optree.errors import OptreeError, renamed
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _MEMINFO = "/proc/meminfo"
+_LIMITS = {"seconds": "time_limit", "iterations": "iteration_limit", "memory_mib": "memory_limit"}
+
+
+def budget_of(estimator) -> Budget:
+    """Return the limits that an estimator has as parameters; raise OptreeError with the parameter's name."""
+    limits = {name: getattr(estimator, parameter, None) for name, parameter in _LIMITS.items()}
+    with renamed({f"budget: {name}": parameter for name, parameter in _LIMITS.items()}):
+        return Budget(**limits)
 
 
 def available_mib(memory_limit: float | None) -> float:

@@ -67,8 +67,21 @@ def test_costs_are_exact_and_bounded():
     assert Objective.of("0.005").scale(rows(958)) == Scale(100, 479, 100)
     assert Objective.of("0").scale(rows(7)) == Scale(1, 0, 1)
     assert Scale(100, 479, 100).in_rows(579) == Fraction(579, 100)
-    with pytest.raises(OptreeError, match="does not fit into 64-bit costs; give fewer decimals"):
-        Objective.of("0.1234567890123456789").scale(rows(10))
+    with pytest.raises(OptreeError, match=r"costs of up to .* units do not fit into 64 bits; give smaller weights"):
+        Objective.of("0.1").scale(make([[0]], [0], [2], 2, costs=[[0, 2**62], [1, 0]]))
+
+
+def test_a_lambda_of_many_digits_is_rounded_as_precisely_as_a_float():
+    weights = np.array([2**44, 3])
+    for value in ("0.1234567890123456789", 1 / 3, 0.1 * 0.1, *np.logspace(-6, -1, 20)):
+        for problem in (rows(10), rows(100_000), make([[0], [1]], [0, 1], [2], 2, weights)):
+            scale, total = Objective.of(value).scale(problem), problem.total_weight
+            exact = Fraction(str(value))
+            assert scale.row == scale.error
+            assert scale.error * total <= 2**61
+            assert abs(Fraction(scale.penalty, scale.row) / total - exact) < Fraction(1, 2**52)
+            if (exact * total).denominator * total <= 2**61:
+                assert Fraction(scale.penalty, scale.row) == exact * total
 
 
 def test_costs_of_a_problem_are_in_fractions_of_a_row():

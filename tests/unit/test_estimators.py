@@ -89,6 +89,11 @@ def test_it_lives_with_scikit_learn():
     assert cross_val_score(model, X, y).mean() > 0.8
     search = GridSearchCV(BranchesClassifier(), {"regularization": [0.01, "0.2"], "max_depth": [0, 2]})
     assert search.fit((X > 0.5).astype(int), y).best_params_ == {"regularization": 0.01, "max_depth": 2}
+    values = [1 / 3, 0.1 * 0.1, *np.logspace(-3, -1, 5)]
+    for estimator in (OptimalTreeClassifier(max_thresholds=3), BranchesClassifier(), LicketySPLITClassifier()):
+        search = GridSearchCV(estimator, {"regularization": values}, cv=2, error_score="raise")
+        search.fit((X > 0.5).astype(int), y, sample_weight=random.random_sample(200))
+        assert search.best_score_ == 1
     fitted = BranchesClassifier(0.01).fit((X > 0.5).astype(int), y)
     again = pickle.loads(pickle.dumps(fitted))
     assert again.export_text() == fitted.export_text()
@@ -193,13 +198,30 @@ def test_values_that_were_not_seen():
         (COLOURS.assign(colour="red", shape="long"), FRUIT, {}, ["constant"]),
         (COLOURS, FRUIT, {"regularization": -1}, ["regularization", "-1", "from 0 to 1"]),
         (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
-        (COLOURS, FRUIT, {"time_limit": -1}, ["seconds", "-1"]),
+        (COLOURS, FRUIT, {"time_limit": -1}, ["time_limit = -1", "give a number >= 0 or None"]),
+        (COLOURS, FRUIT, {"memory_limit": "1"}, ["memory_limit = '1'", "give a number >= 0 or None"]),
         (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "accepted: error, ignore"]),
     ],
 )
 def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
     with refused(*words):
         BranchesClassifier(**{"regularization": "0.05", **parameters}).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [OptimalTreeClassifier, MurTreeClassifier, MurTreeRegressor])
+def test_an_error_names_the_parameter(kind):
+    with refused("max_thresholds = -1; accepted: a positive whole number, or None"):
+        kind(max_thresholds=-1).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_views_of_a_tree_show_weights_in_the_users_units():
+    weights = np.arange(20) / 8 + 0.1
+    model = BranchesClassifier("0.05").fit(COLOURS, FRUIT, sample_weight=weights)
+    assert np.allclose(model.tree_.counts[0], [weights[np.array(FRUIT) == label].sum() for label in model.classes_])
+    shares = model.tree_.counts[model.apply(COLOURS)]
+    assert np.allclose(model.predict_proba(COLOURS), shares / shares.sum(axis=1, keepdims=True))
+    values = MurTreeRegressor(1).fit(np.eye(20), weights, sample_weight=weights)
+    assert values.tree_.counts[0, 0] == pytest.approx(weights.sum())
 
 
 @pytest.mark.parametrize("weights", [[-1] * 20, [0] * 20, [1] * 3, [float("nan")] * 20])
@@ -220,7 +242,9 @@ def test_weights_in_decimals_are_exact():
     whole = OptimalTreeClassifier("0.02").fit(X, y, weights)
     tenths = OptimalTreeClassifier("0.02").fit(X, y, weights / 10)
     assert tenths.cost_ == whole.cost_ / 10
-    assert tenths.tree_.to_dict() == whole.tree_.to_dict()
+    in_tenths, in_ones = tenths.tree_.to_dict(), whole.tree_.to_dict()
+    assert np.allclose(10 * np.array(in_tenths.pop("counts")), in_ones.pop("counts"))
+    assert in_tenths == in_ones
     rounded = OptimalTreeClassifier("0.02").fit(X, y, weights * np.pi)
     assert float(rounded.cost_) == pytest.approx(float(whole.cost_) * np.pi, rel=1e-4)
     assert rounded.tree_.feature.tolist() == whole.tree_.feature.tolist()
