@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock, get_ident
 
 _PATIENCE_SECONDS = 1.0  # a compilation that takes longer is announced
@@ -27,6 +29,7 @@ class Compilation:
 
     def __init__(self):
         self.compiled = 0
+        self._tell: Callable[[bool], None] = lambda begins: None
         self._spent: tuple[float, float | None] = 0.0, None  # finished seconds, start of the present compilation
         self._depth: dict[int, int] = {}  # nested compilations of each thread
         self._lock, self._announced = Lock(), False
@@ -40,6 +43,15 @@ class Compilation:
         """Return the seconds of compilation so far."""
         done, since = self._spent
         return done if since is None else done + time.perf_counter() - since
+
+    @contextmanager
+    def told(self, tell: Callable[[bool], None]) -> Iterator[None]:
+        """Call ``tell`` with True when the clock stops, and with False when it runs again."""
+        self._tell, before = tell, self._tell
+        try:
+            yield
+        finally:
+            self._tell = before
 
     def begin(self) -> None:
         """Note that this thread begins a compilation, which may be part of another."""
@@ -70,8 +82,10 @@ class Compilation:
             done, since = self._spent
             if self._depth and since is None:
                 self._spent = done, time.perf_counter()
+                self._tell(True)
             elif not self._depth and since is not None:
                 self._spent = done + time.perf_counter() - since, None
+                self._tell(False)
 
     def count(self) -> None:
         """Count a function that is compiled; announce a long compilation once, while the user waits for it.

@@ -23,7 +23,7 @@ from support.refusal import refused
 from support.runs import encoded
 
 from optree import solvers
-from optree.bench.runs import job, jobs, record
+from optree.bench.runs import job, jobs, record, score
 from optree.bench.runs.jobs import (
     JOB_MIB,
     MAX_RUNS,
@@ -36,7 +36,7 @@ from optree.bench.runs.jobs import (
 )
 from optree.bench.runs.record import Run, comparison_key
 from optree.bench.runs.store import AGAIN, Cell, digest_of
-from optree.bench.system import driver, numba_cache, screen
+from optree.bench.system import driver, environment, numba_cache, screen
 from optree.budget import rss_mib
 from optree.datasets import read_table
 from optree.encoding.problem_files import save_problem
@@ -84,6 +84,15 @@ def held(mib: int) -> None:
 
 def fail() -> None:
     raise ValueError("no such luck")
+
+
+def test_code_is_read_before_the_forks(tmp_path, monkeypatch):
+    for cached in (score.solver_digest, environment.code_digest):
+        cached.cache_clear()
+    job.preload([WANTED], job.Place(tmp_path, tmp_path))
+    monkeypatch.setattr(environment, "imported_modules", lambda *modules: fail())
+    (made,) = do(tmp_path, planned(WANTED))
+    assert made["status"] == "heuristic"
 
 
 @pytest.mark.parametrize(

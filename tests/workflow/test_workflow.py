@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import scale
 import yaml
 from harness.checkout import Checkout
 
@@ -47,9 +48,28 @@ def test_an_edit_in_the_library_solves_again_and_an_edit_of_a_plot_does_not(fini
         before = path.read_text()
         path.write_text(before + "\n# edited\n")
         jobs = planned(finished)
+        if module == plots:  # as Snakemake's manual says, only newer files count then
+            assert "Nothing to be done" in planned(finished, "--rerun-triggers", "mtime")
         path.write_text(before)
         assert "Nothing to be done" not in jobs
         assert re.findall(r"^solve +(\d+)$", jobs, re.MULTILINE)[:1] == ([str(solves)] if solves else [])
+
+
+def test_a_dry_run_of_ten_thousand_cells_is_a_page_and_ends_with_a_table(checkout):
+    (checkout.path / "many.json").write_text(json.dumps(scale.configuration(10_000, "many")))
+    done = checkout.snakemake("-n", config="many.json")
+    assert done.returncode == 0, done.stderr
+    assert len((done.stdout + done.stderr).splitlines()) < 60
+    *_, total, note = done.stdout.splitlines()
+    assert re.match(r"all +10,000 +0 +10,000 ", total)
+    assert note.startswith("240 jobs have runs to do")
+
+
+def test_lint_has_one_finding(finished):
+    """Check the findings of Snakemake, whose wish for conda environments is not ours: a lock has all versions."""
+    done = finished.run(["snakemake", "--lint"])
+    findings = {line.strip() for line in done.stderr.splitlines() if line.startswith("    * ")}
+    assert findings == {"* Specify a conda environment or container for each rule.:"}
 
 
 def test_the_report_is_one_file(finished):

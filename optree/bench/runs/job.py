@@ -27,7 +27,7 @@ from optree.bench.peers.run_peer import run_peer
 from optree.bench.runs import record
 from optree.bench.runs.jobs import Job
 from optree.bench.runs.record import Run, comparison_key
-from optree.bench.runs.score import depth_limit, summary_line
+from optree.bench.runs.score import depth_limit, solver_digest, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
@@ -89,6 +89,8 @@ def preload(runs: Iterable[Run], place: Place) -> None:
             import_module(name)
         if run.model is not None:
             estimators.code_digest(run, place.peers)  # is cached
+        else:
+            solver_digest(run.solver, getattr(place.solver(run), "folder", None))  # likewise
     if "numba" in sys.modules:
         sys.modules["numba"].njit(lambda: None)()
     gc.freeze()  # a collection in a fork would copy the pages of all modules

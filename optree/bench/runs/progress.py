@@ -20,8 +20,8 @@ def hard_limit_seconds(seconds: float) -> float:
 class Progress:
     """The events that a search has appended to a file, one JSON object a line; ``seconds`` limits each search.
 
-    "ready" ends the warm-up, "search" starts a search, and "answer" ends one. ``workflow/peers/runner.py`` describes
-    their fields.
+    "ready" ends the warm-up, "search" starts a search, and "answer" ends one; "compilation" begins or ends within a
+    search, whose limit it does not count for. ``workflow/peers/runner.py`` describes the fields of the others.
     """
 
     def __init__(self, path: Path, seconds: float | None):
@@ -32,26 +32,38 @@ class Progress:
         self.answers: list[dict] = []
         self.searching = False
         self._last_event = time.perf_counter()
+        self._compiled, self._compiling_since = 0.0, None  # seconds before the present compilation, and its start
 
     def read(self) -> None:
         """Read the events that the child has written since the last call."""
         *lines, self._incomplete_line = (self._incomplete_line + self._file.read()).split("\n")
         for line in lines:
             event = json.loads(line)
-            self._last_event = time.perf_counter()
+            if event["event"] == "compilation":
+                self._compiles(event["begins"], event["seconds"])
+                continue
+            self._last_event, self._compiling_since = time.perf_counter(), None
             self.searching = event["event"] == "search"
             if event["event"] == "ready":
                 self.ready = event
             elif event["event"] == "answer":
                 self.answers.append(event)
 
+    def _compiles(self, begins: bool, seconds: float) -> None:
+        """Begin a compilation, or end it and leave its seconds out; ``seconds`` are those of all compilations."""
+        if not begins:
+            self._last_event += seconds - self._compiled
+        self._compiled, self._compiling_since = seconds, time.perf_counter() if begins else None
+
     def seconds(self) -> float:
-        """Return the seconds since the last event."""
-        return time.perf_counter() - self._last_event
+        """Return the seconds since the last event, without those of compilation."""
+        return (self._compiling_since or time.perf_counter()) - self._last_event
 
     def overdue(self) -> str | None:
         """Return the reason to kill the child for its time limit, or None."""
         self.read()
+        if self._compiling_since and time.perf_counter() - self._compiling_since > START_SECONDS:
+            return f"no end of a compilation within {START_SECONDS:g} s"
         if self.searching:
             late = self._seconds is not None and self.seconds() > hard_limit_seconds(self._seconds)
             return f"ignores its limit of {self._seconds:g} s" if late else None

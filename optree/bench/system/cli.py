@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -38,8 +39,9 @@ def _end(message: str, stream: _Tee) -> NoReturn:
 
 
 def log_of(stream: TextIO) -> TextIO:
-    """Return the log that :func:`reporting` has put behind a stream; the stream itself without one."""
-    return getattr(stream, "log", stream)
+    """Return the log that :func:`reporting` has put behind a stream; the stream itself without a log that is kept."""
+    log = getattr(stream, "log", stream)
+    return stream if getattr(log, "name", "") == os.devnull else log
 
 
 @contextmanager

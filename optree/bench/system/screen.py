@@ -1,4 +1,4 @@
-"""What the driver shows: progress now and then, a killed job in a line, and one short paragraph at the end.
+"""The driver's messages: progress now and then, a killed job in a line, and one short paragraph at the end.
 
 Snakemake prints five lines for each job, and a paragraph for each job that fails, so for each running job after Ctrl-C.
 Here these go to Snakemake's log alone, ``.snakemake/log``, by a handler and a filter of Python's ``logging``.
@@ -85,8 +85,8 @@ class Screen(logging.Handler):
     def _is_news(self, record: logging.LogRecord) -> bool:
         """Return whether the screen shows a record.
 
-        It shows no end of a command, no error after Ctrl-C, no line twice in a row, no start and end of each job, and
-        progress now and then.
+        Start and end of each job, the end of a command, an error after Ctrl-C, and a repeated line are left out.
+        Progress has a line now and then.
         """
         event, before = getattr(record, "event", None), self._last
         self._last = record.msg
@@ -110,7 +110,7 @@ class Screen(logging.Handler):
         self._succeeded = True
 
     def _wait_for_ctrl_c(self, reading: int) -> None:
-        """Wait for SIGINT; then end all commands of jobs, also those that start after it."""
+        """Wait for SIGINT; then end all commands of jobs, again and again, because some jobs start after the signal."""
         while os.read(reading, 1)[0] != signal.SIGINT:
             pass
         self.interrupted = True
