@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from optree.bench.runs import progress
 from optree.bench.system import process_limits
 
 
@@ -114,3 +117,26 @@ def test_a_program_does_not_outlive_the_one_that_watches_it(tmp_path):
     os.kill(watcher.pid, signal.SIGKILL)
     watcher.wait()
     assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_compilation_within_a_search_is_outside_of_its_limit(tmp_path, monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    search = progress.Progress(tmp_path / "answers", 10)  # ended from outside after 13 seconds
+
+    def after(seconds: float, **event) -> str | None:
+        clock.now += seconds
+        if event:
+            with open(tmp_path / "answers", "a") as file:
+                print(json.dumps(event), file=file)
+        return search.overdue()
+
+    assert after(0, event="search") is None
+    assert after(5, event="compilation", begins=True, seconds=2.0) is None
+    assert after(100) is None
+    assert after(100, event="compilation", begins=False, seconds=202.0) is None
+    assert after(7.9) is None
+    assert after(0.2) == "ignores its limit of 10 s"
+    assert after(0, event="compilation", begins=True, seconds=202.0) == "ignores its limit of 10 s"
+    assert after(301) == "no end of a compilation within 300 s"
+    search.close()
