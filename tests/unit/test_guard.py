@@ -124,8 +124,8 @@ def test_a_compilation_within_a_search_is_outside_of_its_limit(tmp_path, monkeyp
     monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     search = progress.Progress(tmp_path / "answers", 10)  # ended from outside after 13 seconds
 
-    def after(seconds: float, **event) -> str | None:
-        clock.now += seconds
+    def after(wait: float, **event) -> str | None:
+        clock.now += wait
         if event:
             with open(tmp_path / "answers", "a") as file:
                 print(json.dumps(event), file=file)
