@@ -19,7 +19,7 @@ Application to Learning Sparse Oblique Trees", NeurIPS 2018.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -99,10 +99,10 @@ def _multiway(split: MultiwaySplit, *children: Tree) -> MultiwaySplit:
 
 
 class Polishing:
-    """The moves of the module's text, for the search ``name`` over all thresholds."""
+    """The moves of the module's text, for a class of searches over all thresholds."""
 
-    def __init__(self, reader: TreeReader, clock: Clock, name: str):
-        self.reader, self.clock, self.name = reader, clock, name
+    def __init__(self, reader: TreeReader, clock: Clock, search: Callable):
+        self.reader, self.clock, self._new_search = reader, clock, search
         rows = reader.rows
         self._binary = np.flatnonzero(~rows.sample.is_multiway)
         self._rows = rows if len(self._binary) == len(rows.packed) else rows.take(self._binary)
@@ -173,23 +173,17 @@ class Polishing:
 
     def _search(self, part: Rows, now: Option, depth: int | None, splits: int | None) -> Option:
         """Return the best tree of two levels over the rows of a node, if it costs less."""
-        from optree.solvers.all_thresholds.search import GIVEN  # which imports this module
-        from optree.solvers.all_thresholds.solver import new_search
-
         reader, clock = self.reader, self.clock.start()
         cells = part.packed.size + _ITERATION
         clock.budget = replace(clock.budget, iterations=1 + _SEARCH // cells)
         limits = replace(reader.objective, max_depth=2 if depth is None else min(2, depth), max_splits=splits)
-        search = new_search(self.name, part, reader.scale, limits, clock)
+        search = self._new_search(part, reader.scale, limits, clock, lambda cost, lower: None)
         search.end, search.starts = INFINITE, tuple  # no heuristics; a bound method would keep the memory of the search
-        search.offer(GIVEN, now.cost)
+        search.offer(now.tree, now.cost)
         if search.run() == "interrupted":
             raise KeyboardInterrupt
         self.work -= _NODE + cells * (1 + search.iterations)
-        tree = search.tree()
-        if search.cost >= now.cost or tree is GIVEN:
-            return now
-        return Option(_splits(tree), search.cost, tree)
+        return Option(_splits(search.tree()), search.cost, search.tree()) if search.cost < now.cost else now
 
 
 def _splits(tree: Tree) -> int:
@@ -198,14 +192,15 @@ def _splits(tree: Tree) -> int:
 
 
 def polished(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, name: str, found: list[tuple[Tree, int]]
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, search: Callable, found: list[tuple[Tree, int]]
 ) -> Iterator[tuple[Tree, int]]:
     """Yield trees and costs that the moves find from the given trees and costs, the cheapest first.
 
-    The moves search as the search ``name`` over all thresholds does, within the limits of the objective.
+    ``search`` is the class of the search over all thresholds that needs the trees: its searches find the best trees of
+    two levels, within the limits of the objective.
     """
     reader = TreeReader(rows, objective, scale)
-    polishing = Polishing(reader, clock, name)
+    polishing = Polishing(reader, clock, search)
     for tree in dict.fromkeys(tree for tree, _ in sorted(found, key=lambda one: one[1]) if tree):
         if polishing.work <= 0 or clock.limit(0):  # to read a tree takes long where rows are many
             return

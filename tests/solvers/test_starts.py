@@ -14,6 +14,8 @@ from optree.budget import Budget
 from optree.objective import Objective, Scale
 from optree.solvers import starts
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
+from optree.solvers.all_thresholds.search import Search
+from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import solve
 from optree.solvers.greedy import Greedy
@@ -21,6 +23,7 @@ from optree.solvers.polishing import polished
 from optree.solvers.starts import CARTS, QUICK, WIDE, heuristics
 
 NO_LIMIT = Objective.of("0")
+SEARCHES = {"sparsethresholds": SparseSearch, "allthresholds": Search}
 
 
 def found(rows, objective, scale, budget=None):
@@ -147,7 +150,7 @@ def inner_nodes(rows, members, tree, depth=0):
 
 
 def test_local_search_lowers_costs_within_the_limits_until_two_levels_cannot():
-    better = {"sparsethresholds": 0, "allthresholds": 0}
+    better = dict.fromkeys(SEARCHES, 0)
     for seed in seeds(600, 30):
         data, rows, objective, scale = random_task(seed)
         trees = [(tree, cost) for tree, cost in found(rows, objective, scale).values() if tree]
@@ -156,7 +159,7 @@ def test_local_search_lowers_costs_within_the_limits_until_two_levels_cannot():
             name = ["sparsethresholds", "allthresholds"][seed // 2 % 2]
         for start in trees[-3:]:
             last = start[1]
-            for tree, cost in polished(rows, objective, scale, Budget().start(), name, [start]):
+            for tree, cost in polished(rows, objective, scale, Budget().start(), SEARCHES[name], [start]):
                 counted, splits, depth = recount(*data, tree, scale, rows, objective)
                 assert counted == cost < last, seed
                 assert objective.max_depth is None or depth <= objective.max_depth
@@ -182,7 +185,7 @@ def test_a_threshold_moves_between_the_same_subtrees():
     start = Split(0, 27, 28, parity, parity)
     cost = cost_of(rows, np.arange(64), start, scale)
     assert cost == 11
-    *_, (tree, cost) = polished(rows, NO_LIMIT, scale, Budget().start(), "sparsethresholds", [(start, cost)])
+    *_, (tree, cost) = polished(rows, NO_LIMIT, scale, Budget().start(), SparseSearch, [(start, cost)])
     assert cost == 7
     assert tree == start._replace(low=31, high=32)
 
@@ -191,7 +194,7 @@ def test_the_local_search_ends_at_limits():
     X, y, _, classes = random_rows(3)
     rows, scale = Rows(X, y, classes, np.ones(len(y), np.int64)), Scale(1, 1, 1)
     starts = [found(rows, NO_LIMIT, scale)["CART, gini"]]
-    assert not list(polished(rows, NO_LIMIT, scale, Budget(seconds=0).start(), "sparsethresholds", starts))
+    assert not list(polished(rows, NO_LIMIT, scale, Budget(seconds=0).start(), SparseSearch, starts))
 
 
 def purity(by_entropy, counts):

@@ -62,7 +62,6 @@ from optree.solvers.all_thresholds.nodes import (
     split_node,
     weights_below,
 )
-from optree.solvers.all_thresholds.rows import LEAF
 from optree.solvers.all_thresholds.similar_sets import remember, similar_bound
 from optree.solvers.all_thresholds.sparse_candidates import (
     bound_child,
@@ -83,6 +82,7 @@ from optree.solvers.all_thresholds.sparse_nodes import NEXT, OPEN, RAISE, TAKE, 
 from optree.solvers.kernels.bitset import ONE
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
+from optree.tree import LEAF
 
 
 @inner_function

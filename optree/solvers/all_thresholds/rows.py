@@ -308,9 +308,14 @@ class Rows:
 
     def ranks(self, feature: int, rows: np.ndarray) -> np.ndarray:
         """Return the ranks of some rows in a column."""
-        words, rank = self.packed[feature], np.empty(len(self.label), np.int64)
-        rank[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)] = words >> np.uint64(32)
+        rank = np.empty(len(self.label), np.int64)
+        self._write_ranks(feature, rank)
         return rank[rows]
+
+    def _write_ranks(self, feature: int, out: np.ndarray) -> None:
+        """Write the rank of each row in a column."""
+        words = self.packed[feature]
+        out[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)] = words >> np.uint64(32)
 
     def sure_errors(self) -> np.ndarray:
         """Return the weight of each row that has equal rows of a heavier class, int64[n]; 0 for other rows.
@@ -319,8 +324,8 @@ class Rows:
         errors.
         """
         rank, n = self.sample.rank, len(self.label)
-        for values, words in zip(rank, self.packed, strict=True):
-            values[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)] = words >> np.uint64(32)
+        for feature, values in enumerate(rank):
+            self._write_ranks(feature, values)
         odd = np.random.RandomState(0).randint(1, 2**62, len(rank)).astype(np.uint64) | np.uint64(1)
         hashes = np.zeros(n, np.uint64)
         for values, factor in zip(rank, odd, strict=True):

@@ -122,7 +122,7 @@ class AnytimeSearch:
                 found.append(tuple(tree))
                 yield found[-1]
             yield None
-        yield from polished(*task, self.name, found)
+        yield from polished(*task, type(self), found)
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""

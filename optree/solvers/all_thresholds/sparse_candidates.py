@@ -36,18 +36,18 @@ import numpy as np
 from optree.solvers.all_thresholds.lanes import child_cost, find_stumps, write_split
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, column_of, positions_of
-from optree.solvers.all_thresholds.rows import LEAF, STUMP
+from optree.solvers.all_thresholds.rows import STUMP
 from optree.solvers.all_thresholds.sparse_nodes import (
     BEST,
     SIZE,
-    UNLIMITED,
     caps_of,
     class_of,
     cost_of_leaves,
     less_one,
 )
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
+from optree.tree import LEAF
 
 
 @inner_function

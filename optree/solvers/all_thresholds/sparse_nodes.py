@@ -60,9 +60,9 @@ import numpy as np
 
 from optree.solvers.all_thresholds.intervals import enqueue
 from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
-from optree.solvers.all_thresholds.rows import LEAF
-from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
+from optree.tree import LEAF
 
 FRAME = np.dtype(
     [
@@ -86,7 +86,6 @@ FRAME = np.dtype(
 )
 # Phases: open the root, bound a wave, choose a candidate, raise its bounds, take a child's result.
 OPEN, WAVE, NEXT, RAISE, TAKE = range(5)
-UNLIMITED = 2**30  # levels, splits
 BEST, SIZE = 2, 3  # entries of Machine.state after the two of `nodes.py`: the incumbent's cost, its number of nodes
 
 

@@ -17,9 +17,9 @@ from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.search import AnytimeSearch, Search, node_arrays
 from optree.solvers.all_thresholds.similar_sets import CELLS, Sets, fill_cells
-from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, UNLIMITED, Machine, Rules
+from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, Machine, Rules
 from optree.solvers.driver import Sweep, drive
-from optree.solvers.kernels.codes import COMPLETE, INFINITE
+from optree.solvers.kernels.codes import COMPLETE, INFINITE, UNLIMITED
 from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between

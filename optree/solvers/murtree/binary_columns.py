@@ -11,7 +11,7 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 
-LANES = 32  # columns are padded to a multiple of this, which holds whole vectors of all types of counts
+PADDING = 32  # columns are padded to a multiple of this, which holds whole vectors of all types of counts
 
 
 class Columns(NamedTuple):
@@ -129,7 +129,7 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     words = -(-runs[-1] * size // 64) * 64 // size  # whole words of 64 bits
     group = np.concatenate([*groups, np.full((words - runs[-1]) * size, -1)]).reshape(words, size)
     count = 1 + codes.shape[1]
-    width = -(-count // LANES) * LANES
+    width = -(-count // PADDING) * PADDING
     bits = np.zeros(words * width, kind)
     pack_columns(codes, group, bits, width)
     held = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)

@@ -24,14 +24,15 @@ __all__ = ["apart", "borrow", "direct", "inner_function", "kernel"]
 PLAIN = bool(config.DISABLE_JIT) or os.environ.get("OPTREE_PLAIN_NJIT") == "1"
 
 if PLAIN:
-    _INNER = {"nogil": True}
+    _INNER = _KERNEL = {"nogil": True}
 else:
     from optree.solvers.kernels.jit.direct_call import direct
-    from optree.solvers.kernels.jit.inner_functions import InnerCompiler, for_types
+    from optree.solvers.kernels.jit.inner_functions import InnerCompiler, KernelCompiler, for_types
     from optree.solvers.kernels.jit.struct_view import apart, borrow
 
     # Nothing is compiled for calls from Python.
     _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
+    _KERNEL = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
 
 
 class _Events(Listener):
@@ -61,7 +62,7 @@ def kernel(function: Callable) -> Callable:
     folder, before = disk_cache.folder(function.__module__, function.__code__.co_filename, kind), config.CACHE_DIR
     try:
         config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
-        return njit(nogil=True, cache=folder is not None)(function)
+        return njit(cache=folder is not None, **_KERNEL)(function)
     finally:
         config.CACHE_DIR = before
 

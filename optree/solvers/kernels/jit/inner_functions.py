@@ -1,11 +1,10 @@
-"""The compiler of inner functions, which are optimised only within the kernels that call them.
+"""The compilers of kernels and of inner functions, which are optimised only within the kernels that call them.
 
 numba makes every function a library of its own. It optimises the library together with all functions that it calls,
 makes machine code of it, and repeats both in each library that calls it, so that nests of calls compile for long. Here
-an inner function is only lowered to LLVM's language. LLVM runs once, for the kernel that Python calls, where it sees
-all the code. That takes a third off the first call of a search. (``inline="always"`` saves the same repetition, but
-makes type inference slow.) The rest of the time is spent in numba's own Python. A third of it is saved by options that
-are quick to compare, and by a pause of the garbage collector.
+an inner function is only lowered to LLVM's language. A kernel's library takes in each inner function once, and LLVM
+runs once, where it sees all the code. That takes a third off the first call of a search. (``inline="always"`` saves the
+same repetition, but makes type inference slow.) The rest of the time is spent in numba's own Python (``shortcuts.py``).
 
 numba compiles a function once more for each number that stands in a call, and for each of True and False. An inner
 function is compiled for their types only. LLVM sees the numbers where it puts the function into its callers.
@@ -13,10 +12,7 @@ function is compiled for their types only. LLVM sees the numbers where it puts t
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-
+from llvmlite.binding import Linkage
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
@@ -24,6 +20,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
+
+from optree.solvers.kernels.jit.shortcuts import shortcuts
 
 
 class _Options(Flags):
@@ -72,38 +70,64 @@ def _type_of(arg: types.Type) -> types.Type:
     return types.unliteral(arg) if isinstance(arg, types.IntegerLiteral | types.BooleanLiteral) else arg
 
 
-@contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector: the compiler makes many objects that live, and each collection walks all of them."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 class _InnerLibrary(JITCodeLibrary):
-    """The code of an inner function, left as it is until a kernel's library takes it in."""
+    """The code of an inner function alone, left as it is until a kernel's library takes it in."""
 
-    def _optimize_final_module(self):
-        pass
-
-    def _finalize_final_module(self):
+    def finalize(self):
+        """Keep the code as it is: the functions that it calls are linked to kernels only."""
         self._finalize_dynamic_globals()
-        self._finalized = True
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = Linkage.linkonce_odr  # several libraries of a process may hold the function
+        self._shared_module, self._finalized = self._final_module, True
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel, with each inner function that it calls, directly or not, linked once."""
+
+    def finalize(self):
+        """Link the inner functions, and compile.
+
+        LLVM leaves out a function without a call so far. So each function is linked after all functions that call it.
+        """
+        found: dict[JITCodeLibrary, None] = {}
+        for library in self._linking_libraries:
+            _collect(library, found)
+        self._linking_libraries = list(found)[::-1]
+        super().finalize()
+
+
+def _collect(library: JITCodeLibrary, found: dict[JITCodeLibrary, None]) -> None:
+    """Add a library to ``found``, after the libraries that it needs; all others have these inside."""
+    if library not in found:
+        for needed in library._linking_libraries if isinstance(library, _InnerLibrary) else ():
+            _collect(needed, found)
+        found[library] = None
+
+
+class _Lowering(NativeLowering):
+    """The last pass, with a class of libraries."""
+
+    library: type[JITCodeLibrary]
+
+    def run_pass(self, state):
+        """Lower the function."""
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _InnerLowering(NativeLowering):
-    _name = "inner_lowering"
+class _KernelLowering(_Lowering):
+    _name, library = "kernel_lowering", _KernelLibrary
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InnerLowering(_Lowering):
+    _name, library = "inner_lowering", _InnerLibrary
 
     def run_pass(self, state):
         """Lower the function, and register it under an entry point that raises if Python calls it."""
-        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
         super().run_pass(state)
         # numba knows a function by an object of its own, which must be a builtin: here a bound str.format that fails.
         entry = f"{{{state.func_id.func_qualname} can be called by kernels only}}".format
@@ -112,28 +136,35 @@ class _InnerLowering(NativeLowering):
         return True
 
 
-# Passes for closures, inlined overloads and expressions of whole arrays: inner functions have none of these.
-_NEEDLESS = {InlineClosureLikes, InlineOverloads, NopythonRewrites}
+class KernelCompiler(CompilerBase):
+    """numba's compiler with shortcuts."""
 
-
-class InnerCompiler(CompilerBase):
-    """numba's compiler with another last pass, and without the passes that inner functions do not need."""
-
-    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
-        super().__init__(typingctx, targetctx, library, args, return_type, _Options.like(flags), locals)
+    lowering, needless = _KernelLowering, ()
 
     def compile_extra(self, func):
         """Compile a function."""
-        with _garbage_collection_paused():
+        with shortcuts(self.state.targetctx):
             return super().compile_extra(func)
 
     def define_pipelines(self):
         """Return the list of pipelines, which is one."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
-            (_InnerLowering if step is NativeLowering else step, text)
+            (self.lowering if step is NativeLowering else step, text)
             for step, text in passes.passes
-            if step not in _NEEDLESS
+            if step not in self.needless
         ]
         passes.finalize()
         return [passes]
+
+
+class InnerCompiler(KernelCompiler):
+    """The compiler of inner functions.
+
+    It leaves out passes for closures, inlined overloads and expressions of whole arrays: inner functions have none.
+    """
+
+    lowering, needless = _InnerLowering, (InlineClosureLikes, InlineOverloads, NopythonRewrites)
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        super().__init__(typingctx, targetctx, library, args, return_type, _Options.like(flags), locals)

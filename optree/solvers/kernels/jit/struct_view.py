@@ -63,18 +63,27 @@ def _attribute(context, builder, borrowed, pointer, name):
     place = cgutils.gep_inbounds(builder, tuples, 0, position)
     if not isinstance(field_type, types.Array):
         return _load(builder, place)
-    array = context.make_array(field_type)(context, builder)
-    for number, member in enumerate(array._datamodel._fields):
-        address = cgutils.gep_inbounds(builder, place, 0, number)
-        if member in ("meminfo", "parent"):  # without an owner there is no reference to count
-            value = ir.Constant(address.type.pointee, None)
-        elif member in ("shape", "strides"):
-            sizes = [_load(builder, cgutils.gep_inbounds(builder, address, 0, axis)) for axis in range(field_type.ndim)]
-            value = cgutils.pack_array(builder, sizes)
-        else:
-            value = _load(builder, address)
-        setattr(array, member, value)
-    return array._getvalue()
+    members = {member: number for number, member in enumerate(context.data_model_manager[field_type]._fields)}
+
+    def member(name: str, *axis: int):
+        return _load(builder, cgutils.gep_inbounds(builder, place, 0, members[name], *axis))
+
+    size = context.get_abi_sizeof(context.get_data_type(field_type.dtype))
+    itemsize, last = context.get_constant(types.intp, size), field_type.ndim - 1
+    lengths = [member("shape", axis) for axis in range(field_type.ndim)]
+    steps = [member("strides", axis) for axis in range(last)]
+    steps.append(itemsize if field_type.layout == "C" else member("strides", last))
+    fields = {
+        "data": member("data"),
+        "itemsize": itemsize,
+        "nitems": member("nitems") if last else lengths[0],
+        "shape": cgutils.pack_array(builder, lengths),
+        "strides": cgutils.pack_array(builder, steps),
+    }
+    array = ir.Constant(place.type.pointee, None)  # without an owner there is no reference to count
+    for name, value in fields.items():
+        array = builder.insert_value(array, value, members[name])
+    return array
 
 
 @intrinsic

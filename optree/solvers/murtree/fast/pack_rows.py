@@ -16,7 +16,7 @@ from optree.solvers.kernels.bitset import ONE, count_bits
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.kernels.jit.llvm import intrinsic, types
 from optree.solvers.kernels.vector_code import VectorCode
-from optree.solvers.murtree.binary_columns import LANES
+from optree.solvers.murtree.binary_columns import PADDING
 
 ZERO = np.uint64(0)
 
@@ -183,7 +183,7 @@ def build_node(stack, d, source):
     columns, width = stack.frame[source]["columns"], stack.frame[source]["width"]
     words = pack_rows(stack.bits[source], width, stack.runs[source], stack.mask, stack.moves, packed, stack.runs[d])
     kept = distinct_columns(stack, packed, width, columns, words)
-    size = (kept + LANES - 1) // LANES * LANES
+    size = (kept + PADDING - 1) // PADDING * PADDING
     for c in range(kept):
         stack.column[d, c] = stack.column[source, stack.kept[c]]
     for w in range(words):

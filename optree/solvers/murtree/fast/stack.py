@@ -13,7 +13,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.jit import inner_function
-from optree.solvers.murtree.binary_columns import LANES, Columns
+from optree.solvers.murtree.binary_columns import PADDING, Columns
 
 FRAME = np.dtype(
     [
@@ -110,7 +110,7 @@ def new_stack(data: Columns, rules: Rules) -> Stack:
     words, levels = data.rows.shape[1], rules.levels + 2
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
     columns = len(data.rows) // 2 + 1
-    width = -(-columns // LANES) * LANES
+    width = -(-columns // PADDING) * PADDING
     tables = 2 if data.classes == 2 else data.classes + 1
     allocations = 1 if rules.splits == NO_LIMIT else min(rules.splits, 1 << min(rules.levels - 1, 40))
     stack = Stack(
