@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups become parts of names
 def pytest_collection_modifyitems(items):
     """Mark the tests of this folder among all collected tests."""
     for item in items:

@@ -17,6 +17,7 @@ from support.runs import encoded, run
 
 from optree.bench import papers
 from optree.bench.figures import plots
+from optree.bench.figures.panels import NothingToDraw
 from optree.bench.models import fit
 from optree.bench.models import frame as model_frame
 from optree.bench.papers import Results
@@ -360,20 +361,23 @@ def test_the_short_configuration_has_the_same_names():
     assert all(parameters[r.algorithm] == (r.solver, r.parameters) for r in short)
 
 
-@pytest.mark.parametrize("name", PAPER.figures)
-def test_figures_are_drawn_with_and_without_runs(name, record, tmp_path):
-    draw = PAPER.figures[name]
+@pytest.mark.parametrize(("name", "missing"), {"2": "folds", "3": "folds", "rows": "duplicated rows"}.items())
+def test_a_figure_without_runs_of_its_kind_is_not_drawn(name, missing, record):
+    with pytest.raises(NothingToDraw, match=f"no runs on {missing}"):
+        PAPER.figures[name](Results(FOLDER, record))
+
+
+def test_seconds_are_drawn_against_copies_of_the_rows(record, tmp_path):
     settings = [
         {"dataset": "cp4im-anneal", "algorithm": "paper-all", "search_seconds": float(k), "encoding": e}
         for k, e in enumerate(("binary", "binary-x2", "binary-x3", "binary-x4"), 1)
     ]
     copies = pd.concat([record.assign(**setting) for setting in settings], ignore_index=True)
-    for number, runs in enumerate((record, copies)):
-        plots.save(draw(Results(FOLDER, runs)), tmp_path / f"{number}.png")
-        assert (tmp_path / f"{number}.png").stat().st_size > 1000
-    if name == "rows":
-        lines = [line.get_ydata() for line in draw(Results(FOLDER, copies)).axes[0].lines]
-        assert any(np.array_equal(line, [1, 2, 3, 4]) and len(line) == 4 for line in lines)
+    figure = PAPER.figures["rows"](Results(FOLDER, copies))
+    plots.save(figure, tmp_path / "rows.png")
+    assert (tmp_path / "rows.png").stat().st_size > 1000
+    lines = [line.get_ydata() for line in PAPER.figures["rows"](Results(FOLDER, copies)).axes[0].lines]
+    assert any(np.array_equal(line, [1, 2, 3, 4]) and len(line) == 4 for line in lines)
 
 
 @pytest.mark.parametrize("name", PAPER.tables)
