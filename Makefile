@@ -12,7 +12,8 @@ CORES ?= all
 CONFIG ?= config/config.yaml
 NAME = $(shell sed -n 's/^name: *//p' $(CONFIG))$(LEVEL:%=-%)
 VALUES = $(LEVEL:%=level=%) $(MIRROR:%=data_mirror=%)
-PARALLEL = -n auto --maxprocesses 4 --dist loadgroup
+# The tests of a file run in one process, in the order of the folders: forks first, while the processes are small.
+PARALLEL = -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 SNAKEMAKE = . $(VENV)/bin/activate && snakemake --configfile $(CONFIG) $(if $(strip $(VALUES)),--config $(VALUES))
 
 .PHONY: run test test-fast archive lint lock clean

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
+from optree.objective import Objective
 from optree.solvers.murtree.all_limits import grid
 from optree.solvers.murtree.pareto_front import best_f1, error_front
 
@@ -231,4 +232,7 @@ class DL85Classifier(TreeClassifier):
 
     _solver = "dl85"
     _copies = 13  # a list of the binary columns that hold, for each row
-    regularization = 0  # DL8.5 minimises errors alone
+
+    def _objective(self, regularization=0) -> Objective:
+        """Return the objective without a penalty: DL8.5 minimises errors alone."""
+        return super()._objective(regularization)
