@@ -12,7 +12,7 @@ inevitable: it is subtracted from the losses of the group first, and added to th
 
 S, P and Q are supports. The *parts* of a split of S are the supports of its children. T(S, d, m) is the least cost of a
 tree for S with at most d levels, at most m splits, and leaves of enough rows. G_k(S) is the loss of S if all its groups
-predict class k, M(S) the sum of their greatest losses, and leaf(S) is ``error`` times the least G_k(S). Splits that
+predict class k. M(S) is the sum of their greatest losses. leaf(S) is ``error`` times the least G_k(S). Splits that
 leave all rows in one part need no consideration: the subtree of this part alone costs no more.
 
 B1  Statement: T = leaf if d = 0 or m = 0. Otherwise T >= min(leaf, price).
@@ -334,7 +334,7 @@ class Problem:
         return np.where(out, NONE, best[-1] + price)
 
     def bound(self, words: np.ndarray, d: float, m: float, known: dict) -> int:
-        """Return the best lower bound of T(words, d, m) by the rules; ``known`` has those of smaller supports."""
+        """Return the best lower bound of T(words, d, m) by the rules; ``known`` has the bounds of smaller supports."""
         rows = self.groups(words)
         total = self.sums[rows].sum(0)
         leaf = int(self.simple(total, 0, 0))
@@ -362,7 +362,7 @@ class Problem:
 class Node:
     """A support while it is bounded: its live splits, which part its rows, and the bounds of their parts.
 
-    ``sums`` and ``low`` are those of the parts: int64[K + 2, parts], and int64[shares, parts] with a share for each
+    ``sums``, int64[K + 2, parts], has the sums of the parts. ``low``, int64[shares, parts], has their bounds for each
     number of splits of a part.
     """
 
@@ -393,7 +393,7 @@ class Node:
         return is_listed
 
     def count_pairs(self, splits: np.ndarray, near: bool) -> None:
-        """Raise the bounds of the parts P of some splits by B3 and, if ``near``, those of all parts by B5."""
+        """Raise the bounds of the parts of some splits by B3 and, if ``near``, the bounds of all parts by B5."""
         is_chosen = np.zeros(len(self.live), bool)
         is_chosen[splits] = True
         at, kept = np.flatnonzero(is_chosen[self.shape.of]), np.flatnonzero(is_chosen[self.shape.of[self.shape.kept]])

@@ -50,13 +50,13 @@ class Progress:
                 self.answers.append(event)
 
     def _compiles(self, begins: bool, seconds: float) -> None:
-        """Begin a compilation, or end it and leave its seconds out; ``seconds`` are those of all compilations."""
+        """Begin a compilation, or end it and leave its seconds out; ``seconds`` is the total of all compilations."""
         if not begins:
             self._last_event += seconds - self._compiled
         self._compiled, self._compiling_since = seconds, time.perf_counter() if begins else None
 
     def seconds(self) -> float:
-        """Return the seconds since the last event, without those of compilation."""
+        """Return the seconds since the last event, without the seconds of compilation."""
         return (self._compiling_since or time.perf_counter()) - self._last_event
 
     def overdue(self) -> str | None:
