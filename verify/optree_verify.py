@@ -466,6 +466,7 @@ def check(head: dict, numbers: list[int], table: dict) -> str:
     need(gap <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")
     limits = [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
     verdict = "optimal" if gap == 0 else f"within {float(gap):.6g}"
+    limits += ["losses by class"] * (head["costs"] is not None)
     what = ", ".join([f"cost {rows[0]}", f"lambda {head['lambda']} per {head['penalty']}", *limits])
     return f"{verdict}: {what}, {head['supports']} supports, data {problem.digest[:16]}"
 
