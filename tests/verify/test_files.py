@@ -122,6 +122,7 @@ def changed(random: random.Random, head: dict, body: bytes) -> bytes:
     return random.choice(bombs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES[:4], indirect=True)
 def test_no_change_of_a_proof_shows_a_false_statement(example, capsys):
     generator = random.Random(example.cost.numerator)

@@ -71,6 +71,7 @@ def test_the_list_of_all_supports_proves_the_optimum():
         assert bound == least, seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "replacement"), PLANTED.values(), ids=PLANTED)
 def test_a_planted_error_is_found(text, replacement):
     source, wrong = PROGRAM.read_text(), ModuleType("wrong")
