@@ -38,7 +38,7 @@ def test_a_table_above_the_limit_is_refused_before_it_is_encoded(model):
             model.fit(X, Y)
         assert peak() < 30 * 2**20  # the codes have 34 MiB
     with refused("give max_thresholds below 2000, fewer rows or fewer columns"):
-        model.set_params(max_thresholds=2000).fit(X, Y)
+        model.set_params(max_thresholds=2000, memory_limit=rss_mib() + 40).fit(X, Y)
     model.set_params(max_thresholds=5, memory_limit=rss_mib() + 4000)
     assert model.fit(X, Y).status_ == "optimal"
 
