@@ -34,7 +34,7 @@ from optree.solvers.branches import store as graph
 from optree.solvers.branches.store import Data, Store
 from optree.solvers.driver import Room, drive, enlarge
 from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.bitset import pack
+from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.tree import LEAF, Tree
 
@@ -60,7 +60,7 @@ def _data(problem: Problem) -> Data:
         usual=np.array(usual, np.int32),
         rows=pack(meets),
         all_rows=pack(np.ones((1, len(group)), bool))[0],
-        salt=np.random.RandomState(0).randint(0, 2**63 - 1, offset[-1], np.int64),
+        salt=(salts(int(offset[-1])) >> np.uint64(1)).view(np.int64),
     )
 
 
