@@ -170,7 +170,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
-        left_out = find_identifiers(X, named, spec.numeric == "values")
+        left_out = find_identifiers(X, named, spec)
         if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
             spec = replace(spec, numeric="thresholds")
         return TableColumns.of(X, spec, named, classes, check, left_out)
@@ -179,7 +179,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
         """Set the fitted attributes to the tree of an objective."""
         seed, (start, own) = getattr(self, "random_state", None) or 0, self._start(problem, objective)
         solver = solvers.get(self._solver)
-        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, **self._parameters())
+        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
