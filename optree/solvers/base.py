@@ -313,7 +313,7 @@ class Solver(Declaration):
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
         late = in_time and outcome.status == "time_limit" and outcome.tree.n_splits == 0
-        if late and (self.exact or self.features == ("binary",)) and (found := sampled_tree(task)):
+        if late and (found := sampled_tree(task, ordered=not self.exact)):
             outcome = outcome._replace(tree=found[0], columns=found[1])
         clock.searched()
         tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
