@@ -70,12 +70,8 @@ class Provable:
             raise OptreeError(f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows")
         bound = None if self.lower_bound_ is None else int(self.lower_bound_ / unit * scale.row)
 
-        def check() -> None:
-            if clock.limit(0):
-                raise OptreeError(f"prove: no proof was found within {time_limit} s; give a greater time_limit")
-
         data = path.with_suffix(".csv") if data is None else Path(data)
-        return write_proof(path, data, texts, problem.over(own), unit, objective, tree, own.codes.T.astype(np.int64).__getitem__, bound, check)
+        return write_proof(path, data, texts, problem.over(own), unit, objective, tree, own.codes.T.astype(np.int64).__getitem__, bound, clock)
 
     @property
     def _has_all_thresholds(self) -> bool:

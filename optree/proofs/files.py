@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from optree.budget import Clock
+from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.proofs.features import Texts
@@ -118,7 +120,7 @@ def write_proof(
     tree: Tree,
     tree_codes: Callable[[int], np.ndarray],
     lower_bound: int | None,
-    check: Callable[[], None] = lambda: None,
+    clock: Clock,
 ) -> Written:
     """Write a proof of a tree, and the table that it is about.
 
@@ -137,16 +139,23 @@ def write_proof(
         Returns the code of each row for a feature of the tree.
     lower_bound : int or None
         A true lower bound of the cost of all trees, in the units of the objective's scale; None proves no bound.
-    check : callable
-        Called at each visit of a support; it may raise an exception at a limit.
+    clock : Clock
+        With the limits of the search for the proof.
+
+    Raises
+    ------
+    OptreeError
+        If a limit is reached, if costs are too large for a proof, or if the lower bound is not true.
     """
     start = time.perf_counter()
     rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
     cost = objective.cost(tree, scale, problem.target.training_loss(tree, problem))
     body, supports = b"", 0
     if lower_bound is not None:
-        target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, check)
-        proof.search(rows.everything, proof.root, target)
+        target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
+        found, _ = proof.search(target)
+        if found < target:
+            raise OptreeError(f"proof: the lower bound is {found - target} above the least cost; please report this")
         body, supports = proof.list_supports(target)
     gap = Fraction(cost - (lower_bound or 0), scale.error) * unit
     columns = dict(texts.columns)

@@ -1,136 +1,56 @@
-"""The search for a proof: bounds of supports until all rows have the wanted bound, then the supports that it needs.
+"""The search for a proof, and the list of the supports that the proof needs.
 
-The search is depth first: it raises the bound of a support to a target by raising the bounds of the parts of each split
-whose value is below the target. The targets of a part grow in doubling steps. The second pass goes from all rows down,
-larger supports first. It lists a part only where the bounds of a split without the list fall short. Both passes use
-the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound of the second pass.
+The search is depth first (``depth_first.py``) and raises the bound of all rows to a target. The list is made from all
+rows down (``listing.py``). Both use the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound
+of the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappop, heappush
-from typing import NamedTuple
-
 import numpy as np
 
-from optree.proofs.bounds import bound_pairs, bound_singles, spread, weakest
+from optree.budget import Clock
+from optree.errors import OptreeError
+from optree.proofs import depth_first, listing
+from optree.proofs.depth_first import FRAME, SUPPORT, Stack
 from optree.proofs.table import Rows
-from optree.solvers.kernels.codes import UNLIMITED
+from optree.solvers.driver import Room, Sweep, drive, enlarge
+from optree.solvers.kernels import memo as supports
+from optree.solvers.kernels.codes import ASKS, NO_DEPTH, NO_LIMIT
+
+_MOST_SPLITS = 256  # of a table for B5: the verifier counts the pairs of as many splits at once
+_BY_DEPTH = ("frame", "key", "sums", "low", "closed", "value", "order", "parts", "met")
 
 
-class Key(NamedTuple):
-    """A support with the limits on its trees."""
-
-    words: bytes
-    levels: int
-    splits: int
-
-
-class Bounds:
-    """Lower bounds of supports, and whether each is the least cost."""
-
-    def __init__(self):
-        self._known: dict[bytes, dict[tuple[int, int], tuple[int, bool]]] = {}
-
-    def note(self, key: Key, bound: int, closed: bool) -> None:
-        """Note a bound."""
-        own = self._known.setdefault(key.words, {})
-        before, was_closed = own.get(key[1:], (0, False))
-        own[key[1:]] = max(before, bound), closed or was_closed
-
-    def exact(self, key: Key) -> tuple[int, bool]:
-        """Return the bound that was noted for a key."""
-        return self._known.get(key.words, {}).get(key[1:], (0, False))
-
-    def find(self, key: Key) -> int:
-        """Return the greatest bound of a support for the limits of a key, or for greater limits."""
-        own = self._known.get(key.words)
-        if own is None:
-            return 0
-        return max((b for (d, m), (b, _) in own.items() if d >= key.levels and m >= key.splits), default=0)
-
-    def __contains__(self, key: Key) -> bool:
-        return key[1:] in self._known.get(key.words, {})
-
-    def has(self, words: bytes) -> bool:
-        """Return whether a support has a bound."""
-        return words in self._known
-
-
-class Node:
-    """A support while its bound is raised to a target: the splits below the target, and the bounds of their parts."""
-
-    def __init__(self, rows: Rows, words: np.ndarray, key: Key, target: int, known: Bounds):
-        self.rows, self.words, self.key, table = rows, words, key, rows.table
-        self.groups = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        shares = 1 if key.splits == UNLIMITED else key.splits
-        self.sums = np.empty((len(table.words), table.sums.shape[1]), np.int64)
-        self.low = np.empty((shares, len(table.words)), np.int64)
-        self.closed = np.zeros(self.low.shape, bool)
-        value = np.empty(len(table.first_part) - 1, np.int64)
-        bound_singles(table, rows.rules, self.groups, key.levels, self.sums, self.low, value)
-        splits = np.flatnonzero(value < target)
-        self.parts, self.at, self.met = np.empty(0, np.int64), {}, np.empty((0, 0, 2), np.int64)
-        self.splits: list[int] = []
-        if not len(splits) or key.levels == 1 or key.splits == 1:
-            self.closed[:], self.splits, self.value = True, splits.tolist(), value
-            return
-        self._look_up(splits, known)
-        self._count_pairs(splits)
-        order = [(self.weakest(split)[0], split) for split in splits.tolist()]
-        self.splits = [split for value, split in sorted(order) if value < target]
-
-    def _look_up(self, splits: np.ndarray, known: Bounds) -> None:
-        """Raise the bounds of the parts of some splits to known bounds."""
-        self.parts = np.concatenate([self.parts_of(split) for split in splits.tolist()])
-        self.at = {part: i for i, part in enumerate(self.parts.tolist())}
-        self.of = (self.rows.table.words[self.parts] & self.words).view(f"V{self.words.nbytes}").ravel().tolist()
-        for part, words in zip(self.parts.tolist(), self.of, strict=True):
-            if known.has(words):
-                for share in range(len(self.low)):
-                    self.low[share, part] = max(self.low[share, part], known.find(self.child(part, share)))
-
-    def _count_pairs(self, splits: np.ndarray) -> None:
-        """Raise the bounds of the parts of some splits from counts of pairs, and by B5 where it pays."""
-        rules, levels = self.rows.rules, self.key.levels
-        near = rules.movable and self.rows.levels != UNLIMITED
-        self.met = np.zeros((len(self.parts),) * 2 + (2,) if near else (0, 0, 2), np.int64)
-        bound_pairs(self.rows.table, rules, self.groups, levels, splits, self.sums, self.low, self.met)
-        if near:
-            spread(rules, self.parts, self.sums, self.met, np.arange(len(self.parts)), self.low)
-
-    def parts_of(self, split: int) -> np.ndarray:
-        """Return the parts of a split."""
-        return np.arange(*self.rows.table.first_part[split : split + 2])
-
-    def child(self, part: int, share: int) -> Key:
-        """Return the key of a part with a share of the splits."""
-        levels, limited = self.key.levels, self.key.splits != UNLIMITED
-        return Key(
-            self.of[self.at[part]],
-            levels if levels == UNLIMITED else levels - 1,
-            share if limited else UNLIMITED,
-        )
-
-    def child_words(self, part: int) -> np.ndarray:
-        """Return the groups of a part."""
-        return self.rows.table.words[part] & self.words
-
-    def weakest(self, split: int) -> tuple[int, int, list[tuple[int, int]]]:
-        """Return the value of a split, its open part of least bound or -1, and each part's share in the value."""
-        first, last = self.rows.table.first_part[split : split + 2]
-        chosen = np.zeros(last - first, np.int64)
-        value, p = weakest(self.rows.table, self.rows.rules, self.sums, self.low, self.closed, split, chosen)
-        return int(value), -1 if p < 0 else int(first + p), list(zip(range(first, last), chosen.tolist(), strict=True))
-
-    def raise_bound(self, part: int, share: int, bound: int, closed: bool) -> None:
-        """Raise the bound of a part that has a share of the splits, and the bounds of its neighbours by B5."""
-        served = slice(0, share + 1)
-        self.low[served, part] = np.maximum(self.low[served, part], bound)
-        self.closed[share, part] |= closed
-        if len(self.met):
-            spread(self.rows.rules, self.parts, self.sums, self.met, np.array([self.at[part]]), self.low)
+def new_stack(rows: Rows, depth: int) -> Stack:
+    """Return an empty stack."""
+    table, limited = rows.table, rows.splits != NO_LIMIT
+    words, splits, parts = table.rows.shape[1], len(table.first_part) - 1, len(table.rows) - 1
+    width, counts, shares = len(table.bits) // words, table.sums.shape[1], max(1, rows.splits) if limited else 1
+    near = rows.rules.movable and rows.levels != NO_LIMIT and splits <= _MOST_SPLITS
+    most = int(np.diff(table.first_part).max(initial=0))
+    stack = Stack(
+        frame=np.zeros(depth, FRAME),
+        key=np.empty((depth, words), np.uint64),
+        sums=np.empty((depth, counts, width), np.int64),
+        low=np.empty((depth, shares, width), np.int64),
+        closed=np.empty((depth, shares, width), bool),
+        value=np.empty((depth, splits), np.int64),
+        order=np.empty((depth, splits), np.int64),
+        parts=np.empty((depth, parts), np.int64),
+        met=np.zeros((depth, *[parts * near] * 2, 2), np.int64),
+        pairs=np.empty((counts, width), np.int64),
+        scratch=np.empty((2, width), np.int64),
+        best=np.empty((most + 1, shares), np.int64),
+        chosen=np.zeros(most, np.int64),
+        place=np.empty(words + 1, np.int64),
+        mask=np.empty(words + 1, np.uint64),
+        stop=np.empty(len(table.stop), np.int64),
+        key_below=np.empty(words, np.uint64),
+        state=np.array([-1, 0, 0, 0, 0]),
+    )
+    stack.frame["current"] = -1
+    return stack
 
 
 class Proof:
@@ -139,99 +59,101 @@ class Proof:
     Parameters
     ----------
     rows : Rows
-    check : callable
-        Called at each visit of a support; it may raise an exception at a limit.
+    clock : Clock
+        With the limits of both steps together.
     """
 
-    def __init__(self, rows: Rows, check: Callable[[], None] = lambda: None):
-        self.rows, self.check, self.found, self.visits = rows, check, Bounds(), 0
-        self.step = max(2 * rows.rules.price, rows.rules.error)
-        self.root = Key(rows.everything.tobytes(), rows.levels, rows.splits)
+    def __init__(self, rows: Rows, clock: Clock):
+        self.rows, self.clock = rows, clock
+        self.stack, self.below = new_stack(rows, 6), new_stack(rows, 1)
+        self.memo = supports.new_memo(rows.table.rows.shape[1], kind=SUPPORT)
+        depth_first.insert_all(rows.table, self.memo, self.stack, rows.levels, rows.splits)
+        if not (rows.levels and rows.splits and len(rows.table.first_part) > 1):
+            self.memo.entry[0]["lower"] = self.memo.entry[0]["upper"] = self._leaf()
 
-    def _leaf(self, words: np.ndarray) -> int:
-        """Return the cost of a support as one leaf."""
-        inside = np.unpackbits(words.view(np.uint8), bitorder="little", count=len(self.rows.table.cells)).view(bool)
-        return int(self.rows.table.sums[inside, : self.rows.rules.classes].sum(axis=0).min()) * self.rows.rules.error
+    def _leaf(self) -> int:
+        """Return the cost of all rows as one leaf."""
+        table = self.rows.table
+        groups = np.add.reduceat(np.bitwise_count(table.rows[-1]), table.stop[:-1], dtype=np.int64)
+        return int((groups @ table.sums)[: self.rows.rules.classes].min()) * self.rows.rules.error
 
-    def search(self, words: np.ndarray, key: Key, target: int) -> tuple[int, bool]:
-        """Return a lower bound of a support, which is the least cost or at least the target; and if it is the least."""
-        bound, closed = self.found.exact(key)
-        bound = max(bound, self.found.find(key))
-        if bound >= target or closed:
-            return bound, closed
-        leaf = self._leaf(words)
-        goal = min(target, leaf)
-        if goal > bound and key.levels and key.splits:
-            self.check()
-            self.visits += 1
-            goal = self._raise(Node(self.rows, words, key, goal, self.found), goal)
-        elif not (key.levels and key.splits):
-            goal = leaf
-        self.found.note(key, goal, goal < target or goal == leaf)
-        return goal, goal < target or goal == leaf
+    @property
+    def visits(self) -> int:
+        """Return the number of visits to supports."""
+        return int(self.stack.state[1] + self.below.state[1])
 
-    def _raise(self, node: Node, goal: int) -> int:
-        """Raise the bounds of all splits of a node to a goal, or to the least cost, which is returned."""
-        for split in node.splits:
-            step = self.step
-            while True:
-                value, part, shares = node.weakest(split)
-                if value >= goal:
-                    break
-                if part < 0:
-                    goal = value
-                    break
-                share = dict(shares)[part]
-                low = int(node.low[share, part])
-                wanted = min(goal - value + low, low + step)
-                node.raise_bound(part, share, *self.search(node.child_words(part), node.child(part, share), wanted))
-                step *= 2
-        return goal
+    def _drive(self, step) -> None:
+        """Call a kernel until it is done, or raise OptreeError at a limit."""
+        status = drive(Sweep(lambda: self.visits, step, self._room), self.clock)
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        if status:
+            raise OptreeError(f"proof: the {status} was reached after {self.visits} visits to supports; give a greater one")
+
+    def _room(self, code: int) -> Room:
+        """Return room in the node stack or in the memo."""
+        if code == NO_DEPTH:
+            return enlarge([getattr(self.stack, name) for name in _BY_DEPTH], len(self.stack.frame))
+        return supports.grow(self.memo, 1, self._keep)
+
+    def _keep(self, memo: supports.Memo) -> None:
+        self.memo = memo
+
+    def _search_step(self, visits: int) -> int:
+        return depth_first.search(self.rows.table, self.memo, self.stack, self.rows.rules, visits)
+
+    def search(self, target: int, entry: int = 0) -> tuple[int, bool]:
+        """Return a lower bound of a support, which is the least cost or at least the target; and if it is the least.
+
+        entry : of the memo; the first has all rows.
+        """
+        found = self.memo.entry[entry]
+        if found["lower"] < target and found["lower"] < found["upper"]:
+            depth_first.begin(self.rows.table, self.memo, self.stack, entry, target)
+            self._drive(self._search_step)
+        found = self.memo.entry[entry]
+        return int(found["lower"]), bool(found["lower"] == found["upper"])
 
     def list_supports(self, target: int) -> tuple[bytes, int]:
-        """Return the body of a proof that all rows cost at least ``target``, which is known, and the number of supports."""
-        need, children = Bounds(), {self.root: []}
-        waiting = [(0, self.root)] if self.root.levels and self.root.splits else []
-        need.note(self.root, target, False)
-        while waiting:
-            _, key = heappop(waiting)
-            self.check()
-            words = np.frombuffer(key.words, np.uint64)
-            node = Node(self.rows, words, key, need.exact(key)[0], need)
-            for split in node.splits:
-                self._list_parts(node, split, need.exact(key)[0], need, children, waiting)
-        return body_of(self.root, children, self.rows.splits != UNLIMITED)
+        """Return the body of a proof that all rows cost at least ``target``, a known bound, and the number of supports."""
+        self.memo.entry["need"], self.memo.entry[0]["need"] = 0, target
+        size = int(np.bitwise_count(self.rows.table.rows[-1]).sum())
+        head = np.full(size + 1, -1)
+        if target > 0 and self.stack.state[1]:  # the search has expanded a support
+            self.memo.entry[0]["next"], head[size] = -1, 0
+        self.below.state[2] = size
 
-    def _list_parts(self, node: Node, split: int, target: int, need: Bounds, children: dict, waiting: list) -> None:
-        """List parts of a split until its value is at least the target."""
-        while True:
-            value, _, shares = node.weakest(split)
-            if value >= target:
-                return
-            part, share, bound = self._choose(node, shares, target - value, need)
-            key = node.child(part, share)
-            if key not in need:
-                children[node.key].append((part, share, key))
-                children[key] = []
-                heappush(waiting, (-int(np.bitwise_count(node.child_words(part)).sum()), key))
-            need.note(key, bound, False)
-            node.raise_bound(part, share, bound, False)
+        def step(visits: int) -> int:
+            code = listing.list_supports(self.rows.table, self.memo, self.below, self.rows.rules, head, visits)
+            while code == ASKS:
+                self.search(int(self.below.state[4]), int(self.below.state[3]))
+                code = listing.list_supports(self.rows.table, self.memo, self.below, self.rows.rules, head, visits)
+            return code
 
-    def _choose(self, node: Node, shares: list[tuple[int, int]], gap: int, need: Bounds) -> tuple[int, int, int]:
-        """Return the part to list, its share, and the bound that it must reach."""
-        options = []
-        for part, share in shares:
-            key, low = node.child(part, share), int(node.low[share, part])
-            gain = min(gap, self.found.find(key) - low)
-            if gain > 0:
-                options.append((-gain, key not in need, int(node.sums[part, -1]), part, share, low + gain))
-        if options:
-            return min(options)[3:]
-        for low, part, share in sorted((int(node.low[share, part]), part, share) for part, share in shares):
-            bound, _ = self.search(node.child_words(part), node.child(part, share), low + gap)
-            if bound > low:
-                return part, share, min(bound, low + gap)
-        raise AssertionError("the bound of a proof is not true")
+        self._drive(step)
+        return self._body()
+
+    def _body(self) -> tuple[bytes, int]:
+        """Return the body of the listed supports, and their number."""
+        entry, limited = self.memo.entry[: self.memo.used[0]], self.rows.splits != NO_LIMIT
+        listed = np.flatnonzero(entry["need"] > 0)
+        shares = (entry["limits"] + 1 >> supports.LEVELS) - 1
+        order = listed[np.lexsort([shares[listed], entry["part"][listed], entry["lister"][listed]])]
+        children: dict[int, list[int]] = {}
+        lister, parts, shares = entry["lister"].tolist(), entry["part"].tolist(), shares.tolist()
+        for at in order.tolist():
+            if at:
+                children.setdefault(lister[at], []).append(at)
+        out, queue = bytearray(), [0]
+        for at in queue:
+            own, before = children.get(at, []), -1
+            out += number(len(own))
+            for child in own:
+                out += number(parts[child] - before - (not limited or before < 0))
+                out += number(shares[child]) if limited else b""
+                before = parts[child]
+            queue += own
+        return bytes(out), len(queue)
 
 
 def number(value: int) -> bytes:
@@ -241,20 +163,3 @@ def number(value: int) -> bytes:
         out.append(value & 127 | 128)
         value >>= 7
     return bytes([*out, value])
-
-
-def body_of(root: Key, children: dict[Key, list[tuple[int, int, Key]]], limited: bool) -> tuple[bytes, int]:
-    """Return the body of a proof, and the number of its supports.
-
-    children : for each support, the parts that are listed below it, each with its share of the splits and its key.
-    """
-    out, queue = bytearray(), [root]
-    for key in queue:
-        own, before = sorted(children[key]), -1
-        out += number(len(own))
-        for part, share, child in own:
-            out += number(part - before - (not limited or before < 0))
-            out += number(share) if limited else b""
-            before = part
-            queue.append(child)
-    return bytes(out), len(queue)

@@ -14,8 +14,9 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.solvers.kernels.bitset import pack
-from optree.solvers.kernels.codes import UNLIMITED
+from optree.solvers.kernels.bitset import pack, salts
+from optree.solvers.kernels.codes import NO_LIMIT
+from optree.solvers.kernels.simd import MOST_LANES
 
 _MOST_COST = 2**58  # the verifier refuses greater costs
 
@@ -40,18 +41,22 @@ class Rules(NamedTuple):
     one_price: bool  # a tree of one split pays one price
     movable: bool  # condition C of B4 and B5
     limited: bool  # the number of splits is limited
+    step: int  # first step of the target of a part
 
 
 class Table(NamedTuple):
-    """Groups, features, splits and parts. A *cell* is a code of a feature, ``first_cell[f] + code``."""
+    """Groups as bits, and the parts of all splits.
 
-    cells: np.ndarray  # int32[groups, q], the cell of each group and feature
-    sums: np.ndarray  # int64[groups, K + 2]: the loss for each predicted class, the greatest loss, the number of rows
-    first_cell: np.ndarray  # int64[q + 1]
-    first_split: np.ndarray  # int64[q + 1]
-    is_ranked: np.ndarray  # bool[q]
+    A *block* is a run of whole words. Its groups have equal losses and numbers of rows, so that a sum over the groups of
+    a support is a sum of population counts of blocks.
+    """
+
+    bits: np.ndarray  # uint64[words * width], the groups of each part, word after word
+    rows: np.ndarray  # uint64[parts + 1, words], the same by part; the last has all groups
+    stop: np.ndarray  # int64[blocks + 1], the first word of each block, and the number of words
+    sums: np.ndarray  # int64[blocks, K + 2], of each group of a block: the loss for each class, the greatest, the rows
     first_part: np.ndarray  # int64[splits + 1]
-    words: np.ndarray  # uint64[parts, words], the groups of each part
+    salt: np.ndarray  # uint64[words], odd random numbers
 
 
 class Rows(NamedTuple):
@@ -60,9 +65,8 @@ class Rows(NamedTuple):
     table: Table
     rules: Rules
     features: tuple[ProofFeature, ...]
-    everything: np.ndarray  # uint64[words], all groups
-    levels: int
-    splits: int
+    levels: int  # greatest depth, or NO_LIMIT
+    splits: int  # greatest number of splits, or NO_LIMIT
     inevitable: int  # cost that every tree has, in the units of the rules, beyond the costs of this module
     charge: int  # cost of the first leaf, which the verifier leaves out
 
@@ -78,20 +82,36 @@ def _grouped(features: Sequence[ProofFeature], problem: Problem) -> tuple[np.nda
     return codes, sums
 
 
-def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndarray, list[int], list[int]]:
-    """Return the groups of each part, the sizes of the splits, and the number of splits of each feature."""
-    words, sizes, counts = [np.empty((0, -(-len(codes) // 64)), np.uint64)], [], []
+def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndarray, list[int]]:
+    """Return the groups of each part, bool[parts, groups], and the size of each split."""
+    masks, sizes = [np.empty((0, len(codes)), bool)], []
     for column, feature in zip(codes.T, features, strict=True):
         if feature.parts:
-            masks = column == np.arange(feature.parts)[:, None]
-            size = [feature.parts]
+            masks.append(column == np.arange(feature.parts)[:, None])
+            sizes.append(feature.parts)
         else:
             below = column <= np.arange(int(feature.codes.max()))[:, None]
-            masks, size = np.stack([below, ~below], axis=1).reshape(-1, len(column)), [2] * len(below)
-        words += [pack(masks)] if len(masks) else []
-        sizes += size
-        counts.append(len(size))
-    return np.concatenate(words), sizes, counts
+            masks.append(np.stack([below, ~below], axis=1).reshape(-1, len(column)))
+            sizes += [2] * len(below)
+    return np.concatenate(masks), sizes
+
+
+def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray) -> Table:
+    """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``."""
+    order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
+    starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))
+    sizes_of_blocks = np.diff([*starts, len(order)])
+    stop = np.cumsum([0, *-(-sizes_of_blocks // 64)])
+    place = np.concatenate([64 * stop[b] + np.arange(size) for b, size in enumerate(sizes_of_blocks)])
+    held = np.zeros((len(masks) + 1, 64 * stop[-1]), bool)
+    held[:-1, place] = masks[:, order]
+    held[-1, place] = True
+    rows = pack(held)
+    width = -(-len(rows) // MOST_LANES) * MOST_LANES
+    bits = np.zeros((rows.shape[1], width), np.uint64)
+    bits[:, : len(masks)] = rows[:-1].T
+    first_part = np.cumsum([0, *sizes])
+    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, salts(rows.shape[1]))
 
 
 def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> Rows:
@@ -109,18 +129,8 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
     losses = losses - certain[:, None]
     if (int(losses.sum()) + int(certain.sum())) * scale.error + scale.penalty * 10**4 >= _MOST_COST:
         raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
-    words, sizes, counts = _parts(codes, features)
-    n_cells = [feature.parts or int(feature.codes.max()) + 1 for feature in features]
-    first_cell = np.cumsum([0, *n_cells])
-    table = Table(
-        cells=(codes + first_cell[:-1]).astype(np.int32),
-        sums=np.column_stack([losses, losses.max(axis=1), rows]),
-        first_cell=first_cell,
-        first_split=np.cumsum([0, *counts]),
-        is_ranked=np.array([not feature.parts for feature in features]),
-        first_part=np.cumsum([0, *sizes]),
-        words=words,
-    )
+    masks, sizes = _parts(codes, features)
+    table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]))
     per_leaf, least = objective.penalty == "leaf", objective.min_samples_leaf
     binary = max(sizes, default=2) <= 2
     rules = Rules(
@@ -133,8 +143,8 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
         one_price=binary or not per_leaf,
         movable=binary or (not per_leaf and least == 1),
         limited=objective.max_splits is not None,
+        step=max(2 * scale.penalty, scale.error),
     )
-    limits = [UNLIMITED if limit is None else limit for limit in (objective.max_depth, objective.max_splits)]
+    limits = [NO_LIMIT if limit is None else limit for limit in (objective.max_depth, objective.max_splits)]
     charge = scale.penalty if per_leaf else 0
-    everything = pack(np.ones((1, len(codes)), bool))[0]
-    return Rows(table, rules, tuple(features), everything, *limits, int(certain.sum()) * scale.error, charge)
+    return Rows(table, rules, tuple(features), *limits, int(certain.sum()) * scale.error, charge)

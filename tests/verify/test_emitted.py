@@ -11,6 +11,7 @@ import pytest
 from support.directed_proofs import DIRECTED
 from support.small_proofs import Case, Recursion, decoded, random_case
 
+from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
@@ -43,8 +44,8 @@ def rows_of(case: Case) -> tuple[Rows, Fraction]:
 def proven(case: Case) -> tuple[Rows, Proof, int]:
     """Return the table of a case, and a search that found the least cost, and this cost."""
     rows, _ = rows_of(case)
-    proof = Proof(rows)
-    least, closed = proof.search(rows.everything, proof.root, int(INFINITE) // 4)
+    proof = Proof(rows, Budget().start())
+    least, closed = proof.search(int(INFINITE) // 4)
     assert closed
     return rows, proof, least
 
