@@ -157,7 +157,7 @@ def bound_by_pairs(table, stack, d, split, rules):
     sums, pairs, near = stack.sums[d], stack.pairs, stack.met.shape[1] > 0
     shares, levels, goal = n_shares(stack, d, rules), fewer(stack.frame[d]["levels"]), stack.frame[d]["goal"]
     for part in range(table.first_part[split], table.first_part[split + 1]):
-        if not near and value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
+        if value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
             return
         list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
         count_parts(table, stack.place, stack.mask, stack.stop, pairs)
@@ -167,6 +167,8 @@ def bound_by_pairs(table, stack, d, split, rules):
             other = stack.parts[d, i]
             stack.met[d, part, other, 0] = pairs[rules.classes, other]
             stack.met[d, part, other, 1] = pairs[rules.classes + 1, other]
+        if near:
+            spread(rules, stack.parts[d], stack.frame[d]["parts"], sums, stack.met[d], part, shares, stack.low[d])
 
 
 @inner_function
@@ -181,17 +183,21 @@ def part_leaf(stack, d, part, rules):
 @inner_function
 def expand(table, memo, stack, d, rules, listed):
     """Bound the splits of a frame; its candidates are the splits whose value is below the goal, by rising value."""
-    frame, shares, order = stack.frame[d], n_shares(stack, d, rules), stack.order[d]
+    frame, order = stack.frame[d], stack.order[d]
     bound_singles(table, stack, d, rules)
-    deeper = frame["levels"] != 1 and not (rules.limited and frame["splits"] == 1)
-    if deeper:
+    if frame["levels"] != 1 and not (rules.limited and frame["splits"] == 1):
         recall(table, memo, stack, d, rules, listed)
+        value_all(table, stack, d, rules)
         for i in range(frame["candidates"]):
             bound_by_pairs(table, stack, d, order[i], rules)
-        for i in range(frame["parts"] if stack.met.shape[1] else 0):
-            args = stack.parts[d], frame["parts"], stack.sums[d], stack.met[d]
-            spread(rules, args[0], args[1], args[2], args[3], stack.parts[d, i], shares, stack.low[d])
-    count = np.int64(0)
+        value_all(table, stack, d, rules)
+    frame["current"], frame["step"] = 0, rules.step
+
+
+@inner_function
+def value_all(table, stack, d, rules):
+    """Value the candidates of a frame again; keep those below the goal, by rising value."""
+    frame, shares, order, count = stack.frame[d], n_shares(stack, d, rules), stack.order[d], np.int64(0)
     for i in range(frame["candidates"]):
         split = order[i]
         stack.value[d, split] = value_of(table, stack.sums[d], stack.low[d], shares, split, stack.best, rules)
@@ -199,7 +205,7 @@ def expand(table, memo, stack, d, rules, listed):
             order[count] = split
             count += 1
     sort_by(stack.value[d], order, count)
-    frame["candidates"], frame["current"], frame["step"] = count, 0, rules.step
+    frame["candidates"] = count
 
 
 @inner_function
