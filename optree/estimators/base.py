@@ -26,6 +26,7 @@ from optree.errors import OptreeError, renamed
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.parameters import check_parameters, seed_of
+from optree.estimators.proving import Provable
 from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
@@ -243,7 +244,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
 
 @documented
-class TreeClassifier(ClassPredictions, TreeEstimator):
+class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     """The common base of the classifiers on encoded columns.
 
     A subclass is a dataclass whose fields are its parameters, ``regularization`` among them. It sets ``_solver``, and
