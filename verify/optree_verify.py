@@ -447,7 +447,7 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
     known = {}
     for words, d, m in sorted(supports, key=lambda support: int(np.bitwise_count(support[0]).sum())):
         bounds = known.setdefault(words.tobytes(), [])
-        if not any(levels >= d and most >= m for levels, most, _ in bounds):
+        if not any((levels, most) == (d, m) for levels, most, _ in bounds):
             bounds.append((d, m, problem.bound(words, d, m, known)))
     return known[problem.everything.tobytes()][-1][2] if count else 0
 

@@ -28,7 +28,7 @@ import numpy as np
 from optree.result import Trace
 from optree.solvers.base import Task
 from optree.solvers.engine.search import Search
-from optree.solvers.engine.starts import Starts
+from optree.solvers.stages import Starts
 from optree.solvers.routing import ENGINE, ROW_GENERATION
 from optree.tree import Tree
 

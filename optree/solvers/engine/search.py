@@ -15,7 +15,7 @@ from optree.solvers.engine import depth_first
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine.read_tree import Reader
 from optree.solvers.engine.stack import DEPTH, EARLIEST, ITERATIONS, STARTED, STOPPED, WANTED, Rules
-from optree.solvers.engine.starts import Starts
+from optree.solvers.stages import Starts
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT

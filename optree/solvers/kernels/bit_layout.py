@@ -228,8 +228,8 @@ def layout(
     best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
     check : called between the long steps, :meth:`optree.budget.Clock.check` for example.
     """
-    codes, rows = problem.groups.codes, problem.groups.rows
-    weights = np.ascontiguousarray(problem.groups.weights.T)
+    codes, weights, rows = problem.group(check)
+    weights = np.ascontiguousarray(weights.T)
     gains = gains_of(problem)
     if gains is None:
         held = weights.any(axis=1)

@@ -1,10 +1,10 @@
-"""Heuristic trees that a long search of the engine continues from.
+"""Heuristic trees that a long search over coded features continues from.
 
 A search that is not over after the work of a stage pauses, computes the trees of the stage, and continues with the best
 tree as its incumbent. Work is counted in iterations times words, never in seconds, so every machine returns the same
-tree. The first stage takes milliseconds: LicketySPLIT to a small depth. The second stage has LicketySPLIT without a
-limit on depth, CART and DPDT. If a feature has more than two categories, CART, which splits into all categories, takes
-the place of LicketySPLIT.
+tree. The first stage takes milliseconds: a CART of some rows, and LicketySPLIT to a small depth. The second stage has
+CART and DPDT, the third LicketySPLIT without a limit on depth. If a feature has more than two categories, CART, which
+splits into all categories, takes the place of LicketySPLIT.
 
 The heuristics minimise weighted errors, without limits on splits or on rows in a leaf. With costs, a row weighs the
 difference between the greatest and the least cost of its class, which is exact for two classes. Every tree is pruned
@@ -31,10 +31,11 @@ from optree.solvers import get
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
 from optree.solvers.base import Task
 from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.sampled_tree import sampled_tree
 from optree.solvers.starts import AHEAD, QUICK, Option, carts, dpdts, prune, without_iterations
 from optree.tree import LEAF, Tree
 
-_WORDS = (5_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
+_WORDS = (5_000_000, 40_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
 _SMALL, _DEEP = 5, 32  # levels of trees
 
 
@@ -43,7 +44,7 @@ class Starts:
 
     def __init__(self, task: Task, words: int):
         self.task, self.best = task, task.incumbent
-        self.stages = [(max(1, work // words), trees) for work, trees in zip(_WORDS, (_small, _large), strict=True)]
+        self.stages = [(max(1, work // words), trees) for work, trees in zip(_WORDS, _STAGES, strict=True)]
 
     @property
     def due(self) -> int:
@@ -74,14 +75,20 @@ def _without_costs(task: Task) -> tuple[Problem, Objective] | None:
 
 def _small(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
     """Yield the trees of the first stage."""
-    return (_carts if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _SMALL)
+    if (found := sampled_tree(task)) and found[1] is task.problem.columns:
+        yield found[0]
+    yield from (_carts if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _SMALL)
+
+
+def _middle(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
+    """Yield the trees of the second stage."""
+    return _carts(task, problem, objective, _DEEP)
 
 
 def _large(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
-    """Yield the trees of the second stage."""
+    """Yield the trees of the third stage."""
     if problem.n_parts.max() == 2 and (objective.max_depth is None or objective.max_depth > _SMALL):
         yield from _lickety(task, problem, objective, _DEEP)
-    yield from _carts(task, problem, objective, _DEEP)
 
 
 def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
@@ -156,3 +163,6 @@ def _pruned(task: Task, tree: Tree) -> Tree:
 def _make(feature: int, *children: _Kept | None) -> _Kept:
     """Return a split."""
     return _Kept(feature, children)
+
+
+_STAGES = (_small, _middle, _large)

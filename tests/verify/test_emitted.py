@@ -1,0 +1,75 @@
+"""Proofs that the package writes: the verifier accepts each of them, and refuses it without a support that it needs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import optree_verify
+import pytest
+from support.directed_proofs import DIRECTED
+from support.small_proofs import Case, Recursion, decoded, random_case
+
+from optree.budget import Budget
+from optree.columns import CodedColumns, Feature
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.proofs.search import Proof
+from optree.proofs.table import ProofFeature, Rows, read_rows
+from optree.solvers.kernels.codes import INFINITE
+from optree.target import Classes
+
+
+def rows_of(case: Case) -> tuple[Rows, Fraction]:
+    """Return the table of a case as the package reads it, and the weight of the rows that a cost of 1 stands for."""
+    head, table = case.head, case.table
+    weights = [Fraction(text) for text in table[head["weight"]]] if head["weight"] else [Fraction(1)] * len(case.rows)
+    heavy = np.flatnonzero(np.array([float(weight) for weight in weights]))
+    table = {name: texts[heavy] for name, texts in table.items()}
+    found = [optree_verify.read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
+    features = [
+        ProofFeature(feature, codes, 0 if feature[1] == "numbers" else sizes[0])
+        for feature, (codes, sizes) in zip(head["features"], found, strict=True)
+    ]
+    whole = np.array([int(weights[i] * 2520) for i in heavy])
+    y = np.array([head["classes"].index(text) for text in table["y"]])
+    columns = CodedColumns(np.zeros((len(y), 1), int), [Feature("none", ("0", "1"))])
+    problem = Problem(columns, Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"])), whole)
+    limits = {name: head[name] for name in optree_verify.LIMITS if head[name] is not None}
+    objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], **limits)
+    return read_rows(features, problem, objective), Fraction(1, 2520 * objective.scale(problem).error)
+
+
+def proven(case: Case) -> tuple[Rows, Proof, int]:
+    """Return the table of a case, and a search that found the least cost, and this cost."""
+    rows, _ = rows_of(case)
+    proof = Proof(rows, Budget().start())
+    least, closed = proof.search(int(INFINITE) // 4)
+    assert closed
+    return rows, proof, least
+
+
+def bound_of(case: Case, body: bytes, supports: int) -> Fraction:
+    """Return the verifier's lower bound for a list of supports, in weight of rows."""
+    problem = optree_verify.Problem(case.head, case.table)
+    bound = optree_verify.prove(problem, decoded(body), supports)
+    return Fraction(bound, problem.error * problem.unit) + Fraction(problem.inevitable, problem.unit)
+
+
+def check_case(case: Case) -> int:
+    """Prove the least cost of a case, and return the number of supports."""
+    rows, proof, least = proven(case)
+    recursion, unit = Recursion(case), rows_of(case)[1]
+    assert (least + rows.inevitable) * unit == recursion.least_cost(
+        recursion.everything, recursion.depth, recursion.budget
+    )
+    body, supports = proof.list_supports(least)
+    assert bound_of(case, body, supports) == (least + rows.inevitable) * unit
+    return supports
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
+    supports = [check_case(random_case(np.random.default_rng(seed))) for seed in range(first, first + 20)]
+    assert max(supports) > 1
