@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from itertools import chain
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from optree.solvers.driver import Sweep, drive, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE
 from optree.solvers.polishing import polished
 from optree.solvers.routing import ALL_THRESHOLDS
-from optree.solvers.starts import quick_heuristics, slow_heuristics
+from optree.solvers.starts import heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
@@ -119,7 +118,7 @@ class AnytimeSearch:
         task, found = (self.rows, self.objective, self.scale, self.clock), []
         if self._tree is not None and self._tree is not GIVEN:
             found.append((self._tree, self.cost))
-        for named in chain(quick_heuristics(*task), [None], slow_heuristics(*task)):
+        for named in heuristics(*task):
             if named:
                 found.append(named[1:])
             yield found[-1] if named else None
