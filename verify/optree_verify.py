@@ -350,7 +350,7 @@ class Problem:
             if not len(todo):
                 return int(min(leaf, value.min(initial=NONE)))
             todo = todo[np.argsort(value[todo], kind="stable")]
-            if near:  # the cheapest split of each feature, and the splits of listed parts for their neighbours' sake
+            if near and len(todo) > _MOST_PAIRS:  # the cheapest split of each feature, and the splits of listed parts
                 todo = todo[np.unique(self.feature[node.live[todo]], return_index=True)[1]]
                 todo = np.union1d(todo, np.flatnonzero(is_listed & ~done)[:_MOST_PAIRS])
             todo = todo[: _MOST_PAIRS if near or done.any() else 1]
