@@ -12,7 +12,7 @@ import numpy as np
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.proofs import depth_first, listing
-from optree.proofs.depth_first import FRAME, SUPPORT, Stack
+from optree.proofs.frame import FRAME, SUPPORT, Stack
 from optree.proofs.table import Rows
 from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import memo as supports
