@@ -67,11 +67,24 @@ class Provable:
         tree = self.tree_.refit(problem.over(own))
         cost = scale.in_rows(objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))) * unit
         if cost != self.cost_:
-            raise OptreeError(f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows")
+            raise OptreeError(
+                f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows"
+            )
         bound = None if self.lower_bound_ is None else int(self.lower_bound_ / unit * scale.row)
 
         data = path.with_suffix(".csv") if data is None else Path(data)
-        return write_proof(path, data, texts, problem.over(own), unit, objective, tree, own.codes.T.astype(np.int64).__getitem__, bound, clock)
+        return write_proof(
+            path,
+            data,
+            texts,
+            problem.over(own),
+            unit,
+            objective,
+            tree,
+            own.codes.T.astype(np.int64).__getitem__,
+            bound,
+            clock,
+        )
 
     @property
     def _has_all_thresholds(self) -> bool:

@@ -67,6 +67,8 @@ def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> lis
             first += 1
     for feature in tree.used_features:
         canonical, held = _canonical(codes(feature))
+        if canonical.tobytes() not in place:
+            raise OptreeError(f"proof: {tree.features[feature].name!r} is no split of a whole column or at a threshold")
         split, parts, size = place[canonical.tobytes()]
         order[feature] = split, dict(zip(parts.tolist(), held.tolist(), strict=True)), size
     out, waiting = [], [0]

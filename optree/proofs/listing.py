@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.proofs.depth_first import expand, find_part, levels_of, part_leaf, raise_part, weakest
+from optree.proofs.depth_first import levels_of
+from optree.proofs.frame import expand, find_part, part_leaf, raise_part, weakest
 from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import inner_function, kernel

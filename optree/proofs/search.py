@@ -12,7 +12,7 @@ import numpy as np
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.proofs import depth_first, listing
-from optree.proofs.depth_first import FRAME, SUPPORT, Stack
+from optree.proofs.frame import FRAME, SUPPORT, Stack
 from optree.proofs.table import Rows
 from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import memo as supports
@@ -88,7 +88,9 @@ class Proof:
         if status == "interrupted":
             raise KeyboardInterrupt
         if status:
-            raise OptreeError(f"proof: the {status} was reached after {self.visits} visits to supports; give a greater one")
+            raise OptreeError(
+                f"proof: the {status} was reached after {self.visits} visits to supports; give a greater one"
+            )
 
     def _room(self, code: int) -> Room:
         """Return room in the node stack or in the memo."""
@@ -115,7 +117,7 @@ class Proof:
         return int(found["lower"]), bool(found["lower"] == found["upper"])
 
     def list_supports(self, target: int) -> tuple[bytes, int]:
-        """Return the body of a proof that all rows cost at least ``target``, a known bound, and the number of supports."""
+        """Return the body of a proof that all rows cost at least ``target``, and the number of its supports."""
         self.memo.entry["need"], self.memo.entry[0]["need"] = 0, target
         size = int(np.bitwise_count(self.rows.table.rows[-1]).sum())
         head = np.full(size + 1, -1)

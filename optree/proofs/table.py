@@ -47,8 +47,8 @@ class Rules(NamedTuple):
 class Table(NamedTuple):
     """Groups as bits, and the parts of all splits.
 
-    A *block* is a run of whole words. Its groups have equal losses and numbers of rows, so that a sum over the groups of
-    a support is a sum of population counts of blocks.
+    A *block* is a run of whole words. Its groups have equal losses and numbers of rows, so that a sum over the groups
+    of a support is a sum of population counts of blocks.
     """
 
     bits: np.ndarray  # uint64[words * width], the groups of each part, word after word
