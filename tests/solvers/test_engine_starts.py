@@ -14,8 +14,8 @@ from optree import solvers
 from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.result import Trace
-from optree.solvers.base import Task
 from optree.solvers import stages as starts
+from optree.solvers.base import Task
 from optree.tree import Tree
 
 SOLVER = solvers.get("optree")

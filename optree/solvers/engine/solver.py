@@ -30,7 +30,6 @@ from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
-from optree.solvers.stages import Starts
 from optree.solvers.murtree.solver import fast as depth_limited_tree
 from optree.solvers.routing import (
     ALL_THRESHOLDS,
@@ -40,6 +39,7 @@ from optree.solvers.routing import (
     SPARSE_THRESHOLDS,
     route_of_engine,
 )
+from optree.solvers.stages import Starts
 
 _SWITCHES = {
     "gain_bound": "prune splits of too little gain in the whole subtree (B3)",
