@@ -61,9 +61,9 @@ class EncodingSpec:
     numeric : {"thresholds", "bins", "intervals", "values", "numbers"}, default "thresholds"
         ``thresholds``: one binary feature per threshold. ``bins``: one feature per column, whose categories are the
         intervals between thresholds. ``intervals``: one binary feature per interval, or one in all for two intervals.
-        ``values``: one feature per column, whose categories are the distinct values; with ``max_cuts``, a column of more
-        than :data:`FEW_NUMBERS` values has ``bins``. ``numbers``: a search that takes
-        columns of numbers reads the column once, and any other one binary feature for each of all thresholds.
+        ``values``: one feature per column, whose categories are the distinct values; with ``max_cuts``, a column of
+        more than :data:`FEW_NUMBERS` values has ``bins``. ``numbers``: a search that takes columns of numbers reads
+        the column once, and any other one binary feature for each of all thresholds.
     max_cuts : int or None, default None
         The greatest number of thresholds of a numeric column; None for all, as ``numbers`` needs.
     onehot : tuple of str, default ()

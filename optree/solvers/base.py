@@ -271,8 +271,9 @@ class Solver(Declaration):
         log : callable, optional
             Called with lines of text: the search and the reason for it, its progress once a second, and its end.
         starts : bool
-            Whether a long exact search over coded features also looks for heuristic trees (:mod:`optree.solvers.stages`)
-            where its source has none, so that it never returns a worse tree. The engine always does.
+            Whether a long exact search over coded features also looks for heuristic trees
+            (:mod:`optree.solvers.stages`) where its source has none, so that it never returns a worse tree. The engine
+            always does.
         **parameters
             The solver's own.
 

@@ -24,7 +24,8 @@ _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
 def sampled_tree(task: Task, ordered: bool = False) -> tuple[Tree, Columns] | None:
     """Return a tree and the columns whose features it splits, or None if the objective is another or no tree is better.
 
-    ordered : whether a feature of several categories is split between two of them, not into all. The tree obeys the constraints of the objective. It takes a small part of a second; no limit is obeyed.
+    ordered : whether a feature of several categories is split between two of them, not into all. The tree obeys the
+    constraints of the objective. It takes a small part of a second; no limit is obeyed.
     """
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
     from optree.solvers.starts import carts
