@@ -245,8 +245,9 @@ class Encoder:
             if has_missing := not known.all():
                 numbers, labels = numbers[known], None if labels is None else labels[known]
             if form == "values":
-                parts = distinct_values(numbers)[0].tolist()
-                form = "bins" if self.spec.max_cuts is not None and len(parts) > FEW_NUMBERS else form
+                found = distinct_values(numbers)[0]
+                form = "bins" if self.spec.max_cuts is not None and len(found) > FEW_NUMBERS else form
+                parts = found.tolist() if form == "values" else []
             if form != "values":
                 found = self._find_thresholds(numbers, labels) if len(numbers) else ()
                 if len(found) == 0 or (form == "intervals" and len(found) == 1):

@@ -191,19 +191,24 @@ def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None) -> str:
     if not len(values):
         return ""
     low, high = values.min(), values.max()
-    if spec and spec.numeric == "values" and (different := len(np.unique(values))) > FEW_NUMBERS:
-        if spec.max_cuts is not None:
-            return (
-                f"its {different} different numbers are cut into intervals at {spec.max_cuts} quantiles "
-                "(max_thresholds); with None a split has a child for each number"
-            )
-        if _identifies(different, len(values)):
+    if spec and spec.numeric == "values":
+        if spec.max_cuts is None and _identifies(len(np.unique(values)), len(values)):
             return "almost each row has a number of its own, and a split has a child for each; give max_thresholds"
+        if spec.max_cuts is not None and _has_many(values):
+            return (
+                f"its more than {FEW_NUMBERS} different numbers are cut into intervals at max_thresholds = "
+                f"{spec.max_cuts} quantiles; with None a split has a child for each number"
+            )
     if len(values) >= _IDENTIFIER_ROWS and high - low == len(values) - 1 and (np.diff(np.sort(values)) == 1).all():
         return (
             f"it counts the rows, from {number_text(low)} to {number_text(high)}; if it is an identifier, leave it out"
         )
     return ""
+
+
+def _has_many(values: np.ndarray) -> bool:
+    """Return whether more than FEW_NUMBERS values are different; the first thousand mostly tell."""
+    return any(len(np.unique(some)) > FEW_NUMBERS for some in (values[:1000], values))
 
 
 def _is_number_text(value) -> bool:
