@@ -169,15 +169,15 @@ def raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, low, scratch
 
 
 @inner_function
-def spread(rules, parts, count, sums, met, source, shares, low):
+def spread(rules, parts, count, sums, most, rows, source, shares, low):
     """Raise the bounds of ``parts`` by B5 from one part.
 
-    met : int64[parts, parts, 2], the greatest loss and the number of the rows in two parts.
+    most, rows : int64[...], the greatest loss and the number of the rows that are in each part and in the source.
     """
     for share in range(shares):
         bound = low[share, source]
         for j in range(count):
             part = parts[j]
-            away = rules.error * (sums[rules.classes, source] - met[source, part, 0])
-            if rules.least == 1 or met[source, part, 1] == sums[rules.classes + 1, part]:
+            away = rules.error * (sums[rules.classes, source] - most[part])
+            if rules.least == 1 or rows[part] == sums[rules.classes + 1, part]:
                 low[share, part] = max(low[share, part], bound - away)

@@ -61,7 +61,7 @@ class Stack(NamedTuple):
     value: np.ndarray  # int64[depth, splits]
     order: np.ndarray  # int64[depth, splits], the candidates
     parts: np.ndarray  # int64[depth, parts], the parts of all splits whose single bounds are below the goal
-    met: np.ndarray  # int64[depth, parts, parts, 2], see `spread`; without parts if B5 does not pay
+    met: np.ndarray  # int64[depth, parts, 2, parts], see `spread`; without parts if B5 does not pay
     pairs: np.ndarray  # int64[K + 2, width]
     scratch: np.ndarray  # int64[2, width]
     best: np.ndarray  # int64[most parts of a split + 1, shares]
@@ -105,7 +105,8 @@ def raise_part(stack, d, rules, part, share, bound, closed):
     stack.closed[d, share, part] |= closed
     if stack.met.shape[1]:
         count, shares = stack.frame[d]["parts"], n_shares(stack, d, rules)
-        spread(rules, stack.parts[d], count, stack.sums[d], stack.met[d], part, shares, stack.low[d])
+        most, rows = stack.met[d, part, 0], stack.met[d, part, 1]
+        spread(rules, stack.parts[d], count, stack.sums[d], most, rows, part, shares, stack.low[d])
 
 
 @inner_function
@@ -148,8 +149,12 @@ def recall(table, memo, stack, d, rules, listed):
 
 @inner_function
 def bound_by_pairs(table, stack, d, split, rules):
-    """Raise the bounds of the parts of a split from the sums of pairs of parts, and note what the parts share."""
-    sums, pairs, near = stack.sums[d], stack.pairs, stack.met.shape[1] > 0
+    """Raise the bounds of the parts of a split from the sums of pairs of parts, and those of their neighbours by B5.
+
+    The verifier counts the pairs of all splits of a small table. Of a large table it counts the pairs of some splits,
+    but the bound of two levels is then the least cost. So B5 is used there only.
+    """
+    sums, pairs, near, count = stack.sums[d], stack.pairs, stack.met.shape[1] > 0, stack.frame[d]["parts"]
     shares, levels, goal = n_shares(stack, d, rules), fewer(stack.frame[d]["levels"]), stack.frame[d]["goal"]
     for part in range(table.first_part[split], table.first_part[split + 1]):
         if value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
@@ -158,12 +163,12 @@ def bound_by_pairs(table, stack, d, split, rules):
         count_parts(table, stack.place, stack.mask, stack.stop, pairs)
         leaf = part_leaf(stack, d, part, rules)
         raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, stack.low[d], stack.scratch)
-        for i in range(stack.frame[d]["parts"] if near else 0):
+        most, rows = pairs[rules.classes], pairs[rules.classes + 1]
+        for i in range(count if near else 0):
             other = stack.parts[d, i]
-            stack.met[d, part, other, 0] = pairs[rules.classes, other]
-            stack.met[d, part, other, 1] = pairs[rules.classes + 1, other]
-        if near:
-            spread(rules, stack.parts[d], stack.frame[d]["parts"], sums, stack.met[d], part, shares, stack.low[d])
+            stack.met[d, part, 0, other], stack.met[d, part, 1, other] = most[other], rows[other]
+        if near or (rules.movable and stack.frame[d]["levels"] == 2):
+            spread(rules, stack.parts[d], count, sums, most, rows, part, shares, stack.low[d])
 
 
 @inner_function

@@ -38,7 +38,7 @@ def new_stack(rows: Rows, depth: int) -> Stack:
         value=np.empty((depth, splits), np.int64),
         order=np.empty((depth, splits), np.int64),
         parts=np.empty((depth, parts), np.int64),
-        met=np.zeros((depth, *[parts * near] * 2, 2), np.int64),
+        met=np.zeros((depth, parts * near, 2, parts * near), np.int64),
         pairs=np.empty((counts, width), np.int64),
         scratch=np.empty((2, width), np.int64),
         best=np.empty((most + 1, shares), np.int64),
