@@ -25,7 +25,7 @@ FITS = {
     "DPDT": "DPDTreeClassifier()",
     "split": "SPLITClassifier(max_depth=3, max_thresholds=10)",
     "licketysplit": "LicketySPLITClassifier(max_depth=4)",
-    "branches": "BranchesClassifier(max_thresholds=2, regularization=.05, time_limit=10)",
+    "branches": "BranchesClassifier(regularization=.05, time_limit=10)",
     "gosdt": "GOSDTClassifier(max_thresholds=2, regularization=.05, time_limit=10)",
     "dl85": "DL85Classifier(max_depth=2, max_thresholds=5)",
 }
