@@ -135,7 +135,7 @@ def campaign(trial: Trial, name: str, fault, plan: Plan) -> Tally:
 def full(trial: Trial, name: str, plan: Plan) -> Tally:
     """Put the results on a file system of their own that fills up after a random number of records."""
     tally = Tally(name)
-    for _ in range(max(1, plan.moments // 5)):
+    for _ in range(min(2, plan.moments)):
         shutil.rmtree(trial.results, ignore_errors=True)
         trial.results.mkdir(parents=True)
         size = f"size={plan.draw.randint(200, 700)}k"
@@ -186,7 +186,8 @@ def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator
     name = "disk full while a record is written"
     yield name, partial(full, Trial(checkout, "s-full", arguments), name, plan)
     slow = Trial(checkout, "stopped", [*arguments, "--set-resources", "solve:runtime=1"])
-    yield "job over its time", partial(campaign, slow, "job over its time", stop, replace(plan, moments=1))
+    twice = replace(plan, moments=min(2, plan.moments))
+    yield "job over its time", partial(campaign, slow, "job over its time", stop, twice)
     name, small = "job over its memory", ["--set-resources", "solve:mem_mb=100", "--retries", "0"]
     yield (
         name,
@@ -197,12 +198,16 @@ def cluster_faults(cluster: Cluster, plan: Plan, checkout: Checkout) -> Iterator
 def over(small: Trial, enough: Trial, name: str, plan: Plan) -> Tally:
     """Run jobs with too small a request, which the cluster ends, and again with a sufficient request."""
     tally = Tally(name)
-    tally.injected = int(not small.finish())
-    before = small.state()
-    good = plan.met(enough)
-    tally.again = sum(enough.state()[path] != entry for path, entry in before.items())
-    tally.left = enough.gone()
-    tally.survived = tally.injected if good and not tally.again and not tally.left else 0
+    for _ in range(min(2, plan.moments)):
+        shutil.rmtree(small.results, ignore_errors=True)
+        ended = not small.finish()
+        tally.injected += ended
+        before = small.state()
+        good = plan.met(enough)
+        again = sum(enough.state()[path] != entry for path, entry in before.items())
+        left = enough.gone()
+        tally.again, tally.left = tally.again + again, tally.left + left
+        tally.survived += ended and good and not again and not left
     return tally
 
 

@@ -119,16 +119,25 @@ def draw(rows: list[dict], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def write(rows: list[dict], path: Path) -> None:
+    """Write all points to a CSV file."""
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, nargs="+", default=[10, 100], help="at most 25, or a multiple of 25")
     parser.add_argument("--executors", nargs="+", choices=["local", "slurm"], default=["local"])
     parser.add_argument("--out", type=Path, default=Path("overhead.csv"))
+    parser.add_argument("--earlier", type=Path, nargs="+", default=[], help="CSV files whose points are kept")
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
     if "slurm" in options.executors and (reason := why_not(True)):
         sys.exit(f"error: {reason}")
-    rows = []
+    rows = [row for path in options.earlier for row in csv.DictReader(path.open(newline=""))]
     with tempfile.TemporaryDirectory(prefix="overhead-") as folder, ExitStack() as stack:
         checkout = Checkout(Path(folder))
         checkout.environment["OPTREE_NODE_CACHE"] = str(checkout.path / ".numba_cache")
@@ -139,10 +148,7 @@ def main() -> None:
             for runs in options.runs:
                 rows.append(measure(checkout, executor, runs))
                 print({name: value for name, value in rows[-1].items()}, per_run(rows[-1]), flush=True)
-                with open(options.out, "w", newline="") as file:
-                    writer = csv.DictWriter(file, COLUMNS)
-                    writer.writeheader()
-                    writer.writerows(rows)
+                write(rows, options.out)
     if options.plot:
         draw(rows, options.plot)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from numbers import Real
 
 from optree.compilation import COMPILATION
 from optree.errors import OptreeError
@@ -68,7 +69,7 @@ class Budget:
     def __post_init__(self):
         for name in ("seconds", "iterations", "memory_mib"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, (bool, str)) or not value >= 0):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not value >= 0):
                 raise OptreeError(f"budget: {name} = {value!r} is not accepted; give a number >= 0 or None")
 
     def start(self) -> Clock:

@@ -145,19 +145,32 @@ class Problem:
     @cached_property
     def groups(self) -> Groups:
         """Return the groups of equal rows, in lexicographic order of their codes; rows of zero weight are dropped."""
+        return self._groups(lambda: None)
+
+    def group(self, check: Callable[[], None]) -> Groups:
+        """Return :attr:`groups`; ``check``, :meth:`optree.budget.Clock.check` for example, is called between steps."""
+        if "groups" not in self.__dict__:
+            self.__dict__["groups"] = self._groups(check)
+        return self.groups
+
+    def _groups(self, check: Callable[[], None]) -> Groups:
         weighted = slice(None) if self.weights.all() else self.weights > 0
         codes, y, weights = self.codes[weighted], self.y[weighted], self.weights[weighted]
-        _, first, group, rows = np.unique(self._keys(codes), return_index=True, return_inverse=True, return_counts=True)
+        keys = self._keys(codes, check)
+        check()
+        _, first, group, rows = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         by_class = np.zeros((len(self.classes), len(first)), np.int64)
         for k in range(len(by_class)):
+            check()
             of_class = y == k
             by_class[k] = np.bincount(group[of_class], weights[of_class], len(first))  # float64: exact up to 2^53
         return Groups(codes[first], by_class.T, rows)
 
-    def _keys(self, codes: np.ndarray) -> np.ndarray:
+    def _keys(self, codes: np.ndarray, check: Callable[[], None]) -> np.ndarray:
         """Return an integer per row, int64[n], in the lexicographic order of codes[n, q], equal for equal rows."""
         keys, size = np.zeros(len(codes), np.int64), 1
         for j, base in enumerate((self.n_parts + 1).tolist()):
+            check()
             if j % _COLUMNS == 0:
                 columns = transposed(codes[:, j : j + _COLUMNS])
             if size > 2**62 // base:  # another digit would overflow: renumber the keys so far

@@ -267,7 +267,6 @@ class Problem:
         self.words = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
         kind = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
         self.holds, self.floats = bits[self.shape.kept, :n].T.astype(kind), self.sums.astype(kind)
-        self.ranked = any(len(size) > 1 for size in sizes)
         self.binary = max(self.shape.size, default=2) <= 2
         self.two_leaves = self.binary or self.leaves
         self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
@@ -341,7 +340,7 @@ class Problem:
         if d <= 0 or m <= 0:
             return leaf
         node = Node(self, rows, total, d, m)
-        near = self.movable and (self.levels < inf or self.ranked)  # B5 pays
+        near = self.movable and self.levels < inf  # B5 pays
         value = node.by_splits()
         is_listed = node.look_up(words, (value < leaf)[node.shape.of], known)
         value, done = node.by_splits(), np.zeros(len(value), bool)
@@ -350,7 +349,7 @@ class Problem:
             if not len(todo):
                 return int(min(leaf, value.min(initial=NONE)))
             todo = todo[np.argsort(value[todo], kind="stable")]
-            if near:  # the cheapest split of each feature, and the splits of listed parts for their neighbours' sake
+            if near and len(todo) > _MOST_PAIRS:  # the cheapest split of each feature, and the splits of listed parts
                 todo = todo[np.unique(self.feature[node.live[todo]], return_index=True)[1]]
                 todo = np.union1d(todo, np.flatnonzero(is_listed & ~done)[:_MOST_PAIRS])
             todo = todo[: _MOST_PAIRS if near or done.any() else 1]
@@ -447,7 +446,7 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
     known = {}
     for words, d, m in sorted(supports, key=lambda support: int(np.bitwise_count(support[0]).sum())):
         bounds = known.setdefault(words.tobytes(), [])
-        if not any(levels >= d and most >= m for levels, most, _ in bounds):
+        if not any((levels, most) == (d, m) for levels, most, _ in bounds):
             bounds.append((d, m, problem.bound(words, d, m, known)))
     return known[problem.everything.tobytes()][-1][2] if count else 0
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from optree.datasets import recipes
 from optree.datasets.raw import Raw
-from optree.datasets.table import DECLARED, DEFAULT, Dataset
+from optree.datasets.table import DECLARED, DEFAULT, KEEP_MISSING, Dataset
 from optree.encoding.cells import cell_text, is_missing, number_text
 from optree.errors import OptreeError, choice
 from optree.files import write_whole
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 MISSING = "?"
 # The rules for irregular tables, by the irregularity; every dataset's record states them.
 RULES = {
-    "missing": "a missing category is a category of its own, '?'; a missing number or class is refused, unless a "
-    "recipe leaves its row out: 'complete', 'numbers' (a missing number) or 'without:?' (a missing class)",
+    "missing": "a missing category is a category of its own, '?'; a missing number is refused, unless the recipe "
+    "'keep-missing' keeps it; 'complete', 'numbers' (missing numbers) and 'without:?' (a missing class) leave out rows",
     "mixed": "a column holds numbers only where the table of datasets says so (or OpenML, if that says 'declared'), "
     "and then a text in it is refused; in other columns everything is a category, of numbers the shortest text",
     "boolean": "truth values are the categories 'true' and 'false'",
@@ -57,7 +57,7 @@ class Table:
     Attributes
     ----------
     X : DataFrame[n, q]
-        float64 in numeric columns, str in categorical ones.
+        float64 in numeric columns, NaN for a missing number; str in categorical ones.
     y : Series[n] of str
         The class of each row; its name is that of the target.
     origin : str
@@ -78,7 +78,9 @@ class Table:
 
     def content(self) -> bytes:
         """Return the canonical content."""
-        columns = [self.X[name].map(number_text) if self.X[name].dtype.kind == "f" else self.X[name] for name in self.X]
+        columns = [
+            self.X[name].map(_number_text) if self.X[name].dtype.kind == "f" else self.X[name] for name in self.X
+        ]
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*self.X, self.y.name])
@@ -107,7 +109,9 @@ def make_table(dataset: Dataset, raw: Raw) -> Table:
         if name not in columns:
             raise choice(f"dataset {dataset.name}: column", name, columns)
     X = {
-        name: _numbers(dataset, name, values) if dataset.is_numeric(name) else _categories(values)
+        name: _numbers(dataset, name, values, dataset.keeps_missing)
+        if dataset.is_numeric(name)
+        else _categories(values)
         for name, values in columns.items()
         if name not in (dataset.target, *dataset.drop)
     }
@@ -148,14 +152,18 @@ def _categories(values: Sequence) -> list[str]:
     return [texts[value] if type(value) is str else _category(value) for value in values]
 
 
-def _numbers(dataset: Dataset, name: str, values: Sequence) -> list[float]:
+def _number_text(value: float) -> str:
+    return MISSING if is_missing(value) else number_text(value)
+
+
+def _numbers(dataset: Dataset, name: str, values: Sequence, may_be_missing: bool = False) -> list[float]:
     try:
         numbers = [math.nan if is_missing(value) or value in ("", MISSING) else float(value) for value in values]
     except ValueError as error:
         hint = "write a missing number as an empty field or ?, or take the column out of numeric"
         raise dataset.error(f"column {name!r}: {error}; numeric columns hold numbers only: {hint}") from error
-    if bad := sum(not math.isfinite(number) for number in numbers):
-        hint = "the recipe numbers leaves out rows with a missing number; or drop the column"
+    if bad := sum(not math.isfinite(number) and not (may_be_missing and math.isnan(number)) for number in numbers):
+        hint = "the recipe keep-missing keeps missing numbers, the recipe numbers leaves out their rows"
         raise dataset.error(
             f"column {name!r}: {bad} rows are missing or infinite; numeric columns must be complete: {hint}"
         )
@@ -230,4 +238,5 @@ def read_content(path: str | Path, dataset: Dataset) -> Table:
             raise ValueError("rows and header differ in length")
     except (OSError, ValueError, csv.Error) as error:
         raise OptreeError(f"{path}: not the table of dataset {dataset.name} ({error}); fetch it again") from error
-    return verify(make_table(replace(dataset, columns=(), drop=(), recipe=()), raw), dataset)
+    recipe = (KEEP_MISSING,) if dataset.keeps_missing else ()
+    return verify(make_table(replace(dataset, columns=(), drop=(), recipe=recipe), raw), dataset)

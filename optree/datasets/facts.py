@@ -23,8 +23,8 @@ def facts(table: Table, dataset: Dataset) -> dict:
     largest class of each group, which no classifier exceeds; None if the target is a number.
     """
     X, y = table.X, table.y
-    values = {name: X[name].nunique() for name in X}
-    missing = {name: int((X[name] == MISSING).sum()) for name in X if name not in table.numeric}
+    values = {name: X[name].nunique(dropna=False) for name in X}
+    missing = {name: int(((X[name] == MISSING) | X[name].isna()).sum()) for name in X}
     names = ordered(y.unique()) if dataset.classes else []
     return {
         "rows": len(X),
@@ -48,7 +48,7 @@ def _kinds(table: Table, values: dict[str, int]) -> dict[str, int]:
 
 def _groups(X: pd.DataFrame, y: pd.Series, has_classes: bool) -> dict:
     """Return the facts about rows with equal features."""
-    group = X.groupby(list(X), sort=False).ngroup().to_numpy()
+    group = X.groupby(list(X), sort=False, dropna=False).ngroup().to_numpy()
     rows = y.groupby([group, y.to_numpy()]).size().groupby(level=0).agg(["sum", "max", "size"])
     mixed = rows[rows["size"] > 1]
     return {

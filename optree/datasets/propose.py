@@ -12,13 +12,12 @@ from pathlib import Path
 from optree.datasets.content import make_table, verify
 from optree.datasets.raw import Raw, parse
 from optree.datasets.recipes import is_absent
-from optree.datasets.table import Dataset
+from optree.datasets.table import KEEP_MISSING, Dataset
 from optree.errors import OptreeError, choice
 
 _TARGETS = ("class", "target", "label", "y")  # names that a target has, in upper or lower case
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}([ T].*)?")
 _NONE = ("na", "n/a", "nan", "null", "none", "-", ".")  # texts that mean a missing number
-MOST_MISSING = 0.2  # a larger share of missing numbers drops the column, in place of its rows
 MOST_CATEGORIES = 100  # a column of more texts is dropped
 MOST_NUMERIC_CLASSES = 20  # a target of more numbers is a number, not a class
 
@@ -82,9 +81,6 @@ def _kind(cells: Sequence[str]) -> tuple[str, str]:
     if not unlike:
         if len(there) == len(cells) == len(counts) and _are_consecutive(there):
             return "drop", "dropped, it numbers the rows"
-        absent = len(cells) - len(there)
-        if absent > MOST_MISSING * len(cells):
-            return "drop", f"dropped, {absent} of {len(cells)} numbers are missing"
         return "numeric", ""
     if all(_DATE.fullmatch(cell) for cell in counts):
         return "drop", "dropped, it holds dates; write a column of days, or of years and months, to use them"
@@ -114,12 +110,15 @@ def _are_consecutive(cells: Sequence[str]) -> bool:
 
 
 def _recipe(row: Dataset, columns: dict[str, Sequence[str]], notes: list[str]) -> tuple[str, ...]:
-    """Return the recipes that leave out rows without a class or a number, and add a line for each."""
+    """Return the recipes for rows without a class or a number, and add a line for each."""
     unlabelled = sum(map(is_absent, columns[row.target]))
     numbers = [columns[name] for name in row.numeric_columns]
     incomplete = sum(any(map(is_absent, cells)) for cells in zip(*numbers, strict=True))
-    parts = (("without:?", unlabelled, "have no class"), ("numbers", incomplete, "have a missing number"))
-    notes += [f"recipe {recipe}: {count} rows {words} and are left out" for recipe, count, words in parts if count]
+    parts = (
+        ("without:?", unlabelled, "have no class and are left out"),
+        (KEEP_MISSING, incomplete, "have a missing number and are kept; the recipe numbers leaves them out"),
+    )
+    notes += [f"recipe {recipe}: {count} rows {words}" for recipe, count, words in parts if count]
     return tuple(recipe for recipe, count, _ in parts if count)
 
 
@@ -129,7 +128,7 @@ def _measured(row: Dataset, raw: Raw, classes: int) -> Dataset:
     if not table.X.shape[1]:
         raise row.error("no feature is left: all columns but the target are dropped")
     if not len(table.X):
-        raise row.error("no row is left: each has a missing number or no class")
+        raise row.error("no row is left: none has a class")
     counts = sorted(table.y.value_counts().tolist(), reverse=True) if classes else []
     shape = {"rows": len(table.X), "features": table.X.shape[1], "classes": len(counts)}
     row = replace(row, **shape, class_rows=tuple(counts), sha256=(table.sha256(),))

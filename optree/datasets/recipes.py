@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 
-from optree.datasets.table import DEFAULT, Dataset
+from optree.datasets.table import DEFAULT, KEEP_MISSING, Dataset
 from optree.encoding.cells import is_missing
 from optree.errors import choice
 
@@ -16,6 +16,8 @@ def apply(dataset: Dataset, columns: Mapping[str, Sequence]) -> dict[str, Sequen
         name, _, value = recipe.partition(":")
         if name not in RECIPES:
             raise choice(f"dataset {dataset.name}: recipe", recipe, RECIPES)
+        if name == KEEP_MISSING:
+            continue
         if name == "without" and (dataset.target == DEFAULT or dataset.target not in columns):
             raise choice(f"dataset {dataset.name}: recipe {recipe}: column", dataset.target, columns)
         features = [key for key in columns if key not in (dataset.target, *dataset.drop)]
@@ -51,6 +53,7 @@ def _is_other_class(target: tuple, value: str) -> bool:
 RECIPES: dict[str, Callable[[tuple, str], bool]] = {
     "complete": _is_complete,
     "numbers": _is_complete,  # of the numeric columns alone
+    KEEP_MISSING: lambda *_: True,
     "answered": _is_answered,
     "without": _is_other_class,
 }

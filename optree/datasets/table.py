@@ -20,6 +20,7 @@ _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RANGE = re.compile(r"(\S*?)(\d+)\.\.\1(\d+)")
+KEEP_MISSING = "keep-missing"  # the recipe of a table with missing numbers
 LISTS = ("columns", "drop", "sha256", "class_rows", "recipe", "url")
 _COUNTS = ("rows", "features", "classes")
 
@@ -63,7 +64,7 @@ class Dataset:
     class_rows : tuple of int
         The expected rows of each class, the largest first; empty if unknown.
     recipe : tuple of str
-        The filters of rows (:mod:`optree.datasets.recipes`).
+        The filters of rows (:mod:`optree.datasets.recipes`), and ``keep-missing``: numbers may be missing.
     uci, openml : str
         The ids of the data in the UCI repository and on OpenML, for the reader. OpenML may have other rows: it has the
         training and test rows of the MONK's problems in one dataset.
@@ -162,6 +163,11 @@ class Dataset:
         if isinstance(self.numeric, tuple):
             return list(self.numeric)
         return [] if self.numeric in ("all", "none", DECLARED) else split_list(self.numeric)
+
+    @property
+    def keeps_missing(self) -> bool:
+        """Return whether numbers may be missing."""
+        return KEEP_MISSING in self.recipe
 
     def is_numeric(self, column: str) -> bool:
         """Return whether a feature column has numbers rather than categories."""

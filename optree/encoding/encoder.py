@@ -43,6 +43,7 @@ _ACCEPTED = {
     "unseen": ("error", "ignore"),
     "missing": ("error", "best"),
 }
+FEW_NUMBERS = 20  # may be codes of categories; a column of more has numbers
 _MANY = 2**17  # thresholds and categories between two checks
 
 
@@ -60,8 +61,9 @@ class EncodingSpec:
     numeric : {"thresholds", "bins", "intervals", "values", "numbers"}, default "thresholds"
         ``thresholds``: one binary feature per threshold. ``bins``: one feature per column, whose categories are the
         intervals between thresholds. ``intervals``: one binary feature per interval, or one in all for two intervals.
-        ``values``: one feature per column, whose categories are the distinct values. ``numbers``: a search that takes
-        columns of numbers reads the column once, and any other one binary feature for each of all thresholds.
+        ``values``: one feature per column, whose categories are the distinct values; with ``max_cuts``, a column of
+        more than :data:`FEW_NUMBERS` values has ``bins``. ``numbers``: a search that takes columns of numbers reads
+        the column once, and any other one binary feature for each of all thresholds.
     max_cuts : int or None, default None
         The greatest number of thresholds of a numeric column; None for all, as ``numbers`` needs.
     onehot : tuple of str, default ()
@@ -242,12 +244,15 @@ class Encoder:
             known = ~np.isnan(numbers)
             if has_missing := not known.all():
                 numbers, labels = numbers[known], None if labels is None else labels[known]
+            if form == "values":
+                found = distinct_values(numbers)[0]
+                form = "bins" if self.spec.max_cuts is not None and len(found) > FEW_NUMBERS else form
+                parts = found.tolist() if form == "values" else []
             if form != "values":
                 found = self._find_thresholds(numbers, labels) if len(numbers) else ()
                 if len(found) == 0 or (form == "intervals" and len(found) == 1):
                     form = "thresholds"  # the second of two intervals is the complement of the first
                 return Column(name, form, found, has_missing) if found or (has_missing and len(numbers)) else None
-            parts = distinct_values(numbers)[0].tolist()
         return Column(name, form, tuple(parts), has_missing) if parts and len(parts) + has_missing > 1 else None
 
     def _find_thresholds(self, numbers: np.ndarray, labels: np.ndarray | None) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from optree.columns import CodedColumns, Columns, Feature, Numbers, NumberSplit
 from optree.encoding.encoder import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.errors import renamed
 
 
 class TableColumns(Columns):
@@ -38,17 +39,19 @@ class TableColumns(Columns):
         classes: tuple[str, ...] = (),
         check: Callable[[Encoder], None] = lambda encoder: None,
         without: Sequence[str] = (),
+        parameters: Mapping[str, str] | None = None,
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
         check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
-        without : columns without features.
+        without : columns without features; parameters : see :func:`optree.errors.renamed`.
         """
 
         columns = {"categorical": categorical, "classes": classes, "without": without}
 
         def checked(encoder: Encoder) -> Encoder:
-            check(encoder.fit(X, **columns, check=check))
+            with renamed(parameters or {}):
+                check(encoder.fit(X, **columns, check=check))
             return encoder
 
         numbers = (lambda: checked(SparseEncoder(spec))) if spec.numeric == "numbers" else None

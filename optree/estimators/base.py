@@ -25,6 +25,8 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import budget_of, check_fits
+from optree.estimators.parameters import check_parameters, seed_of
+from optree.estimators.proving import Provable
 from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
@@ -35,6 +37,7 @@ from optree.tree import Tree
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
+_PARAMETERS = {"encoding: categorical": "categorical_features:", "encoding: one-hot": "one_vs_rest:"}
 _BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
 
 
@@ -170,16 +173,16 @@ class TreeEstimator(TreeViews, BaseEstimator):
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
-        left_out = find_identifiers(X, named, spec.numeric == "values")
+        left_out = find_identifiers(X, named, spec)
         if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
             spec = replace(spec, numeric="thresholds")
-        return TableColumns.of(X, spec, named, classes, check, left_out)
+        return TableColumns.of(X, spec, named, classes, check, left_out, _PARAMETERS)
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
-        seed, (start, own) = getattr(self, "random_state", None) or 0, self._start(problem, objective)
+        seed, (start, own) = seed_of(getattr(self, "random_state", None)), self._start(problem, objective)
         solver = solvers.get(self._solver)
-        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, **self._parameters())
+        arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
@@ -235,12 +238,13 @@ class TreeEstimator(TreeViews, BaseEstimator):
         return read_table(self, X, reset=False)[0]
 
     def _rows(self, X, y) -> tuple:
-        """Return the table of the training rows, and y as an array of the same length."""
+        """Return the table of the training rows, and y as an array of the same length; check all parameters."""
+        check_parameters(self)
         return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
 
 
 @documented
-class TreeClassifier(ClassPredictions, TreeEstimator):
+class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
     """The common base of the classifiers on encoded columns.
 
     A subclass is a dataclass whose fields are its parameters, ``regularization`` among them. It sets ``_solver``, and

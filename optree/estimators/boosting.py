@@ -18,7 +18,8 @@ from optree.budget import Budget, Clock
 from optree.encoding.sparse_thresholds import expand_missing, expand_missing_like
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
-from optree.estimators.growth import NumericEstimator, is_whole, number
+from optree.estimators.growth import NumericEstimator, number
+from optree.estimators.parameters import is_whole
 from optree.result import Trace, require_iterations
 from optree.solvers.dpdt.search import Path, solve
 from optree.solvers.kernels.presort import presort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from optree.encoding import Encoder, EncodingSpec
 from optree.estimators.base import TreeClassifier
@@ -14,8 +14,9 @@ from optree.estimators.docstrings import documented
 class BranchesClassifier(TreeClassifier):
     """Optimal sparse trees with multiway splits, by BRANCHES.
 
-    Maximises ``accuracy - regularization * splits``. A split on a column has one child for each distinct value. Columns
-    of many numbers should be binned first.
+    Maximises ``accuracy - regularization * splits``. A split on a column has one child for each distinct value. A
+    numeric column of more than 20 values is cut into intervals first, at quantiles: a split into all its values would
+    separate almost every row, with a proof of no use.
 
     Parameters
     ----------
@@ -24,6 +25,9 @@ class BranchesClassifier(TreeClassifier):
         written.
     max_depth : int or None, default=None
         The greatest number of splits on a path.
+    max_thresholds : int or None, default=10
+        The quantiles at which a numeric column of more than 20 values is cut, with a warning. None: a child for each
+        value, as in the paper.
     iteration_limit : int or None, default=None
         Iterations of the main loop.
     {common}
@@ -51,6 +55,7 @@ class BranchesClassifier(TreeClassifier):
     regularization: float | str = 0.01
     _: KW_ONLY
     max_depth: int | None = None
+    max_thresholds: int | None = 10
 
     _solver = "branches"
 
@@ -61,4 +66,4 @@ class BranchesClassifier(TreeClassifier):
     @property
     def _encoding(self) -> EncodingSpec:
         """Return the options of the encoding."""
-        return EncodingSpec(categorical="ordinal", numeric="values", unseen=self.unseen, missing=self.missing)
+        return replace(super()._encoding, categorical="ordinal", numeric="values")

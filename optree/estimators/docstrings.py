@@ -79,7 +79,7 @@ _TEXTS = {
             Merge neighbouring leaves of one class, and nested splits of one column, after the search.
         iteration_limit : int or None, default=None
             Supports to be counted.
-        random_state : int or None, default=None
+        random_state : int, RandomState or None, default=None
             Ignored: the search is deterministic.
         {common}
     """,

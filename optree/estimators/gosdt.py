@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from optree.errors import OptreeError
+from optree.errors import OptreeError, renamed
 from optree.estimators.base import TreeClassifier
 from optree.estimators.docstrings import documented
 from optree.measure import Measure
@@ -41,7 +41,7 @@ class GOSDTClassifier(TreeClassifier):
         For the objective "accuracy" only.
     iteration_limit : int or None, default=None
         Items of the queues for the accuracies, else visited supports.
-    random_state : int or None, default=None
+    random_state : int, RandomState or None, default=None
         Seed of the boosted ensemble.
     {common}
 
@@ -76,10 +76,12 @@ class GOSDTClassifier(TreeClassifier):
     @property
     def _solver(self) -> str:
         """Return the solver of the objective."""
-        return "gosdt" if Measure.of(self.objective).additive else "roc"
+        with renamed({"measure: ": "objective: "}):
+            return "gosdt" if Measure.of(self.objective).additive else "roc"
 
     def _objective(self) -> Objective:
-        return Objective.of(self.regularization, "leaf", measure=self.objective)
+        with renamed({"measure: ": "objective: "}):
+            return Objective.of(self.regularization, "leaf", measure=self.objective)
 
     def _parameters(self) -> dict:
         guesses = {"guess_thresholds": self.guess_thresholds, "guess_lower_bound": self.guess_lower_bound}

@@ -14,13 +14,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from optree.encoding.user_tables import as_table, column_names
 from optree.errors import OptreeError, choice
+from optree.estimators.parameters import check_parameters, is_whole
 from optree.estimators.tables import find_identifiers, read_numeric, read_table
 from optree.solvers.dpdt.growth import GENERATORS, Growth
-
-
-def is_whole(value) -> bool:
-    """Return whether a value is an integer and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
 def number(estimator, name: str, highest: float = math.inf) -> float:
@@ -96,6 +92,8 @@ class NumericEstimator(BaseEstimator):
 
     def _rows(self, X, y=None, *, reset: bool) -> tuple:
         """Return X as float64[n, p], finite or missing, and y."""
+        if reset:
+            check_parameters(self)
         X, y = read_table(self, X, y, reset=reset)
         numbers = read_numeric(X, self.missing)
         if reset:

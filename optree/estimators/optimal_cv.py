@@ -255,11 +255,19 @@ class OptimalTreeClassifierCV(OptimalTrees):
 
         return score
 
+    def _splits(self, rows: Rows, groups) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the training and test rows of each fold."""
+        try:
+            found = list(check_cv(self.cv, rows.y, classifier=True).split(rows.X, rows.y, groups))
+            return [(train, test) for train, test in found]
+        except (TypeError, ValueError) as error:
+            raise OptreeError(f"cv: {' '.join(repr(self.cv).split())} is not accepted: {error}") from error
+
     def _folds(
         self, rows: Rows, groups, objective: Objective, score: Callable[[TreeClassifier, Rows], float], clock: Clock
     ) -> list[list[ScoredTree]]:
         """Return the scored trees of each fold."""
-        splits = list(check_cv(self.cv, rows.y, classifier=True).split(rows.X, rows.y, groups))
+        splits = self._splits(rows, groups)
         folds, numbers = [[] for _ in splits], iter(range(len(splits)))
         threads = min(effective_n_jobs(self.n_jobs), len(splits))
 

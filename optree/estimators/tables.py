@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from optree.encoding.cells import is_missing, number_text, read_numbers
+from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import Frame, as_table, column_names, column_order, read_column, read_columns
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
@@ -20,7 +21,6 @@ from optree.estimators.memory import available_mib
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
 # there are at least 20. Fewer rows may all differ by chance. In most columns the first rows have too many equal values.
 _IDENTIFIER_SHARE, _IDENTIFIER_ROWS, _FIRST_ROWS = 0.95, 20, 0.1
-_FEW_NUMBERS = 20  # as texts are codes of categories; more are numbers that were read as texts
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
 
@@ -121,13 +121,13 @@ def read_numeric(X, missing: str) -> np.ndarray:
     return np.column_stack([read_numbers(name, values, missing) for name, values in columns.items()])
 
 
-def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None) -> tuple[str, ...]:
+def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=None) -> tuple[str, ...]:
     """Return the categorical columns that identify rows; warn of these and of other doubtful columns.
 
     A column identifies rows if it has values in 20 rows or more, and at least 95 % as many different values. Columns of
     ``categorical = "from_dtype"`` alone are judged: a user who names the categorical columns wants them.
 
-    multiway_numbers : whether a split has a child for each number; names : the names of the columns of an array.
+    spec : the encoding, if there is one; names : the names of the columns of an array.
     """
     table, left_out = as_table(X), []
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
@@ -144,7 +144,7 @@ def find_identifiers(X, categorical, multiway_numbers: bool = False, names=None)
             text, identifies = _doubt_of_categories(values)
             left_out += [name] * identifies
         else:
-            text = _doubt_of_numbers(values, multiway_numbers) if is_number else ""
+            text = _doubt_of_numbers(values, spec) if is_number else ""
         if text:
             warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
     return tuple(left_out)
@@ -171,7 +171,7 @@ def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
     identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
         len(different), len(values) - (sum(map(is_missing, values)) if gaps else 0)
     )
-    if len(different) > _FEW_NUMBERS and all(map(_is_number_text, different)):
+    if len(different) > FEW_NUMBERS and all(map(_is_number_text, different)):
         return "its texts are numbers; " + (
             "almost each row has a text of its own, and the column is left out; give numbers"
             if identifies
@@ -185,19 +185,30 @@ def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
     return "", False
 
 
-def _doubt_of_numbers(values: np.ndarray, multiway: bool) -> str:
+def _doubt_of_numbers(values: np.ndarray, spec: EncodingSpec | None) -> str:
     """Return the text of a warning of a column of numbers, or ""."""
     values = values[~np.isnan(values)]
     if not len(values):
         return ""
     low, high = values.min(), values.max()
-    if multiway and _identifies(len(np.unique(values)), len(values)):
-        return "almost each row has a number of its own, and a split has a child for each; give intervals of numbers"
+    if spec and spec.numeric == "values":
+        if spec.max_cuts is None and _identifies(len(np.unique(values)), len(values)):
+            return "almost each row has a number of its own, and a split has a child for each; give max_thresholds"
+        if spec.max_cuts is not None and _has_many(values):
+            return (
+                f"its more than {FEW_NUMBERS} different numbers are cut into intervals at max_thresholds = "
+                f"{spec.max_cuts} quantiles; with None a split has a child for each number"
+            )
     if len(values) >= _IDENTIFIER_ROWS and high - low == len(values) - 1 and (np.diff(np.sort(values)) == 1).all():
         return (
             f"it counts the rows, from {number_text(low)} to {number_text(high)}; if it is an identifier, leave it out"
         )
     return ""
+
+
+def _has_many(values: np.ndarray) -> bool:
+    """Return whether more than FEW_NUMBERS values are different; the first thousand mostly tell."""
+    return any(len(np.unique(some)) > FEW_NUMBERS for some in (values[:1000], values))
 
 
 def _is_number_text(value) -> bool:

@@ -43,6 +43,8 @@ class Task:
         A guess: a cost that the optimum is not expected to exceed.
     route : Route or None
         The chosen search; see :mod:`optree.solvers.routing`.
+    starts : bool
+        Whether a long search looks for heuristic trees, where its source has none.
     """
 
     problem: Problem
@@ -54,6 +56,7 @@ class Task:
     incumbent_columns: Columns | None = None
     upper_bound: int | None = None
     route: Route | None = None
+    starts: bool = False
 
     @property
     def incumbent_cost(self) -> int | None:
@@ -76,6 +79,10 @@ class Task:
     def cost(self, tree: Tree) -> int:
         """Return the cost of a tree: loss plus penalty."""
         return self.objective.cost(tree, self.scale, self.loss(tree))
+
+    def cheaper(self, tree: Tree, other: Tree | None) -> Tree:
+        """Return the cheaper of two trees; the first of equal trees."""
+        return tree if other is None else min(tree, other, key=self.cost)
 
     def prune(self, tree: Tree) -> Tree:
         """Return the pruned tree of least cost: minimal cost-complexity pruning at the objective's lambda."""
@@ -242,6 +249,7 @@ class Solver(Declaration):
         upper_bound: Fraction | None = None,
         incumbent_columns: Columns | None = None,
         log: Callable[[str], None] | None = None,
+        starts: bool = False,
         **parameters,
     ) -> Result:
         """Check all arguments, then search.
@@ -262,6 +270,10 @@ class Solver(Declaration):
             The columns of the same rows whose features the incumbent splits; by default the problem's.
         log : callable, optional
             Called with lines of text: the search and the reason for it, its progress once a second, and its end.
+        starts : bool
+            Whether a long exact search over coded features also looks for heuristic trees
+            (:mod:`optree.solvers.stages`) where its source has none, so that it never returns a worse tree. The engine
+            always does.
         **parameters
             The solver's own.
 
@@ -286,7 +298,7 @@ class Solver(Declaration):
         trace = Trace(clock, log, float(1 / scale.row), problem.target.whole_loss(problem))
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
-        task = replace(task, route=Route(self.name, self.title))
+        task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)
         try:
             clock.check()
             if not problem.columns.has_numbers:
@@ -302,7 +314,7 @@ class Solver(Declaration):
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
         late = in_time and outcome.status == "time_limit" and outcome.tree.n_splits == 0
-        if late and (self.exact or self.features == ("binary",)) and (found := sampled_tree(task)):
+        if late and (found := sampled_tree(task, ordered=not self.exact)):
             outcome = outcome._replace(tree=found[0], columns=found[1])
         clock.searched()
         tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns

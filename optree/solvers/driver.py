@@ -18,12 +18,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from optree.budget import Clock, Pace, Stopped
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, PAUSED
+
+if TYPE_CHECKING:
+    from optree.solvers.base import Task
+    from optree.tree import Tree
 
 
 def finish(work: Callable[[], object]) -> str:
@@ -74,6 +78,7 @@ def drive(
     *,
     first: int = 16,
     end: int = INFINITE,
+    resume: Callable[[], int] | None = None,
     stop: Callable[[], None] | None = None,
 ) -> str | None:
     """Run a search in slices until its kernel is done or a limit is reached.
@@ -90,6 +95,8 @@ def drive(
         Iterations of the first slice.
     end : int, optional
         The number of iterations, of ``search.iterations``, at which to pause.
+    resume : callable, optional
+        Called at each pause, after which the search continues. It returns the next ``end``.
     stop : callable, optional
         Called from another thread at the time limit, to end a long iteration.
 
@@ -109,8 +116,10 @@ def drive(
                     if interval[0] == interval[1]:
                         return "optimal"
                 iterations = search.iterations
-                if code == COMPLETE or iterations >= end:
+                if code == COMPLETE or (iterations >= end and resume is None):
                     return None
+                while iterations >= end:
+                    end = resume()
                 if limit := clock.limit(iterations):
                     return limit
                 code = search.step(min(pace.next(iterations), end - iterations))
@@ -121,6 +130,26 @@ def drive(
                     room.take()
     except KeyboardInterrupt:
         return "interrupted"
+
+
+def drive_with_starts(
+    search, task: Task, words: int, note: Callable[[int, int], None] | None = None
+) -> tuple[str | None, Tree | None]:
+    """Run a search as :func:`drive` does; return its status, and the best heuristic tree if the task asks for them.
+
+    The search pauses for these trees, and does not know of them. ``words`` is the size of its rows and columns.
+    """
+    if not task.starts:
+        return drive(search, task.clock, note), None
+    from optree.solvers.stages import Starts  # kernels are loaded if they are needed
+
+    starts = Starts(task, words)
+
+    def resume() -> int:
+        starts.improve()
+        return starts.due
+
+    return drive(search, task.clock, note, end=starts.due, resume=resume), starts.best
 
 
 def together(work: Callable[[int], None], threads: int, stop: Callable[[], None]) -> None:

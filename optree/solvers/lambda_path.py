@@ -23,10 +23,10 @@ from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.driver import finish
 from optree.solvers.engine.search import Search
-from optree.solvers.engine.starts import Starts
 from optree.solvers.envelope import Envelope, Learned, Line, Unfinished
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
+from optree.solvers.stages import Starts
 from optree.tree import Tree
 
 _ITERATIONS, _TIMES = 6000, 2  # before a search is left unfinished: at least, and per iteration of all earlier searches

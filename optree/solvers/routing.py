@@ -70,7 +70,7 @@ def _may_leave_out_rows(task: Task) -> bool:
     """Return whether row generation supports the task, and the task has enough different rows."""
     objective = task.objective
     supported = objective.max_splits is None and objective.min_samples_leaf == 1 and task.problem.costs is None
-    return supported and len(task.problem.groups.rows) >= _MIN_GROUPS
+    return supported and len(task.problem.group(task.clock.check).rows) >= _MIN_GROUPS
 
 
 def limits_splits(objective: Objective, multiway: bool) -> bool:

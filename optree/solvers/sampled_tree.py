@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
 
 
-def sampled_tree(task: Task) -> tuple[Tree, Columns] | None:
+def sampled_tree(task: Task, ordered: bool = False) -> tuple[Tree, Columns] | None:
     """Return a tree and the columns whose features it splits, or None if the objective is another or no tree is better.
 
-    The tree obeys the constraints of the objective. It takes a small part of a second; no limit is obeyed.
+    ordered : whether a feature of several categories is split between two of them, not into all. The tree obeys the
+    constraints of the objective. It takes a small part of a second; no limit is obeyed.
     """
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
     from optree.solvers.starts import carts
@@ -41,7 +42,7 @@ def sampled_tree(task: Task) -> tuple[Tree, Columns] | None:
         rows = Rows.of(part, objective.min_samples_leaf, lambda: None)
     else:
         data = part.codes, part.y, len(part.classes), part.weights
-        rows = Rows(*data, objective.min_samples_leaf, part.n_parts > 2)
+        rows = Rows(*data, objective.min_samples_leaf, None if ordered else part.n_parts > 2)
     _, found, _ = next(carts(rows, objective, objective.scale(part), Budget().start()), (None, None, None))
     if found is None:
         return None
@@ -57,13 +58,17 @@ def sampled_tree(task: Task) -> tuple[Tree, Columns] | None:
         else:
             columns, place = columns.keep(used.tolist()), np.searchsorted(used, np.arange(used[-1] + 1))
 
-        def choose(_: np.ndarray, split) -> tuple[int, list]:
+        def choose(_: np.ndarray, split) -> tuple:
             if split is None:
                 return LEAF, []
             feature = int(place[split.feature])
+            values = int(columns.n_parts[feature])
             if isinstance(split, MultiwaySplit):
-                return feature, rows.children_by_value(split, columns.n_parts[feature])
-            return feature, [split.left, split.right]
+                return feature, rows.children_by_value(split, values)
+            if values == 2:
+                return feature, [split.left, split.right]
+            ends = rows.numbers(split)
+            return feature, [split.left, split.right], (np.arange(values) > (ends.low + ends.high) / 2).astype(int)
 
         tree = Tree.grow(problem.over(columns), choose, found)
     tree = task.prune(tree)

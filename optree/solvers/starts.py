@@ -61,30 +61,22 @@ _RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
-def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the name, the tree (None for a leaf) and the cost of each heuristic.
+def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int] | None]:
+    """Yield the name, the tree (None for a leaf) and the cost of each heuristic; None before those that take longer.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
     scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
-    iterator ends when the clock reaches a limit of time or memory. It is empty if no split is allowed.
+    iterator ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
     """
-    yield from quick_heuristics(rows, objective, scale, clock)
-    yield from slow_heuristics(rows, objective, scale, clock)
-
-
-def quick_heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the trees of CART and of small DPDTs, see :func:`heuristics`."""
+    task = rows, objective, scale, clock
     if rows.sample.is_multiway.any():
-        yield from carts(rows, objective, scale, clock)
-    yield from dpdts(rows, objective, scale, clock, QUICK)
-
-
-def slow_heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the trees of LicketySPLIT, of CART that looks ahead and of wide DPDTs, see :func:`heuristics`."""
-    for best in _lickety(rows, objective, scale, clock, objective.max_splits)[-1:]:
+        yield from carts(*task)
+    yield from dpdts(*task, QUICK)
+    yield None
+    for best in _lickety(*task, objective.max_splits)[-1:]:
         yield "LicketySPLIT", best.tree, best.cost
-    yield from carts(rows, objective, scale, clock, candidates=AHEAD)
-    yield from dpdts(rows, objective, scale, clock, WIDE)
+    yield from carts(*task, candidates=AHEAD)
+    yield from dpdts(*task, WIDE)
 
 
 def dpdts(

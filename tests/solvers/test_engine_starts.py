@@ -1,4 +1,4 @@
-"""Heuristic trees in a long search of the engine: the optimum, the interval, the heuristics' own objectives."""
+"""Heuristic trees in a long search over coded features: the optimum, the interval, the heuristics' own objectives."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from optree import solvers
 from optree.budget import Budget, Pace
 from optree.objective import Objective
 from optree.result import Trace
+from optree.solvers import stages as starts
 from optree.solvers.base import Task
-from optree.solvers.engine import starts
 from optree.tree import Tree
 
 SOLVER = solvers.get("optree")
@@ -28,7 +28,7 @@ def objective_of(seed, rows):
 
 def pause(monkeypatch, seed):
     """Let the stages come after few iterations."""
-    monkeypatch.setattr(starts, "_WORDS", ([0, 300, 3000][seed % 3], [0, 1000, 9000][seed // 3 % 3]))
+    monkeypatch.setattr(starts, "_WORDS", ([0, 300, 3000][seed % 3], [0, 1000, 9000][seed // 3 % 3], 9000))
 
 
 @pytest.mark.parametrize("by_depth", [False, True])
@@ -91,7 +91,7 @@ def tables():
 
 
 def test_no_heuristic_is_better(monkeypatch):
-    monkeypatch.setattr(starts, "_WORDS", (1, 2))
+    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))
     for problem, regularization in tables():
         result = SOLVER.solve(problem, Objective.of(regularization), Budget(iterations=30), few_rows=False)
         others = [("licketysplit", 5, {}), ("licketysplit", 32, {}), ("dpdt", 32, {"cart_nodes_list": [4, 4]})]
@@ -111,3 +111,68 @@ def test_the_result_does_not_depend_on_the_clock(monkeypatch):
             other = SOLVER.solve(problem, objective, few_rows=False)
         assert other.counters == result.counters
         assert np.array_equal(other.tree.feature, result.tree.feature)
+
+
+# Exact solvers whose sources have no heuristic trees: name, limits of the objective, parameters.
+OTHERS = [
+    ("gosdt", {}, {}),
+    ("branches", {}, {}),
+    ("branches", {"max_depth": 3}, {}),
+    ("murtree", {"max_depth": 3}, {}),
+    ("murtree", {"max_depth": 4, "max_splits": 5}, {}),
+    ("dl85", {"max_depth": 3}, {}),
+    ("dl85", {"max_depth": 2, "min_samples_leaf": 3}, {}),
+]
+
+
+def binary_problem(seed):
+    """Return rows of a noisy rule over binary features, some of them equal, some weighted."""
+    random = np.random.RandomState(seed)
+    codes = random.randint(2, size=(random.randint(20, 90), 7))
+    y = (codes[:, 0] & codes[:, 1]) + (codes[:, 2] ^ codes[:, 3]) * (1 + seed % 2 * codes[:, 4])
+    y[random.random_sample(len(y)) < 0.2] = 0
+    return make(codes, y, [2] * 7, 4, random.randint(0, 4, len(y)) if seed % 3 == 0 else None)
+
+
+def objective_for(name, limits, seed):
+    """Return an objective that the solver accepts."""
+    penalised = name != "dl85" and seed % 4
+    return Objective.of(["0", "0.001", "0.01", "0.03"][seed % 4] if penalised else "0", "split", **limits)
+
+
+@pytest.mark.parametrize(("name", "limits", "parameters"), OTHERS)
+def test_other_searches_pause_for_the_trees_and_find_the_optimum(monkeypatch, name, limits, parameters):
+    for seed in seeds(60, 4):
+        pause(monkeypatch, seed)
+        problem, objective = binary_problem(seed), objective_for(name, limits, seed)
+        best = solvers.get(name).solve(problem, objective, **parameters)
+        found = solvers.get(name).solve(problem, objective, starts=True, **parameters)
+        assert found.status == "optimal"
+        assert found.cost == best.cost == found.lower_bound
+        if name != "murtree":
+            assert found.counters == best.counters  # these searches do not know of the trees
+
+
+def test_of_trees_with_the_fewest_errors_one_has_the_fewest_splits_whatever_the_start(monkeypatch):
+    for seed in seeds(80, 4):
+        pause(monkeypatch, seed)
+        problem, objective = binary_problem(seed), Objective.of("0", max_depth=3)
+        best = solvers.get("murtree").solve(problem, objective, fewest_splits=True)
+        found = solvers.get("murtree").solve(problem, objective, fewest_splits=True, starts=True)
+        assert (found.cost, found.tree.n_splits) == (best.cost, best.tree.n_splits)
+
+
+@pytest.mark.parametrize(("name", "limits", "parameters"), OTHERS)
+def test_other_stopped_searches_are_no_worse_than_the_heuristics(monkeypatch, name, limits, parameters):
+    monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))
+    for problem, regularization in list(tables())[::3]:
+        own = "0" if name == "dl85" else regularization
+        objective = Objective.of(own, **limits)
+        found = solvers.get(name).solve(problem, objective, Budget(iterations=40), starts=True, **parameters)
+        assert not objective.broken(found.tree, problem)
+        assert found.lower_bound <= found.cost
+        others = [("licketysplit", 5, {}), ("dpdt", 32, {"cart_nodes_list": [4, 4]}), ("cart", None, {})]
+        for other, depth, given in [] if len(limits) > 1 else others:
+            deepest = min(limits.get("max_depth", 99), depth or 99)
+            least = solvers.get(other).solve(problem, Objective.of(own, max_depth=deepest), **given)
+            assert found.cost <= least.cost, (other, own)

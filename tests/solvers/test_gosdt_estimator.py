@@ -85,7 +85,7 @@ def test_a_guess_is_never_called_optimal(guess):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"objective": "gini"}, "measure: 'gini' is not known; accepted: f1, accuracy"),
+        ({"objective": "gini"}, "objective: 'gini' is not known; accepted: f1, accuracy"),
         (
             {"objective": "auc", "guess_thresholds": True},
             "guess_thresholds = True is not accepted with the objective auc",

@@ -80,6 +80,8 @@ def test_trees_obey_the_constraints_and_cost_less_than_a_leaf():
         GOSDTClassifier(0.002),
         SPLITClassifier(0.002),
         LicketySPLITClassifier(0.002),
+        SPLITClassifier(0.002, max_ways=3, max_thresholds=8),
+        LicketySPLITClassifier(0.002, max_ways=4),
     ],
     ids=str,
 )

@@ -27,7 +27,8 @@ SEARCHES = {"sparsethresholds": SparseSearch, "allthresholds": Search}
 
 
 def found(rows, objective, scale, budget=None):
-    return {name: (tree, cost) for name, tree, cost in heuristics(rows, objective, scale, (budget or Budget()).start())}
+    found = heuristics(rows, objective, scale, (budget or Budget()).start())
+    return {name: (tree, cost) for name, tree, cost in filter(None, found)}
 
 
 def mixed_rows(seed):

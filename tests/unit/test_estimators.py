@@ -200,7 +200,7 @@ def test_values_that_were_not_seen():
         (COLOURS, FRUIT, {"max_depth": 1.5}, ["max_depth", "1.5"]),
         (COLOURS, FRUIT, {"time_limit": -1}, ["time_limit = -1", "give a number >= 0 or None"]),
         (COLOURS, FRUIT, {"memory_limit": "1"}, ["memory_limit = '1'", "give a number >= 0 or None"]),
-        (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "accepted: error, ignore"]),
+        (COLOURS, FRUIT, {"unseen": "guess"}, ["unseen", "'guess'", "'error' or 'ignore'"]),
     ],
 )
 def test_bad_input_is_refused_with_one_line(X, y, parameters, words):
@@ -293,7 +293,7 @@ def test_one_category_against_the_rest():
     some = OptimalTreeClassifier(0, one_vs_rest=["b"], max_depth=4).fit(X, y)
     assert {(feature.name[0], len(feature.labels)) for feature in some.tree_.features} >= {("a", 3), ("b", 2)}
     assert all(len(feature.labels) == 3 - feature.name.startswith("b") for feature in some.tree_.features)
-    with refused("one-hot column", "'z'", "accepted: a, b, c, d"):
+    with refused("one_vs_rest: column", "'z'", "accepted: a, b, c, d"):
         OptimalTreeClassifier(one_vs_rest=["z"]).fit(X, y)
 
 

@@ -242,10 +242,28 @@ def test_numbers_that_are_doubtful():
     with pytest.warns(UserWarning, match="column 'code': its texts are numbers; they are split as categories"):
         OptimalTreeClassifier().fit(X.assign(code=random.randint(0, 40, N).astype(str)), Y)
     with pytest.warns(UserWarning, match="column 'x0': almost each row has a number of its own"):
-        BranchesClassifier().fit(random.random_sample((N, 1)), Y)
+        BranchesClassifier(max_thresholds=None).fit(random.random_sample((N, 1)), Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         OptimalTreeClassifier().fit(X.assign(row=2 * random.permutation(N)), Y)
+
+
+def test_branches_cuts_columns_of_many_numbers_at_quantiles():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"many": random.random_sample(200), "few": random.randint(0, 20, 200)})
+    y = (X["many"] > 0.5) ^ (X["few"] == 7)
+    with pytest.warns(UserWarning, match="column 'many': its more than 20 different numbers.* max_thresholds = 3 quan"):
+        model = BranchesClassifier("0.001", max_thresholds=3).fit(X, y)
+    assert sorted(len(feature.labels) for feature in model.tree_.features) == [4, 20]
+    assert "many > " in model.export_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        BranchesClassifier("0.001").fit(X[["few"]], y)
+        twice = pd.concat([X[["many"]]] * 2)
+        every = BranchesClassifier("0.001", max_thresholds=None, max_depth=1).fit(twice, np.tile(y, 2))
+    assert every.tree_.n_leaves == 200
+    with refused("max_thresholds = 0"):
+        BranchesClassifier(max_thresholds=0).fit(X, y)
 
 
 def test_many_categories_are_split_one_against_the_rest():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from support import ROOT, runs
 from support.modes import seeds
 from support.refusal import refused
@@ -12,6 +13,7 @@ from support.refusal import refused
 from optree import OptimalTreeClassifier, solvers
 from optree.bench.models.fit import load_rows
 from optree.bench.models.frame import frame as model_frame
+from optree.bench.peers.declaration import read_peers
 from optree.bench.report.first_page import Command, first_page
 from optree.bench.report.reproduce import merged_configuration
 from optree.bench.runs.encode import encode, parse_encoding
@@ -21,7 +23,7 @@ from optree.bench.runs.record import Run
 from optree.bench.runs.solve import solve, solve_in_child
 from optree.bench.tables.frame import frame
 from optree.bench.tables.summary import summary
-from optree.datasets import fetch, load_table, save_table
+from optree.datasets import Dataset, fetch, load_table, save_table
 from optree.datasets.propose import propose
 from optree.encoding import EncodingSpec
 from optree.encoding.problem_files import load_problem, save_problem
@@ -66,11 +68,17 @@ def errors_by_name(made: dict, X: pd.DataFrame, y: np.ndarray) -> int:
     tree, errors = Tree.from_dict(made["tree"]), 0
 
     def holds(condition: str, row: pd.Series) -> bool:
+        if " missing" in condition:
+            known, _, own = condition.rpartition(" or missing") if " or missing" in condition else ("", "", condition)
+            if own.endswith(" is missing") or own.endswith(" is not missing"):
+                name, _, words = own.partition(" is ")
+                return bool(pd.isna(row[name])) == (words == "missing")
+            return pd.isna(row[known.split(" <= ")[0].split(" > ")[0]]) or holds(known, row)
         for sign in (" <= ", " > ", " != ", " = "):
             if sign in condition:
                 name, value = condition.split(sign)
                 if sign in (" <= ", " > "):
-                    return (row[name] <= float(value)) == (sign == " <= ")
+                    return bool(row[name] <= float(value) if sign == " <= " else row[name] > float(value))
                 return (row[name] == value) == (sign == " = ")
         raise AssertionError(condition)
 
@@ -172,14 +180,95 @@ def test_thresholds_that_do_not_fit_into_memory_as_features_are_a_record(tmp_pat
     random = np.random.RandomState(2)
     X = pd.DataFrame({name: random.random_sample(2000) for name in "ab"})
     _, _, path = own_file(tmp_path, X, random.randint(0, 2, 2000), {"categorical": "onehot", "numeric": "numbers"})
-    run = Run("own", "numbers", "cart", "cart", "0.05", limits={"seconds": 5, "memory_mib": 7})
+    run = Run("own", "numbers", "gosdt", "gosdt", "0.05", limits={"seconds": 5, "memory_mib": 7})
     made = solve_in_child(*load_problem(path), run)
     assert (made["status"], made["tree"], made["train"]["rows"]) == ("memory_limit", None, 2000)
     assert made["reason"] == (
-        "solver cart takes no columns of numbers; their thresholds are 3,998 binary features, which need 8 MiB or "
+        "solver gosdt takes no columns of numbers; their thresholds are 3,998 binary features, which need 8 MiB or "
         "more; the limit is 7 MiB"
     )
-    assert solve_in_child(*load_problem(path), Run("own", "numbers", "cart", "cart", "0.05"))["status"] == "heuristic"
+    limited = Run("own", "numbers", "cart", "cart", "0.05", limits=run.limits | {"memory_mib": 400})
+    assert solve_in_child(*load_problem(path), limited)["status"] == "heuristic"
+
+
+@pytest.mark.parametrize("seed", seeds(12, 4))
+def test_cart_over_numbers_is_scikit_learns(seed):
+    random = np.random.RandomState(seed)
+    n = random.randint(30, 200)
+    X = pd.DataFrame({name: random.randint(0, 64, n) / 8 for name in "abc"})
+    y = random.randint(0, 3, n)
+    limits = {"max_depth": random.choice([3, 6]), "min_samples_leaf": random.choice([1, 4])}
+    grown = DecisionTreeClassifier(random_state=0, **limits).fit(X, y)
+    problem = Problem(TableColumns.of(X, NUMBERS), Classes(y, ("u", "v", "w")))
+    found = solvers.get("cart").solve(problem, Objective.of("0", **limits))
+    assert found.counters["iterations"] == (grown.tree_.feature >= 0).sum()
+    assert found.tree.errors(problem.over(found.columns)) == (grown.predict(X) != y).sum()
+    assert len(found.columns.features) == len({*found.tree.feature[found.tree.feature != LEAF]})
+
+
+def test_cart_tells_numbers_apart_that_float32_does_not():
+    X = pd.DataFrame({"a": 1 + np.arange(40) * 1e-12})
+    y = (np.arange(40) >= 17).astype(int)
+    problem = Problem(TableColumns.of(X, NUMBERS), Classes(y, ("u", "v")))
+    found = solvers.get("cart").solve(problem, Objective.of("0.01"))
+    assert (found.tree.n_splits, found.tree.errors(problem.over(found.columns))) == (1, 0)
+    for limit in ({"max_depth": 0}, {"max_splits": 0}):
+        leaf = solvers.get("cart").solve(problem, Objective.of("0.01", **limit))
+        assert (leaf.tree.n_splits, leaf.columns.features) == (0, ())
+
+
+MISSING_FORMS = ({"numeric": "numbers"}, {"numeric": "thresholds"}, {"numeric": "intervals"}, {"numeric": "bins"})
+
+
+@pytest.mark.parametrize("fields", MISSING_FORMS, ids=lambda fields: fields["numeric"])
+@pytest.mark.parametrize("seed", seeds(4, 1))
+def test_missing_numbers_of_a_file_reach_every_solver(tmp_path, seed, fields):
+    random = np.random.RandomState(seed)
+    X, y = table(random, random.randint(24, 40), missing=True)
+    X["a"] = np.where(random.random_sample(len(X)) < 0.3, np.nan, random.randint(0, 4, len(X)) / 4)
+    y = np.where(X["a"].isna(), y.mean() < 0.5, y)
+    row, rows, path = own_file(tmp_path, X[["a", "b b"]].round(1), y, {"categorical": "onehot"} | fields)
+    assert row.recipe == ("keep-missing",)
+    assert rows.X["a"].isna().sum() == X["a"].isna().sum()
+    best = None
+    for solver in ("exhaustive", *(name for name in solvers.names() if name != "exhaustive")):
+        declared = solvers.get(solver)
+        if "accuracy" not in declared.measures or (fields["numeric"] == "bins" and "multiway" not in declared.features):
+            continue
+        depth = {"max_depth": 2} if "max_depth" in declared.constraints else {}
+        lambda_, penalty = ("0.05" if declared.penalties else "0"), (declared.penalties or ("split",))[0]
+        made = solve(*load_problem(path), Run("own", "own", solver, solver, lambda_, penalty, split="0", **depth))
+        best = made["objective"] if solver == "exhaustive" else best
+        if "split" in declared.penalties and depth:
+            equal = made["exact"] and made["status"] == "optimal"
+            assert made["objective"] == pytest.approx(best) if equal else made["objective"] <= best + 1e-12, solver
+        test = held_out(load_problem(path)[0].y, "0", "0.2")
+        for part, own in (("train", ~test), ("test", test)):
+            if fields["numeric"] == "numbers":
+                assert made[part]["errors"] == errors_by_name(made, rows.X[own], rows.y[own]), solver
+
+
+def test_missing_numbers_are_refused_in_a_line_that_names_who_takes_them():
+    config = merged_configuration(ROOT, "config.yaml")
+    config["encodings"] |= {"strict": {"categorical": "onehot", "numeric": "numbers", "missing": "error"}}
+    config["algorithms"] = {"boosted": {"solver": "AdaBoostCART"}, "forest": {"solver": "RandomForestClassifier"}}
+    fields = {"name": "own", "source": "mirror", "file": "own.csv", "rows": 9, "features": 2, "classes": 2}
+    table = {"own": Dataset(**fields, recipe=("keep-missing",))}
+    asked = {"datasets": ["own"], "regularization": ["0.01"], "splits": ["full"]}
+
+    def planned(peers=None, **changes):
+        return plan_runs(config | {"experiments": [asked | changes]}, table, peers)
+
+    assert len(planned(algorithms=["optree", "cart", "gosdt", "forest"])) == 4
+    with refused("'own' keeps missing numbers", "encodings.strict: missing = 'error'", "give 'best'"):
+        planned(algorithms=["optree"], encodings=["strict"])
+    with refused("model 'boosted' does not take", "these do: OptimalTreeClassifier", "RandomForestClassifier"):
+        planned(algorithms=["boosted"])
+    with refused("model 'forest' does not take in an encoding"):
+        planned(algorithms=["forest"], encodings=["numbers"])
+    peers = read_peers(ROOT / "workflow" / "peers")
+    with refused("which pycontree does not take; these do: allthresholds, branches, cart", "optree", "pystreed"):
+        planned(peers, algorithms=["pycontree"], max_depth=[2])
 
 
 def test_models_read_the_numbers_of_an_encoded_file(tmp_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.refusal import refused
 
-from optree.datasets import fetch, read_table
+from optree.datasets import fetch, load_table, read_table, save_table
 from optree.datasets.__main__ import main
+from optree.datasets.facts import facts
 from optree.datasets.propose import propose
 from optree.datasets.table import join_list, split_list
 
@@ -52,11 +54,20 @@ def test_a_messy_table_is_proposed_added_and_fetched(tmp_path, table_path, capsy
     dataset = read_table(table_path)["my-loans"]
     assert dataset.drop == ("row id", "opened on", "comment")
     assert dataset.numeric_columns == ["Account Age", "income, net"]
-    assert (dataset.target, dataset.recipe) == ("Paid Back", ("without:?", "numbers"))
+    assert (dataset.target, dataset.recipe) == ("Paid Back", ("without:?", "keep-missing"))
     table = fetch(dataset, tmp_path)
     assert table.verified == "sha256 of the table of datasets"
     assert table.numeric == ["Account Age", "income, net"]
-    assert len(table.X) == dataset.rows == 300 - 12 - 1
+    assert len(table.X) == dataset.rows == 300 - 1
+    assert table.X["Account Age"].isna().sum() == 12
+    content = tmp_path / "table.csv"
+    save_table(table, content)
+    assert load_table(content, dataset).X.equals(table.X)
+    counted = facts(table, dataset)
+    assert counted["missing"] == {"Account Age": 12, "home type": int((table.X["home type"] == "?").sum())}
+    assert counted["groups"] == 299
+    with refused("'Account Age': 12 rows are missing", "the recipe keep-missing"):
+        fetch(replace(dataset, recipe=("without:?",)), tmp_path)
     assert set(table.X["home type"]) == {"own, with garden", "rent", "?", "parents"}
     assert main(command) == 1
     assert "give another --name" in capsys.readouterr().err

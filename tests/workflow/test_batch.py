@@ -6,6 +6,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import platform
 import resource
 import signal
 import subprocess
@@ -86,11 +87,14 @@ def fail() -> None:
     raise ValueError("no such luck")
 
 
-def test_code_is_read_before_the_forks(tmp_path, monkeypatch):
-    for cached in (score.solver_digest, environment.code_digest):
+def test_code_and_machine_are_read_before_the_forks(tmp_path, monkeypatch):
+    for cached in (score.solver_digest, environment.code_digest, environment.git_commit):
         cached.cache_clear()
+    monkeypatch.setattr(platform, "_uname_cache", None)
+    monkeypatch.setattr(platform, "_platform_cache", {})
     job.preload([WANTED], job.Place(tmp_path, tmp_path))
     monkeypatch.setattr(environment, "imported_modules", lambda *modules: fail())
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: fail())
     (made,) = do(tmp_path, planned(WANTED))
     assert made["status"] == "heuristic"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import random
 import subprocess
 from dataclasses import replace
 
@@ -83,3 +84,44 @@ def test_from_a_server_and_from_a_mirror_without_a_network(finished, offline, ta
     assert first["origin"].startswith("OpenML 333 at http://127.0.0.1")
     assert raw["classes"] == "2 (0: 216, 1: 216)"
     assert "datasets.html" in (finished.path / "offline.html").read_text()
+
+
+def test_missing_numbers_of_an_own_file_reach_searches_and_models(finished):
+    draw, folder = random.Random(1), finished.path / "own"
+    folder.mkdir()
+    income = [None if draw.random() < 0.25 else round(draw.uniform(0, 100), 2) for _ in range(120)]
+    classes = ["late" if value is None or value > 70 else "paid" for value in income]
+    rows = zip(income, (draw.choice("uvw") for _ in income), classes, strict=True)
+    text = "".join(f"{'?' if value is None else value},{home},{own}\n" for value, home, own in rows)
+    (folder / "own.csv").write_text("income,home,class\n" + text)
+    before = (finished.path / "config" / "datasets.csv").read_text()
+    proposed = finished.run(["python", "-m", "optree.datasets", "row", "own/own.csv", "--add"])
+    assert "recipe keep-missing: " in proposed.stderr, proposed.stderr
+    tree = {"tree": {"solver": "DecisionTreeClassifier", "parameters": {"max_depth": 2}}}
+    asked = {"datasets": ["own"], "regularization": ["0.02"], "splits": ["full", 0]}
+
+    def run(*algorithms: str):
+        experiments = [asked | {"algorithms": list(algorithms)}]
+        given = {"name": "own", "cells": "results/own/cells", "data_mirror": "own", "algorithms": tree}
+        (finished.path / "own.json").write_text(json.dumps(given | {"experiments": experiments}))
+        return finished.snakemake(config="own.json")
+
+    refused = run("pycontree")
+    assert refused.returncode == 1
+    (line,) = (line for line in refused.stderr.splitlines() if line.startswith("error: "))
+    assert line.startswith("error: config: experiments[0]: dataset 'own' keeps missing numbers")
+    assert "which pycontree does not take; these do: allthresholds, " in line
+    done = run("optree", "cart", "gosdt", "tree")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (finished.path / "config" / "datasets.csv").write_text(before)
+    records = finished.whole_records("own")
+    assert len(records) == 8
+    for record in records:
+        assert record["train"]["rows"] + (record["test"] or {"rows": 0})["rows"] == 120
+        assert record["train"]["accuracy"] == 1, record["run"]
+        if record["run"]["model"] is None:
+            (feature,) = record["tree"]["features"].values()
+            assert record["size"]["splits"] == 1
+            assert any(label.endswith(" or missing") for label in feature["labels"])
+    with open(finished.path / "results" / "own" / "data" / "own.json") as file:
+        assert json.load(file)["facts"]["missing"] == {"income": income.count(None)}

@@ -80,6 +80,13 @@ def check(name: str, fields: Mapping, peers: Mapping) -> None:
         raise choice(f"{where}: peer", parameters["peer"], numeric)
 
 
+def with_missing_numbers() -> list[str]:
+    """Return the estimators that take missing numbers, by scikit-learn's tag."""
+    from sklearn.utils import get_tags
+
+    return [name for name in ESTIMATORS if name != PEER and get_tags(make(name, {}, 0)).input_tags.allow_nan]
+
+
 def make(estimator: str, parameters: Mapping, seed: int):
     """Return the estimator, not fitted."""
     random = {} if estimator == "OptimalTreeClassifier" else {"random_state": seed}  # the exception is deterministic

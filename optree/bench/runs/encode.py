@@ -37,7 +37,8 @@ def _digest(problem: Problem) -> str:
 
 def parse_encoding(fields: Mapping) -> tuple[EncodingSpec, int]:
     """Return the encoder's specification and the number of copies of all rows, from a configuration's encoding."""
-    return EncodingSpec(**{key: value for key, value in fields.items() if key != "repeat"}), fields.get("repeat", 1)
+    options = {"missing": "best"} | {key: value for key, value in fields.items() if key != "repeat"}
+    return EncodingSpec(**options), fields.get("repeat", 1)
 
 
 def describe_table(table: Table, dataset: Dataset, features: int, classes: int) -> dict:

@@ -83,7 +83,7 @@ def preload(runs: Iterable[Run], place: Place) -> None:
 
     A fork then needs about 0.03 s of processor time before its search, in place of one to three seconds.
     """
-    environment.git_commit()
+    environment.describe([], "")  # asks git and uname, whose answers every fork inherits
     for run in runs:
         for name in place.solver(run).imports if run.model is None else ("sklearn.ensemble", "optree.estimators"):
             import_module(name)

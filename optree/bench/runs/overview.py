@@ -26,6 +26,8 @@ def _duration(seconds: float) -> str:
     """Return seconds as a text of one unit."""
     if not isfinite(seconds):
         return "no limit"
+    if 0 < seconds < 1:
+        return "< 1 s"
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.1f} {unit}" if seconds < 20 * size else f"{seconds / size:,.0f} {unit}"
@@ -86,7 +88,7 @@ class Overview:
         return "\n".join([*lines, f'{note} "about": by earlier records.'])
 
     def watch(self) -> None:
-        """Print the progress now and then, in a thread that ends with this process."""
+        """Print the progress now and then, in a thread that ends with the last run or with this process."""
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -98,9 +100,16 @@ class Overview:
             now = len(self.done())
             pause = max(_SECONDS, _SCANS * (time.monotonic() - scan))
             if now > before:
-                left = (len(self.cells) - now) * (time.monotonic() - start) / (now - first)
-                print(f"{self.counted(now)}, about {_duration(left)} left", file=sys.stderr, flush=True)
+                print(self._progress(now, now - first, time.monotonic() - start), file=sys.stderr, flush=True)
+            if now == len(self.cells):
+                return
             before = now
+
+    def _progress(self, done: int, new: int, seconds: float) -> str:
+        """Return a line of progress; ``new`` of the finished runs took the seconds."""
+        if done == len(self.cells):
+            return self.counted(done)
+        return f"{self.counted(done)}, about {_duration((len(self.cells) - done) * seconds / new)} left"
 
     def counted(self, done: int | None = None) -> str:
         """Return the number of finished runs, as a text."""

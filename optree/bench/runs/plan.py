@@ -14,6 +14,7 @@ from optree.bench.runs.encode import NUMBERS, parse_encoding
 from optree.bench.runs.folds import FULL, fold_kind
 from optree.bench.runs.record import COMPARED, Run
 from optree.budget import Budget
+from optree.datasets.table import KEEP_MISSING
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError, choice
 from optree.objective import CONSTRAINTS, Objective
@@ -85,11 +86,17 @@ def _experiment_runs(
         if algorithm.declaration is None:
             yield from _model_runs(experiment, algorithm, datasets, encodings, common)
         else:
-            yield from _search_runs(config, experiment, algorithm, datasets, encodings, common)
+            yield from _search_runs(config, experiment, algorithm, datasets, encodings, peers, common)
 
 
 def _search_runs(
-    config: Mapping, experiment: Mapping, algorithm: Algorithm, datasets, encodings: Mapping, common: dict
+    config: Mapping,
+    experiment: Mapping,
+    algorithm: Algorithm,
+    datasets,
+    encodings: Mapping,
+    peers: Mapping[str, Peer],
+    common: dict,
 ) -> Iterator[Run]:
     """Yield the runs of a search."""
     limits = {**config["limits"], **experiment.get("limits", {})}
@@ -102,7 +109,10 @@ def _search_runs(
         if isinstance(datasets, Mapping) and not datasets[dataset].classes:
             raise OptreeError(f"dataset {dataset!r} has a number for its target, which only models take")
     names = _encodings_of(experiment, NUMBERS, encodings)
-    _check_algorithm(config, experiment, algorithm, {name: encodings[name] for name in names})
+    used = {name: encodings[name] for name in names}
+    _check_algorithm(config, experiment, algorithm, used)
+    for dataset in _with_missing_numbers(experiment, datasets):
+        _check_missing(algorithm, dataset, used, peers)
     if isinstance(algorithm.declaration, Peer) and limits.get("iterations") is not None:
         raise OptreeError(
             f"algorithm {algorithm.name!r} is not ours and counts iterations of its own: limits.iterations = "
@@ -113,6 +123,23 @@ def _search_runs(
         for dataset, encoding, fold in product(experiment["datasets"], names, experiment["splits"]):
             rows = {"dataset": dataset, "encoding": encoding, "split": str(fold)}
             yield Run(**rows, limits=limits, depth_of=algorithm.depth_of, **common, **objective)
+
+
+def _with_missing_numbers(experiment: Mapping, datasets) -> list[str]:
+    """Return the datasets of an experiment that keep missing numbers."""
+    known = datasets if isinstance(datasets, Mapping) else {}
+    return [name for name in experiment["datasets"] if name in known and known[name].keeps_missing]
+
+
+def _check_missing(algorithm: Algorithm, dataset: str, encodings: Mapping, peers: Mapping[str, Peer]) -> None:
+    """Raise if a search cannot read the missing numbers of a dataset; ours read them in every form of a column."""
+    where = f"dataset {dataset!r} keeps missing numbers (its recipe is {KEEP_MISSING})"
+    for name, spec in encodings.items():
+        if spec.missing == "error":
+            raise OptreeError(f"{where}, and encodings.{name}: missing = 'error' refuses them; give 'best'")
+    if isinstance(algorithm.declaration, Peer) and "numeric" in algorithm.declaration.features:
+        takers = [*solvers.names(), *(name for name, peer in peers.items() if "numeric" not in peer.features)]
+        raise OptreeError(f"{where}, which {algorithm.solver} does not take; these do: {', '.join(takers)}")
 
 
 def _encodings_of(experiment: Mapping, default: str | None, known: Mapping) -> list[str | None]:
@@ -127,6 +154,8 @@ def _encodings_of(experiment: Mapping, default: str | None, known: Mapping) -> l
 def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, encodings: Mapping, common: dict) -> Iterator[Run]:
     """Yield the runs of a model, on the columns of the tables if the experiment has no encodings."""
     training = algorithm.training | {key: experiment[key] for key in ("train_rows", "test_rows") if key in experiment}
+    incomplete = _with_missing_numbers(experiment, datasets)
+    takers = estimators.with_missing_numbers() if incomplete else []
     for dataset, encoding, fold in product(
         experiment["datasets"], _encodings_of(experiment, None, encodings), map(str, experiment["splits"])
     ):
@@ -136,6 +165,12 @@ def _model_runs(experiment: Mapping, algorithm: Algorithm, datasets, encodings: 
             )
         if encoding and isinstance(datasets, Mapping) and not datasets[dataset].classes:
             raise OptreeError(f"dataset {dataset!r} has a number for its target and cannot be encoded")
+        if dataset in incomplete and (encoding or algorithm.solver not in takers):
+            raise OptreeError(
+                f"dataset {dataset!r} keeps missing numbers (its recipe is {KEEP_MISSING}), which model "
+                f"{algorithm.name!r} does not take{' in an encoding' * bool(encoding)}; without an encoding these do: "
+                f"{', '.join(takers)}"
+            )
         yield Run(dataset=dataset, encoding=encoding, split=fold, model=training, **common)
 
 

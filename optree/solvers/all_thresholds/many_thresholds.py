@@ -27,7 +27,7 @@ from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.jit.llvm import cgutils, intrinsic, ir, types
 from optree.solvers.kernels.vector_code import WORD, VectorCode
 
-LANES = 32
+LANES = 32  # thresholds evaluated together, a bit of a row each; not the width of a vector
 _BITS = ir.VectorType(ir.IntType(1), LANES)
 _N = types.int64
 

@@ -12,7 +12,7 @@ from optree.columns import Columns, NumberSplit
 from optree.objective import Scale
 from optree.problem import Problem
 from optree.solvers.all_thresholds.nodes import Sample
-from optree.solvers.kernels.bitset import narrowest
+from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 from optree.solvers.kernels.presort import presort
 from optree.tree import LEAF
@@ -326,9 +326,8 @@ class Rows:
         rank, n = self.sample.rank, len(self.label)
         for feature, values in enumerate(rank):
             self._write_ranks(feature, values)
-        odd = np.random.RandomState(0).randint(1, 2**62, len(rank)).astype(np.uint64) | np.uint64(1)
         hashes = np.zeros(n, np.uint64)
-        for values, factor in zip(rank, odd, strict=True):
+        for values, factor in zip(rank, salts(len(rank)), strict=True):
             hashes = (hashes ^ values.astype(np.uint64)) * factor
             hashes ^= hashes >> np.uint64(31)
         order = np.argsort(hashes, kind="stable")

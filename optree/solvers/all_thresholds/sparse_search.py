@@ -2,7 +2,8 @@
 
 The kernel is ``any_depth.py``. Each round searches all rows for a tree below a budget. A round without such a tree
 raises the lower bound to its budget. The budget of the next round is a penalty higher, until little is left to the
-incumbent. The first incumbent is the best tree of two levels. Where the proof takes longer than the heuristics of
+incumbent. Where a limit on splits or levels is below the budget, or splits are free, the budget of a long search is in
+the middle between the lower bound and the incumbent: the bound rises in the time of the last round. The first incumbent is the best tree of two levels. Where the proof takes longer than the heuristics of
 ``starts.py``, their trees and the best tree of three levels come before the other rounds.
 """
 
@@ -181,7 +182,9 @@ class SparseSearch(AnytimeSearch):
             cost, lower = self.cost - self._sure, self.lower - self._sure
             budget = max(3, lower // unit + 1) * unit
             most = self.splits if self._rules.multiway else min(self.splits, 2 ** min(self.levels, 60))
-            if budget > _LAST_ROUND * cost or budget > most * unit or not self.scale.penalty:
+            if limited := budget > most * unit or not self.scale.penalty:  # a higher budget allows no more splits
+                budget = (lower // unit + max(1, (cost - lower) // (2 * unit))) * unit if self.has_offers else cost
+            if budget > _LAST_ROUND * cost:
                 budget = cost
             if not three and (self.has_offers or (budget > _QUICK_ROUND * unit and budget < cost)):
                 three = True
@@ -190,7 +193,7 @@ class SparseSearch(AnytimeSearch):
             if budget > deepest:
                 self.status = "memory_limit"
                 break
-            bound = self._search(budget, lower, self.levels, three)
+            bound = self._search(budget, lower, self.levels, three and (self.has_offers or not limited))
             self.lower = max(self.lower, min(self._sure + bound, self.cost))
 
     def _search(self, budget: int, lower: int, levels: int, resume: bool = True) -> int:

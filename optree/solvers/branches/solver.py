@@ -22,6 +22,7 @@ expansion takes O(rows of the branch * q) for the counts and O(number of clauses
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -32,35 +33,46 @@ from optree.solvers.base import Solver, Task
 from optree.solvers.branches import search as kernel
 from optree.solvers.branches import store as graph
 from optree.solvers.branches.store import Data, Store
-from optree.solvers.driver import Room, drive, enlarge
+from optree.solvers.driver import Room, drive_with_starts, enlarge
 from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.bitset import pack
+from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.tree import LEAF, Tree
 
+_BLOCK = 10_000  # rows of a step of the layout
+_WORD = 8  # cells of a column that an expansion counts in the time of a word of other searches
 
-def _data(problem: Problem) -> Data:
-    """Return the distinct rows of a problem, and for each clause the rows that meet it."""
-    groups = problem.groups
+
+def _data(problem: Problem, check: Callable[[], None]) -> Data:
+    """Return the distinct rows of a problem, and for each clause the rows that meet it; see `Clock.check`."""
+    groups = problem.group(check)
     class_count = len(problem.classes)
     offset = np.concatenate([[0], np.cumsum(problem.n_parts)]).astype(np.int32)
-    owner = np.repeat(np.arange(len(problem.features)), problem.n_parts)
     group, label = np.nonzero(groups.weights)
-    clause = groups.codes[group] + offset[:-1]
-    meets = clause.T[owner] == np.arange(offset[-1])[:, None]
-    size = meets.sum(axis=1)
-    usual = [first + size[first:stop].argmax() for first, stop in pairwise(offset)]
-    counted = clause != usual
+    rows = np.empty((offset[-1], -(-len(group) // 64)), np.uint64)
+    usual = np.empty(len(problem.features), np.int32)
+    for j, (first, stop) in enumerate(pairwise(offset)):
+        check()
+        meets = groups.codes[group, j] == np.arange(stop - first)[:, None]
+        rows[first:stop], usual[j] = pack(meets), first + meets.sum(axis=1).argmax()
+    cells, counts = [], [np.zeros(1, np.int64)]
+    for start in range(0, len(group), _BLOCK):
+        check()
+        some = slice(start, start + _BLOCK)
+        clause = groups.codes[group[some]] + offset[:-1]
+        counted = clause != usual
+        cells.append((clause * class_count + label[some, None])[counted].astype(np.int32))
+        counts.append(counted.sum(axis=1))
     return Data(
-        cell=(clause * class_count + label[:, None])[counted].astype(np.int32),
-        first_cell=np.concatenate([[0], np.cumsum(counted.sum(axis=1))]).astype(np.int64),
+        cell=np.concatenate(cells),
+        first_cell=np.concatenate(counts).cumsum(),
         label=label.astype(np.int32),
         weight=groups.weights[group, label],
         offset=offset,
-        usual=np.array(usual, np.int32),
-        rows=pack(meets),
+        usual=usual,
+        rows=rows,
         all_rows=pack(np.ones((1, len(group)), bool))[0],
-        salt=np.random.RandomState(0).randint(0, 2**63 - 1, offset[-1], np.int64),
+        salt=(salts(int(offset[-1])) >> np.uint64(1)).view(np.int64),
     )
 
 
@@ -98,7 +110,7 @@ class Search:
 
     def __init__(self, task: Task):
         problem, objective, scale = task.problem, task.objective, task.scale
-        self.data, self.scale = _data(problem), scale
+        self.data, self.scale = _data(problem, task.clock.check), scale
         self.max_depth = NO_LIMIT if objective.max_depth is None else objective.max_depth
         leaf = scale.error * (problem.total_weight - int(problem.groups.weights.sum(axis=0).max()))
         lower = leaf if objective.max_depth == 0 else min(leaf, scale.penalty)
@@ -162,14 +174,14 @@ def run(task: Task, seed: int) -> Outcome:
     """Search as the module's docstring says. ``seed`` is unused: the search draws no random numbers."""
     search = Search(task)
     task.clock.prepared()
-    status = drive(search, task.clock, task.trace.add)
+    status, start = drive_with_starts(search, task, max(1, len(search.data.cell) // _WORD), task.trace.add)
     used = search.store.used
     counters = {
         "iterations": search.iterations,
         "branches": int(used[graph.BRANCHES]),
         "splits": int(used[graph.SPLITS]),
     }
-    return Outcome(search.tree(task.problem), search.interval()[1], status, counters)
+    return Outcome(task.cheaper(search.tree(task.problem), start), search.interval()[1], status, counters)
 
 
 SOLVER = Solver(

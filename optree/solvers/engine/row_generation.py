@@ -28,8 +28,8 @@ import numpy as np
 from optree.result import Trace
 from optree.solvers.base import Task
 from optree.solvers.engine.search import Search
-from optree.solvers.engine.starts import Starts
 from optree.solvers.routing import ENGINE, ROW_GENERATION
+from optree.solvers.stages import Starts
 from optree.tree import Tree
 
 _BEFORE = 3_000_000  # words of all rows and columns, times visits, of a first search among all rows

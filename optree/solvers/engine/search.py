@@ -15,10 +15,10 @@ from optree.solvers.engine import depth_first
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine.read_tree import Reader
 from optree.solvers.engine.stack import DEPTH, EARLIEST, ITERATIONS, STARTED, STOPPED, WANTED, Rules
-from optree.solvers.engine.starts import Starts
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.bit_layout import Layout, layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT
+from optree.solvers.stages import Starts
 from optree.tree import LEAF, Tree
 
 _MANY, _LONG = 28, 8  # features, words of rows: with fewer, B6 takes more time than it saves

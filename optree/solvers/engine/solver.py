@@ -12,7 +12,7 @@ and depth first below it.
 Many rows are searched by row generation (``row_generation.py``), binary splits to a small depth by the depth-limited
 search of ``murtree``, numbers with many thresholds by the searches of ``all_thresholds``, which are faster there;
 ``routing.py`` decides. Long searches continue from heuristic trees
-(``starts.py``).
+(``stages.py`` of the parent folder).
 
 Bounds and their proofs: ``bounds.py``, ``bound_covers.py``, ``bound_contained.py``, ``split_limit.py``. Complexity: one
 visit takes O(words of the rows * columns) for each split that its single bound does not prune; the number of supports
@@ -30,7 +30,6 @@ from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
-from optree.solvers.engine.starts import Starts
 from optree.solvers.murtree.solver import fast as depth_limited_tree
 from optree.solvers.routing import (
     ALL_THRESHOLDS,
@@ -40,6 +39,7 @@ from optree.solvers.routing import (
     SPARSE_THRESHOLDS,
     route_of_engine,
 )
+from optree.solvers.stages import Starts
 
 _SWITCHES = {
     "gain_bound": "prune splits of too little gain in the whole subtree (B3)",

@@ -21,6 +21,8 @@ may win.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optree.errors import OptreeError
@@ -28,7 +30,7 @@ from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers import reference_ensemble as guesses
 from optree.solvers.base import Parameter, Solver, Task
-from optree.solvers.driver import Room, drive, enlarge
+from optree.solvers.driver import Room, drive_with_starts, enlarge
 from optree.solvers.gosdt import graph
 from optree.solvers.gosdt import search as graph_search
 from optree.solvers.gosdt.graph import EXPANDED, ITERATIONS, TABLES, Graph, Rules
@@ -159,12 +161,15 @@ def _search(task: Task, problem: Problem, similar_support: bool, best: np.ndarra
         tree = Tree.leaf(whole)
         return Outcome(tree, leaf + offset, "optimal", {"iterations": 0, "supports": 0, "expanded": 0, "edges": 0})
     search = Search(data, Rules(scale.error, scale.penalty, similar_support), leaf)
-    status = drive(
-        search, task.clock, lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None)
+    status, start = drive_with_starts(
+        search,
+        task if exact else replace(task, starts=False),
+        len(data.bits),
+        lambda upper, lower: task.trace.add(upper + offset, lower + offset if exact else None),
     )
     if status is None:
         raise RuntimeError("gosdt: nothing is left to explore, and the root is not solved")
-    return Outcome(search.tree(whole), search.interval()[1] + offset, status, search.counters)
+    return Outcome(task.cheaper(search.tree(whole), start), search.interval()[1] + offset, status, search.counters)
 
 
 SOLVER = Solver(

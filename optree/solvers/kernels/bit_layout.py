@@ -24,7 +24,7 @@ from numba import config
 from optree.arrays import transposed
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, pack, salts
-from optree.solvers.kernels.simd import MOST_LANES
+from optree.solvers.kernels.simd import WIDTH_OF_16_BITS
 
 # Columns of the blocks of a frame: first and last word, number, target and factor of the first term, number of terms.
 FIRST, LAST, NUMBER, TARGET, FACTOR, TERMS = range(6)
@@ -228,8 +228,8 @@ def layout(
     best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
     check : called between the long steps, :meth:`optree.budget.Clock.check` for example.
     """
-    codes, rows = problem.groups.codes, problem.groups.rows
-    weights = np.ascontiguousarray(problem.groups.weights.T)
+    codes, weights, rows = problem.group(check)
+    weights = np.ascontiguousarray(weights.T)
     gains = gains_of(problem)
     if gains is None:
         held = weights.any(axis=1)
@@ -250,7 +250,7 @@ def layout(
     rows = _rows(parts, sizes, group)
     check()
     columns = np.delete(np.arange(len(rows) - 1), first_clause[:-1])  # category 0 has no column
-    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // MOST_LANES) * MOST_LANES), np.uint64)
+    bits = np.zeros((rows.shape[1], -(-(len(columns) + 1) // WIDTH_OF_16_BITS) * WIDTH_OF_16_BITS), np.uint64)
     bits[:, 0] = rows[-1]
     bits[:, 1 : len(columns) + 1] = rows[columns].T
     clause_of = np.full((len(problem.features), int(problem.n_parts.max())), -1, np.int64)

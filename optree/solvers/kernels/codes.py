@@ -10,5 +10,7 @@ import numpy as np
 COMPLETE, PAUSED, NO_ROOM, NO_DEPTH, ASKS = range(5)
 
 INFINITE = np.int64(2**62)  # above every cost (2**61 at most); the sum of INFINITE, a cost and a penalty fits an int64
-NO_LIMIT = -1  # levels, splits or iterations without a limit
-UNLIMITED = 2**30  # the same where limits are compared and lowered: more levels or splits than any tree has
+
+# Two values say that levels or splits have no limit. NO_LIMIT adds no bits to the key of a memo (``memo.limits_of``).
+# UNLIMITED is more than any tree has, for the search that takes the minimum of several limits in its kernel.
+NO_LIMIT, UNLIMITED = -1, 2**30

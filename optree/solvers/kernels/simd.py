@@ -26,13 +26,13 @@ from optree.solvers.kernels.jit.llvm import (
     types,
 )
 
-LANES = 8  # numbers of 32 or 64 bits side by side; tables of columns are padded to a multiple
-MOST_LANES = 16  # 16-bit numbers side by side
+WIDTH = 8  # numbers of 32 or 64 bits side by side; tables of columns are padded to a multiple
+WIDTH_OF_16_BITS = 16  # 16-bit numbers side by side
 
 
 def _count(bits):
     """Return the lanes of a vector of numbers with ``bits`` bits."""
-    return MOST_LANES if bits == 16 else LANES
+    return WIDTH_OF_16_BITS if bits == 16 else WIDTH
 
 
 class Lanes(types.Type):
@@ -53,7 +53,7 @@ class Lanes(types.Type):
         return ir.VectorType(ir.IntType(self.bits), self.count)
 
 
-_LANES = Lanes(64, LANES)
+_LANES = Lanes(64, WIDTH)
 
 
 @register_model(Lanes)
@@ -249,7 +249,7 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
     def splat(number):
         """Put a 64-bit number into eight lanes."""
-        return np.full(LANES, number)
+        return np.full(WIDTH, number)
 
     def fill(number, table):
         """Put a number into all lanes of a vector of a table."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from optree.result import Outcome
 from optree.solvers.base import Solver, Task
-from optree.solvers.driver import drive
+from optree.solvers.driver import drive_with_starts
 from optree.solvers.murtree.limits import limits
 from optree.solvers.murtree.paper import cache as caches
 from optree.solvers.murtree.paper.calls import IN_ORDER
@@ -35,13 +35,15 @@ def run(task: Task, seed: int) -> Outcome:
     options = Options(cache=caches.BRANCH, order=IN_ORDER, min_samples_leaf=task.objective.min_samples_leaf, **off)
     search = Subtrees(data, levels, options, 0, by_subproblem=True)
     search.ask(data.rows[0], [], levels, splits, worst.errors)
-    stopped = drive(search, task.clock, lambda errors, lower: task.trace.add(error * errors, lower))
+    stopped, start = drive_with_starts(
+        search, task, data.rows.size, lambda errors, lower: task.trace.add(error * errors, lower)
+    )
     found = search.best() if stopped else search.answer()
     best = worst if found.errors is None else found
     tree = search.tree(task.problem, best, levels, splits, task.clock, not stopped)
     calls, subproblems, _ = search.counts
     counters = {"iterations": subproblems, "calls": calls}
-    return Outcome(tree, 0 if stopped else error * best.errors, stopped or "optimal", counters)
+    return Outcome(task.cheaper(tree, start), 0 if stopped else error * best.errors, stopped or "optimal", counters)
 
 
 SOLVER = Solver(

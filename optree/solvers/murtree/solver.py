@@ -23,6 +23,7 @@ All limits at once: ``all_limits.py``. Regression: ``regression.py``. F1 and err
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
@@ -58,7 +59,7 @@ _SWITCHES = {
 
 
 def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts: Callable | None = None) -> Outcome:
-    """Run our search. A long one continues from heuristic trees; ``starts(words)`` makes the `engine.starts.Starts`."""
+    """Run our search. A long one continues from heuristic trees; ``starts(words)`` makes the `stages.Starts`."""
     scale = task.scale
     per_leaf = scale.penalty if task.objective.penalty == "leaf" else 0
     levels, max_splits = limits(task)
@@ -80,8 +81,9 @@ def fast(task: Task, fewest_splits: bool = False, deepening: bool = True, starts
     known = starts and starts(max(1, len(data.bits) // _FASTER))
 
     def start() -> int:
-        cost = known.improve() if search.iterations >= known.due else INFINITE
-        return (cost - offset) * unit
+        if search.iterations < known.due or (cost := known.improve()) == INFINITE:
+            return int(INFINITE)
+        return (cost - offset) * unit + (known.best.n_splits if ties else 0)
 
     try:
         status = search.solve(task.clock, note, deepening, start if known else None)
@@ -145,7 +147,11 @@ def run(task: Task, seed: int, search: str, fewest_splits: bool, deepening: bool
         for name, value in switches.items():
             if value != _SWITCHES[name].default:
                 raise OptreeError(f"solver murtree: {name} = {value!r} is not accepted; it needs search = 'paper'")
-        return regress(task, deepening) if has_values else fast(task, fewest_splits, deepening)
+        if has_values:
+            return regress(task, deepening)
+        from optree.solvers.stages import Starts  # which loads other families' kernels
+
+        return fast(task, fewest_splits, deepening, partial(Starts, task) if task.starts else None)
     options = Options(
         cache=CACHES[switches["cache"]],
         similarity=switches["similarity_bound"],

@@ -34,7 +34,7 @@ import numpy as np
 
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 
-LANES = 16
+LANES = 16  # linear objectives evaluated together; not the width of a vector
 FAR = np.int64(2**61)  # above every value of a lane; two of them fit an int64
 UNIT = 4096  # scale of a direction's weights
 GINI = 2.0**20  # scale of p n / (p + n)

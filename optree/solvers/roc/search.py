@@ -20,12 +20,13 @@ from optree.solvers.roc.supports import DONE, EDGES, MADE, Rows, Rules, Supports
 from optree.tree import LEAF, Tree
 
 
-def distinct_rows(problem: Problem) -> tuple[Rows, np.ndarray]:
-    """Return the distinct rows, and the numbers of the features that split them differently."""
-    groups = problem.groups
+def distinct_rows(problem: Problem, check: Callable[[], None]) -> tuple[Rows, np.ndarray]:
+    """Return the distinct rows, and the numbers of the features that split them differently; see `Clock.check`."""
+    groups = problem.group(check)
     weight = groups.weights[:, :2]
     order = np.argsort(-weight[:, 1] / weight.sum(axis=1), kind="stable")
     codes = groups.codes[order].T == 1
+    check()
     _, kept = np.unique(codes ^ codes[:, :1], axis=0, return_index=True)
     kept = np.sort(kept[[codes[j].any() and not codes[j].all() for j in kept]])
     children = np.empty((2 * len(kept), len(order)), bool)
@@ -47,7 +48,7 @@ class Search:
     def __init__(self, task: Task):
         self.task, self.clock, self.iterations = task, task.clock, 0
         self.measure, self.penalty = task.objective.measure, float(task.objective.regularization)
-        self.rows, self.features = distinct_rows(task.problem)
+        self.rows, self.features = distinct_rows(task.problem, task.clock.check)
         if envelopes.UNIT * self.rows.negative * self.rows.positive >= FAR:
             raise OptreeError(
                 f"solver roc: rows of weight {task.problem.total_weight} do not fit; give smaller weights"

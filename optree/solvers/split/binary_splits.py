@@ -1,7 +1,7 @@
 """The best split of a node with binary features, found for all columns side by side.
 
 A binary feature needs no bins: its column has one split, whose cost and entropy follow from the class counts of the
-rows above. Counts are laid out by class (`count_classes`), so LANES columns are one vector.
+rows above. Counts are laid out by class (`count_classes`), so WIDTH columns are one vector.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.simd import LANES, least, least_lane, load, most, splat, store, where_more
+from optree.solvers.kernels.simd import WIDTH, least, least_lane, load, most, splat, store, where_more
 from optree.solvers.split.threshold_columns import count_classes, subtract_from, write_interval
 
 
@@ -29,7 +29,7 @@ def best_single(data, rules, class_counts, correct, closed):
     stride, none, total, fewest = len(correct), splat(np.int64(-1)), np.int64(0), splat(np.int64(1))
     for k in range(data.classes):
         total += class_counts[k * stride]
-    for block in range(0, stride, LANES):
+    for block in range(0, stride, WIDTH):
         rows = above = below = splat(np.int64(0))
         for k in range(data.classes):
             weight = load(class_counts, k * stride + block)

@@ -20,7 +20,7 @@ import numpy as np
 from optree.solvers.kernels.bitset import list_rows
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.simd import LANES, least, load, splat, store
+from optree.solvers.kernels.simd import WIDTH, least, load, splat, store
 
 
 @inner_function
@@ -155,8 +155,8 @@ def lower_values(rules, scratch, f, g, ways, classes):
     table, run, value, stride = scratch.table, scratch.lane_run, scratch.value, scratch.stride
     penalty, never = splat(rules.penalty), splat(INFINITE)
     for b in range(1, scratch.pair_bins[f] + 1):
-        for first in range(0, b, LANES):  # LANES starts a side by side
-            for at in range(0, (ways + 1) * classes * LANES, LANES):
+        for first in range(0, b, WIDTH):  # WIDTH values of a side by side
+            for at in range(0, (ways + 1) * classes * WIDTH, WIDTH):
                 store(run, at, never)
             for x in range(scratch.pair_bins[g]):
                 line = x * classes * stride
@@ -166,14 +166,14 @@ def lower_values(rules, scratch, f, g, ways, classes):
                 for w in range(min(ways, x + 1), 0, -1):
                     before = never if w > 1 or x > 0 else splat(np.int64(0))
                     for k in range(classes if w > 1 else 0):
-                        before = least(before, load(run, ((w - 1) * classes + k) * LANES))
+                        before = least(before, load(run, ((w - 1) * classes + k) * WIDTH))
                     before = before + penalty
                     for k in range(classes):
                         right = splat(table[line + k * stride + b]) - load(table, line + k * stride + first)
-                        at = (w * classes + k) * LANES
+                        at = (w * classes + k) * WIDTH
                         store(run, at, least(load(run, at), before) + (size - right))
             best = load(value, b * stride + first)
-            for at in range(classes * LANES, (ways + 1) * classes * LANES, LANES):
+            for at in range(classes * WIDTH, (ways + 1) * classes * WIDTH, WIDTH):
                 best = least(best, load(run, at))
             store(value, b * stride + first, best)
 

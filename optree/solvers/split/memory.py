@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 
 from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.simd import LANES
+from optree.solvers.kernels.simd import WIDTH
 from optree.solvers.split import state as tables
 from optree.solvers.split.threshold_columns import ThresholdColumns
 
@@ -25,7 +25,7 @@ def max_candidates(data: ThresholdColumns, rules: tables.Rules) -> int:
 def new_work(data: ThresholdColumns, rules: tables.Rules, candidates: int) -> tables.Work:
     """Return the node stack of a search, and its scratch memory."""
     levels, (columns, words), features = rules.max_depth + 1, data.rows.shape, len(data.first) - 1
-    stride = -(-columns // LANES) * LANES
+    stride = -(-columns // WIDTH) * WIDTH
     return tables.Work(
         frame=np.zeros(levels, tables.FRAME),
         node=np.zeros(levels + 1, tables.NODE),
@@ -51,7 +51,7 @@ def new_scratch(data: ThresholdColumns, rules: tables.Rules) -> tables.Scratch |
         return None
     features, rows, ways, values = len(data.first) - 1, len(data.bins), rules.ways, int(np.diff(data.first).max()) + 2
     bins = min(values, max(2, rules.pair_bins))
-    stride = bins + 1 + LANES
+    stride = bins + 1 + WIDTH
     return tables.Scratch(
         cols=np.zeros(values + 1, np.int64),
         best=np.zeros((ways + 1, values + 1), np.int64),
@@ -68,7 +68,7 @@ def new_scratch(data: ThresholdColumns, rules: tables.Rules) -> tables.Scratch |
         place=np.zeros((features, rows), np.uint16),
         bin_of=np.zeros(values, np.int64),
         table=np.zeros(bins * data.classes * stride, np.int64),
-        lane_run=np.zeros((ways + 1) * data.classes * LANES, np.int64),
+        lane_run=np.zeros((ways + 1) * data.classes * WIDTH, np.int64),
         value=np.zeros((bins + 1) * stride, np.int64),
         found=np.zeros(ways - 1, np.int32),
         stride=stride,

@@ -163,7 +163,7 @@ class Scratch(NamedTuple):
     place: np.ndarray  # uint16[features, rows], bin of each of these
     bin_of: np.ndarray  # int64[values], bin of each value of a feature
     table: np.ndarray  # int64[bins * K * stride], `joint_counts`
-    lane_run: np.ndarray  # int64[(ways + 1) * K * LANES], `lower_values`
+    lane_run: np.ndarray  # int64[(ways + 1) * K * WIDTH], `lower_values`
     value: np.ndarray  # int64[(bins + 1) * stride], best stumps of intervals
     found: np.ndarray  # int32[ways - 1], columns of the best partition
     stride: int  # bins + 1 and more, so that vectors fit

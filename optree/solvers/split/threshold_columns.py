@@ -17,7 +17,7 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import count_bits, pack, salts
 from optree.solvers.kernels.interval_partitions import logs_of
 from optree.solvers.kernels.jit import apart, inner_function
-from optree.solvers.kernels.simd import LANES, load, popcount, splat, store
+from optree.solvers.kernels.simd import WIDTH, load, popcount, splat, store
 
 _BLOCK = 64  # columns that are packed at once
 
@@ -30,7 +30,7 @@ class ThresholdColumns(NamedTuple):
     """
 
     rows: np.ndarray  # uint64[thresholds + 2, words], the rows of each column
-    blocks: np.ndarray  # uint64[...], the same words, of LANES columns side by side
+    blocks: np.ndarray  # uint64[...], the same words, of WIDTH columns side by side
     runs: np.ndarray  # int64[digits * classes + 1], first word of each run
     salt: np.ndarray  # uint64[words], odd random numbers for hashes
     mark: np.ndarray  # int64[features], random numbers: hashes of closed features
@@ -67,7 +67,7 @@ def columns_of(
     words = np.array([-(-len(group) // 64) for group in groups])
     run = np.repeat(np.arange(len(words)), words)
     columns = len(feature) + 2
-    rows = np.zeros((-(-columns // LANES) * LANES, len(run)), np.uint64)
+    rows = np.zeros((-(-columns // WIDTH) * WIDTH, len(run)), np.uint64)
     starts = (64 * (words.cumsum() - words)).tolist()
     place = np.concatenate([start + np.arange(len(group)) for group, start in zip(groups, starts, strict=True)])
     order, held = np.concatenate(groups), np.zeros((_BLOCK, 64 * len(run)), bool)
@@ -87,7 +87,7 @@ def columns_of(
     random = salts(len(run) + count, 1)
     return ThresholdColumns(
         rows=rows[:columns],
-        blocks=rows.reshape(-1, LANES, len(run)).transpose(0, 2, 1).ravel(),
+        blocks=rows.reshape(-1, WIDTH, len(run)).transpose(0, 2, 1).ravel(),
         runs=np.append(0, words.cumsum()),
         salt=random[: len(run)],
         mark=random[len(run) :].view(np.int64) & np.int64(2**63 - 1),
@@ -135,14 +135,14 @@ def count_wrong(data, rows):
 def count_classes(data, rows, class_counts):
     """Write the weight of class k in column c, among a set of rows, to ``class_counts[k * stride + c]``.
 
-    class_counts : int64[K * stride]; the stride is the number of columns, rounded up to a multiple of LANES.
+    class_counts : int64[K * stride]; the stride is the number of columns, rounded up to a multiple of WIDTH.
     """
     apart()
     words, stride = len(rows), len(class_counts) // data.classes
     for k in range(data.classes):
         block = 0
         while block < stride:  # three vectors at a time: a run has few words, and starting a loop takes time
-            wide = stride - block >= 3 * LANES
+            wide = stride - block >= 3 * WIDTH
             one = two = three = splat(np.int64(0))
             for digit in range(data.digits):
                 one, two, three = one + one, two + two, three + three
@@ -150,24 +150,24 @@ def count_classes(data, rows, class_counts):
                 at = block * words
                 if wide:
                     for w in range(first, last):
-                        support, place = splat(rows[np.uint64(w)]), at + LANES * w
+                        support, place = splat(rows[np.uint64(w)]), at + WIDTH * w
                         one = one + popcount(load(data.blocks, place) & support)
-                        two = two + popcount(load(data.blocks, place + LANES * words) & support)
-                        three = three + popcount(load(data.blocks, place + 2 * LANES * words) & support)
+                        two = two + popcount(load(data.blocks, place + WIDTH * words) & support)
+                        three = three + popcount(load(data.blocks, place + 2 * WIDTH * words) & support)
                 else:
                     for w in range(first, last):
-                        one = one + popcount(load(data.blocks, at + LANES * w) & splat(rows[np.uint64(w)]))
+                        one = one + popcount(load(data.blocks, at + WIDTH * w) & splat(rows[np.uint64(w)]))
             store(class_counts, k * stride + block, one)
             if wide:
-                store(class_counts, k * stride + block + LANES, two)
-                store(class_counts, k * stride + block + 2 * LANES, three)
-            block += 3 * LANES if wide else LANES
+                store(class_counts, k * stride + block + WIDTH, two)
+                store(class_counts, k * stride + block + 2 * WIDTH, three)
+            block += 3 * WIDTH if wide else WIDTH
 
 
 @inner_function
 def subtract_from(total, class_counts):
     """Replace the counts of one of two children by the counts of the other; ``total`` are those of both."""
-    for at in range(0, len(total), LANES):
+    for at in range(0, len(total), WIDTH):
         store(class_counts, at, load(total, at) - load(class_counts, at))
 
 

@@ -38,7 +38,7 @@ def items(problem: Problem, levels: int, check: Callable[[], None]) -> Items | N
 
     check : called between blocks of rows, :meth:`optree.budget.Clock.check` for example.
     """
-    data, _ = columns(problem, merge=False, kind=np.uint64)
+    data, _ = columns(problem, merge=False, kind=np.uint64, check=check)
     if data is None:
         return None
     once = np.zeros(data.group.shape, bool)

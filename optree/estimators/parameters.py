@@ -1,0 +1,68 @@
+"""The checks of parameters that no later step of a fit would refuse in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from optree.errors import OptreeError
+
+
+def is_whole(value) -> bool:
+    """Return whether a value is an integer and no truth value."""
+    return isinstance(value, Integral) and not _is_truth(value)
+
+
+def _is_truth(value) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _is_seed(value) -> bool:
+    return value is None or isinstance(value, np.random.RandomState) or (is_whole(value) and 0 <= value < 2**32)
+
+
+def _is_columns(value) -> bool:
+    return isinstance(value, str) or (isinstance(value, Iterable) and all(map(_is_column, value)))
+
+
+def _is_column(value) -> bool:
+    return isinstance(value, (str, np.bool_, bool, Integral))
+
+
+_FLAG = (_is_truth, "True or False")
+_ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "bounds": _FLAG,
+    "categorical_features": (_is_columns, "'from_dtype', a mask, or a list of names"),
+    "collapse": _FLAG,
+    "fewest_splits": _FLAG,
+    "guess_lower_bound": _FLAG,
+    "guess_thresholds": _FLAG,
+    "missing": (lambda value: value in ("best", "error"), "'best' or 'error'"),
+    "n_jobs": (lambda value: value is None or (is_whole(value) and value != 0), "None or a whole number other than 0"),
+    "one_vs_rest": (lambda value: _is_truth(value) or _is_columns(value), "'auto', True, False or names of columns"),
+    "polish": _FLAG,
+    "random_state": (_is_seed, "None, a whole number from 0 to 2^32 - 1, or a RandomState"),
+    "repeat": _FLAG,
+    "unseen": (lambda value: value in ("error", "ignore"), "'error' or 'ignore'"),
+    "verbose": (lambda value: _is_truth(value) or (is_whole(value) and value >= 0), "True, False or a number >= 0"),
+    "warm_start": _FLAG,
+}
+"""The test of a value and the accepted values, by the name of the parameter."""
+
+
+def check_parameters(estimator) -> None:
+    """Raise OptreeError for a parameter whose value is not accepted."""
+    for name, value in estimator.get_params(deep=False).items():
+        is_accepted, accepted = _ACCEPTED.get(name, (None, ""))
+        if is_accepted and not is_accepted(value):
+            raise OptreeError(f"{name}: {' '.join(repr(value).split())} is not accepted; give {accepted}")
+
+
+def seed_of(random_state) -> int:
+    """Return a seed: the given one, 0 for None, or a number that a RandomState draws."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    return int(random_state or 0)

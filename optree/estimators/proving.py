@@ -1,0 +1,93 @@
+"""Proofs of fitted classifiers, which the program ``optree-verify`` checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from optree.budget import Budget
+from optree.encoding.table_columns import TableColumns
+from optree.errors import OptreeError
+from optree.measure import ACCURACY
+
+if TYPE_CHECKING:
+    from optree.proofs.files import Written
+
+
+class Provable:
+    """A classifier whose tree can be proven."""
+
+    def prove(self, X, y, path, sample_weight=None, *, data=None, time_limit: float | None = None) -> Written:
+        """Write a proof that no tree costs less than :attr:`lower_bound_`, and the table that the proof is about.
+
+        ``optree-verify DATA PATH`` checks the proof without this package. A search that found the optimum proves that
+        the tree is optimal. A search that reached a limit proves that no tree is better by more than the gap. The proof
+        of a heuristic tree has the cost of the tree alone. The search for a proof can take several times as long as
+        the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training rows, as they were given to :meth:`fit`. A fitted estimator does not keep them.
+        path : str or path
+            The file of the proof.
+        data : str or path, optional
+            The CSV file of the table; by default ``path`` with the ending ``.csv``. The proof holds for this file.
+        time_limit : float or None, default=None
+            Seconds of the search for the proof.
+
+        Returns
+        -------
+        Written
+            The files, the checksum of the proof, its bytes, the number of listed supports, the gap, and the seconds.
+
+        Raises
+        ------
+        OptreeError
+            If the objective is not the accuracy or the costs of ``costs``, if the rows are not the training rows, or if
+            the time limit is reached.
+        """
+        from optree.proofs.features import Texts
+        from optree.proofs.files import write_proof
+
+        check_is_fitted(self)
+        objective, base, path = self._objective(), clone(self), Path(path)
+        if objective.measure != ACCURACY:
+            raise OptreeError(f"prove: the objective {objective.measure.name} has no proofs; accuracy has")
+        clock = Budget(seconds=time_limit).start()
+        problem, unit = base._problem(X, y, sample_weight)
+        columns = problem.columns
+        texts = Texts(columns.X, columns.encoder, base._has_all_thresholds)
+        own = TableColumns(columns.X, lambda: self.encoder_)
+        scale = objective.scale(problem)
+        tree = self.tree_.refit(problem.over(own))
+        cost = scale.in_rows(objective.cost(tree, scale, problem.target.training_loss(tree, problem.over(own)))) * unit
+        if cost != self.cost_:
+            raise OptreeError(
+                f"prove: the tree costs {cost} for these rows, and {self.cost_} in fit; give the same rows"
+            )
+        bound = None if self.lower_bound_ is None else int(self.lower_bound_ / unit * scale.row)
+
+        data = path.with_suffix(".csv") if data is None else Path(data)
+        return write_proof(
+            path,
+            data,
+            texts,
+            problem.over(own),
+            unit,
+            objective,
+            tree,
+            own.codes.T.astype(np.int64).__getitem__,
+            bound,
+            clock,
+        )
+
+    @property
+    def _has_all_thresholds(self) -> bool:
+        """Return whether a column of numbers is split at all thresholds."""
+        spec = self._encoding
+        return spec.max_cuts is None and spec.cuts != "mdlp"

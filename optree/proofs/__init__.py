@@ -1,0 +1,1 @@
+"""Proofs that a tree is optimal, for the independent program ``optree-verify``."""

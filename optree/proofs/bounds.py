@@ -1,0 +1,183 @@
+"""The verifier's bounds B1 to B5, as kernels: ``verify/optree_verify.py`` states and proves them.
+
+A bound here is never above the verifier's for the same list of supports. ``sums`` of many supports is int64[K + 2,
+width]: the loss for each predicted class, the greatest loss M, the number of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.solvers.kernels.bitset import count_bits
+from optree.solvers.kernels.codes import INFINITE, UNLIMITED
+from optree.solvers.kernels.jit import inner_function
+from optree.solvers.kernels.shared_counts import count_listed
+from optree.solvers.kernels.simd import fill, lanes, load, store
+
+
+@inner_function
+def list_words(table, key, part, place, mask, stop):
+    """List the words of a support that hold groups, by block; of the support's part if ``part`` is not negative.
+
+    place : int64[words + 1], offsets in the table's bits. mask : uint64[words + 1]. stop : int64[blocks + 1].
+    """
+    width, at = len(table.bits) // len(key), 0
+    for b in range(len(table.sums)):
+        stop[b] = at
+        for w in range(table.stop[b], table.stop[b + 1]):
+            word = key[w] & table.rows[part, w] if part >= 0 else key[w]
+            place[at], mask[at] = w * width, word
+            at += word != 0
+    stop[len(table.sums)] = at
+
+
+@inner_function
+def count_parts(table, place, mask, stop, sums):
+    """Fill ``sums`` of each part with the listed groups."""
+    for c in range(0, sums.shape[1], lanes(sums)):
+        for k in range(len(sums)):
+            store(sums[k], c, fill(0, sums))
+        for b in range(len(table.sums)):
+            if stop[b] < stop[b + 1]:
+                met = count_listed(table.bits, place, mask, c, stop[b], stop[b + 1], sums)
+                for k in range(len(sums)):
+                    if table.sums[b, k] != 0:
+                        store(sums[k], c, load(sums[k], c) + met * fill(table.sums[b, k], sums))
+
+
+@inner_function
+def leaf_of(table, mask, stop, rules):
+    """Return the cost of the listed groups as one leaf."""
+    least = INFINITE
+    for k in range(rules.classes):
+        loss = np.int64(0)
+        for b in range(len(table.sums)):
+            if table.sums[b, k]:
+                for at in range(stop[b], stop[b + 1]):
+                    loss += table.sums[b, k] * count_bits(mask[at])
+        least = min(least, loss)
+    return rules.error * least
+
+
+@inner_function
+def bound_parts(sums, levels, splits, rules, low, second):
+    """Fill ``low`` with the bounds B1 and B2 of all parts, with some levels and splits left.
+
+    low, second : int64[width], the second for scratch.
+    """
+    width, error, price = len(low), rules.error, rules.price
+    a, b = sums[0], sums[1]
+    for c in range(width):
+        low[c] = min(a[c], b[c])
+    for c in range(width):
+        second[c] = max(a[c], b[c])
+    for k in range(2, rules.classes):
+        a = sums[k]
+        for c in range(width):
+            second[c] = min(second[c], max(low[c], a[c]))
+        for c in range(width):
+            low[c] = min(low[c], a[c])
+    if levels == 0 or splits == 0:
+        for c in range(width):
+            low[c] *= error
+        return
+    most = sums[rules.classes]
+    for c in range(width):
+        second[c] = max(low[c] + second[c] - most[c], 0) if rules.two_leaves else 0
+    last = INFINITE if (levels == 1 or splits == 1) and rules.one_price else 2 * price
+    for c in range(width):
+        low[c] = min(min(error * low[c], last), price + error * second[c])
+
+
+@inner_function
+def split_price(table, sums, low, split, rules):
+    """Return the price of a split, INFINITE if it is left out: B4, one part holds all rows, or a part is too small.
+
+    low : int64[width], for the greatest number of splits.
+    """
+    held, small, gain, most = np.int64(0), False, np.int64(0), np.int64(0)
+    for part in range(table.first_part[split], table.first_part[split + 1]):
+        rows = sums[rules.classes + 1, part]
+        held += rows > 0
+        small |= 0 < rows < rules.least
+        saved = rules.error * sums[rules.classes, part] - low[part]
+        gain += saved
+        most = max(most, saved)
+    price = rules.price * (held - 1) if rules.per_leaf else np.int64(rules.price)
+    if held < 2 or small or (rules.movable and gain - most <= price):
+        return INFINITE
+    return price
+
+
+@inner_function
+def share_out(table, low, shares, split, best):
+    """Fill ``best[p, b]`` with the least sum of the bounds of the first p parts of a split that share b splits.
+
+    low : int64[shares, width]. With one share there is no limit, and b is 0.
+    """
+    first, size = table.first_part[split], table.first_part[split + 1] - table.first_part[split]
+    best[0] = 0
+    for p in range(size):
+        for b in range(shares):
+            least = INFINITE
+            for given in range(b + 1):
+                least = min(least, best[p, b - given] + low[given, first + p])
+            best[p + 1, b] = least
+    return best[size, shares - 1]
+
+
+@inner_function
+def value_of(table, sums, low, shares, split, best, rules):
+    """Return B3 of a split, INFINITE if it is left out."""
+    price = split_price(table, sums, low[shares - 1], split, rules)
+    if price == INFINITE:
+        return INFINITE
+    return price + share_out(table, low, shares, split, best)
+
+
+@inner_function
+def best_split(table, sums, levels, splits, rules, low, second):
+    """Return the least value of all splits of a support, whose parts have bounds B1 and B2."""
+    least = INFINITE
+    bound_parts(sums, levels, splits, rules, low, second)
+    for split in range(len(table.first_part) - 1):
+        total = np.int64(rules.price)
+        for part in range(table.first_part[split], table.first_part[split + 1]):
+            total += low[part]
+        if total < least or rules.per_leaf:
+            price = split_price(table, sums, low, split, rules)
+            if price < INFINITE:
+                least = min(least, total - rules.price + price)
+    return least
+
+
+@inner_function
+def raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, low, scratch):
+    """Raise the bounds of a part by B3 over its own splits; ``pairs`` are the sums of its parts.
+
+    levels : left for the part. low : int64[shares, width]. scratch : int64[2, width].
+    """
+    if levels == 0:
+        return
+    raised = np.int64(0)
+    for share in range(shares):
+        splits = share if rules.limited else UNLIMITED
+        if splits > 0 and low[share, part] < leaf:
+            if share <= 3 or raised == 0:  # from 3 splits on, all bounds of this rule are the same
+                raised = min(leaf, best_split(table, pairs, levels - 1, splits - 1, rules, scratch[0], scratch[1]))
+            low[share, part] = max(low[share, part], raised)
+
+
+@inner_function
+def spread(rules, parts, count, sums, most, rows, source, shares, low):
+    """Raise the bounds of ``parts`` by B5 from one part.
+
+    most, rows : int64[...], the greatest loss and the number of the rows that are in each part and in the source.
+    """
+    for share in range(shares):
+        bound = low[share, source]
+        for j in range(count):
+            part = parts[j]
+            away = rules.error * (sums[rules.classes, source] - most[part])
+            if rules.least == 1 or rows[part] == sums[rules.classes + 1, part]:
+                low[share, part] = max(low[share, part], bound - away)

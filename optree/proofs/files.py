@@ -1,0 +1,191 @@
+"""The files of a proof: the table as CSV, and the proof in the format of ``verify/README.md``."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from optree.budget import Clock
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.proofs.features import Texts
+from optree.proofs.search import Proof
+from optree.proofs.table import Rows, read_rows
+from optree.tree import LEAF, Tree
+
+_MAGIC = b"optree-proof 1 "
+
+
+@dataclass(frozen=True)
+class Written:
+    """A proof that was written.
+
+    Attributes
+    ----------
+    path, data : Path
+        The proof, and the table that it is about.
+    sha256 : str
+        The checksum of the proof.
+    size : int
+        Its bytes.
+    supports : int
+        The number of listed supports.
+    gap : Fraction
+        The tree costs at most this much more than the best one, in weight of rows.
+    seconds : float
+    """
+
+    path: Path
+    data: Path
+    sha256: str
+    size: int
+    supports: int
+    gap: Fraction
+    seconds: float
+
+
+def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> list[int]:
+    """Return a tree in preorder, for a proof: the number of each split, and -1 - the class of each leaf.
+
+    codes : returns the code of each row for a feature of the tree. A split is found by its parts of the rows.
+    """
+    place, order, first = {}, {}, 0
+    for feature in rows.features:
+        for cut in range(int(feature.codes.max()) if not feature.parts else 1):
+            own = feature.codes if feature.parts else (feature.codes > cut).astype(np.int64)
+            canonical, held = _canonical(own)
+            place.setdefault(canonical.tobytes(), (first, held, feature.parts or 2))
+            first += 1
+    for feature in tree.used_features:
+        canonical, held = _canonical(codes(feature))
+        if canonical.tobytes() not in place:
+            raise OptreeError(f"proof: {tree.features[feature].name!r} is no split of a whole column or at a threshold")
+        split, parts, size = place[canonical.tobytes()]
+        order[feature] = split, dict(zip(parts.tolist(), held.tolist(), strict=True)), size
+    out, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        if node == LEAF:  # a part without rows
+            out.append(-1)
+        elif tree.feature[node] == LEAF:
+            out.append(-1 - int(tree.prediction[node]))
+        else:
+            split, code_of, size = order[int(tree.feature[node])]
+            children = tree.children(node)
+            out.append(split)
+            waiting += [children[code_of[p]] if p in code_of else LEAF for p in reversed(range(size))]
+    return out
+
+
+def _canonical(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes numbered in the order in which they appear in the rows, and the codes in that order."""
+    if codes.min() == 0 and codes.max() == 1:
+        return codes ^ codes[0], np.array([codes[0], 1 - codes[0]])
+    held, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    appearance = np.argsort(first)
+    rank = np.empty(len(held), np.int64)
+    rank[appearance] = np.arange(len(held))
+    return rank[which.ravel()], held[appearance]
+
+
+def write_table(path: Path, columns: dict[str, list[str]]) -> None:
+    """Write columns of texts as a CSV file."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _unused(name: str, columns: dict) -> str:
+    """Return a name that no column has."""
+    while name in columns:
+        name += "_"
+    return name
+
+
+def write_proof(
+    path: Path,
+    data: Path,
+    texts: Texts,
+    problem: Problem,
+    unit: Fraction,
+    objective: Objective,
+    tree: Tree,
+    tree_codes: Callable[[int], np.ndarray],
+    lower_bound: int | None,
+    clock: Clock,
+) -> Written:
+    """Write a proof of a tree, and the table that it is about.
+
+    Parameters
+    ----------
+    path, data : Path
+    texts : Texts
+        The columns, with all candidate splits.
+    problem : Problem
+        The target and the weights of the same rows.
+    unit : Fraction
+        The user's weight of a weight of 1.
+    objective : Objective
+    tree : Tree
+    tree_codes : callable
+        Returns the code of each row for a feature of the tree.
+    lower_bound : int or None
+        A true lower bound of the cost of all trees, in the units of the objective's scale; None proves no bound.
+    clock : Clock
+        With the limits of the search for the proof.
+
+    Raises
+    ------
+    OptreeError
+        If a limit is reached, if costs are too large for a proof, or if the lower bound is not true.
+    """
+    start = time.perf_counter()
+    rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
+    cost = objective.cost(tree, scale, problem.target.training_loss(tree, problem))
+    body, supports = b"", 0
+    if lower_bound is not None:
+        target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
+        found, _ = proof.search(target)
+        if found < target:
+            raise OptreeError(f"proof: the lower bound is {found - target} above the least cost; please report this")
+        body, supports = proof.list_supports(target)
+    gap = Fraction(cost - (lower_bound or 0), scale.error) * unit
+    columns = dict(texts.columns)
+    target_name = _unused("class", columns)
+    columns[target_name] = [problem.classes[k] for k in problem.y.tolist()]
+    weight_name = None
+    if (problem.weights != 1).any() or unit != 1:
+        weight_name = _unused("weight", columns)
+        columns[weight_name] = [str(weight * unit) for weight in problem.weights.tolist()]
+    head = {
+        "features": [feature.statement for feature in texts.features],
+        "missing": texts.missing,
+        "target": target_name,
+        "classes": list(problem.classes),
+        "costs": None if problem.costs is None else problem.costs.tolist(),
+        "weight": weight_name,
+        "lambda": str(Fraction(scale.penalty, scale.error) / problem.total_weight),
+        "penalty": objective.penalty,
+        "max_depth": objective.max_depth,
+        "max_splits": objective.max_splits,
+        "min_samples_leaf": objective.min_samples_leaf if objective.min_samples_leaf > 1 else None,
+        "tree": splits_of(rows, tree, tree_codes),
+        "claim": "optimal" if gap == 0 else str(gap),
+        "supports": supports,
+    }
+    rest = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" + body
+    content = _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+    write_table(data, columns)
+    path.write_bytes(content)
+    seconds = time.perf_counter() - start
+    return Written(path, data, hashlib.sha256(content).hexdigest(), len(content), supports, gap, seconds)

@@ -1,0 +1,150 @@
+"""The rows of a problem as the verifier sees them: groups of equal rows, their losses, and the parts of every split.
+
+A feature is *whole* if it has one split, with a part for each of its codes. It is *ranked* if it has a split for each
+threshold between two codes; part 0 of a split has the lower codes. Parts are numbered by split, splits by feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.errors import OptreeError
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers.kernels.bitset import pack, salts
+from optree.solvers.kernels.codes import NO_LIMIT
+from optree.solvers.kernels.simd import MOST_LANES
+
+_MOST_COST = 2**58  # the verifier refuses greater costs
+
+
+class ProofFeature(NamedTuple):
+    """A feature of a proof."""
+
+    statement: list  # as the header states it: column, kind, value, part of the missing values
+    codes: np.ndarray  # int64[n], the code of each row
+    parts: int  # number of parts of its one split; 0 for a ranked feature
+
+
+class Rules(NamedTuple):
+    """Units of cost, limits, and the conditions of the verifier's rules."""
+
+    error: int  # cost of a unit of loss
+    price: int  # cost of a split, or of a leaf beyond the first
+    classes: int
+    per_leaf: bool
+    least: int  # rows in a leaf
+    two_leaves: bool  # B2: all splits are binary, or leaves are paid for
+    one_price: bool  # a tree of one split pays one price
+    movable: bool  # condition C of B4 and B5
+    limited: bool  # the number of splits is limited
+    step: int  # first step of the target of a part
+
+
+class Table(NamedTuple):
+    """Groups as bits, and the parts of all splits.
+
+    A *block* is a run of whole words. Its groups have equal losses and numbers of rows, so that a sum over the groups
+    of a support is a sum of population counts of blocks.
+    """
+
+    bits: np.ndarray  # uint64[words * width], the groups of each part, word after word
+    rows: np.ndarray  # uint64[parts + 1, words], the same by part; the last has all groups
+    stop: np.ndarray  # int64[blocks + 1], the first word of each block, and the number of words
+    sums: np.ndarray  # int64[blocks, K + 2], of each group of a block: the loss for each class, the greatest, the rows
+    first_part: np.ndarray  # int64[splits + 1]
+    salt: np.ndarray  # uint64[words], odd random numbers
+
+
+class Rows(NamedTuple):
+    """A table with the rules of an objective."""
+
+    table: Table
+    rules: Rules
+    features: tuple[ProofFeature, ...]
+    levels: int  # greatest depth, or NO_LIMIT
+    splits: int  # greatest number of splits, or NO_LIMIT
+    inevitable: int  # cost that every tree has, in the units of the rules, beyond the costs of this module
+    charge: int  # cost of the first leaf, which the verifier leaves out
+
+
+def _grouped(features: Sequence[ProofFeature], problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes of the groups of equal rows, and for each the loss of each predicted class, and its rows."""
+    heavy = np.flatnonzero(problem.weights)
+    codes = np.column_stack([feature.codes[heavy] for feature in features])
+    codes, group = np.unique(codes, axis=0, return_inverse=True)
+    losses = problem.losses(heavy)
+    sums = np.zeros((len(codes), losses.shape[1] + 1), np.int64)
+    np.add.at(sums, group.ravel(), np.column_stack([losses, np.ones(len(heavy), np.int64)]))
+    return codes, sums
+
+
+def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndarray, list[int]]:
+    """Return the groups of each part, bool[parts, groups], and the size of each split."""
+    masks, sizes = [np.empty((0, len(codes)), bool)], []
+    for column, feature in zip(codes.T, features, strict=True):
+        if feature.parts:
+            masks.append(column == np.arange(feature.parts)[:, None])
+            sizes.append(feature.parts)
+        else:
+            below = column <= np.arange(int(feature.codes.max()))[:, None]
+            masks.append(np.stack([below, ~below], axis=1).reshape(-1, len(column)))
+            sizes += [2] * len(below)
+    return np.concatenate(masks), sizes
+
+
+def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray) -> Table:
+    """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``."""
+    order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
+    starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))
+    sizes_of_blocks = np.diff([*starts, len(order)])
+    stop = np.cumsum([0, *-(-sizes_of_blocks // 64)])
+    place = np.concatenate([64 * stop[b] + np.arange(size) for b, size in enumerate(sizes_of_blocks)])
+    held = np.zeros((len(masks) + 1, 64 * stop[-1]), bool)
+    held[:-1, place] = masks[:, order]
+    held[-1, place] = True
+    rows = pack(held)
+    width = -(-len(rows) // MOST_LANES) * MOST_LANES
+    bits = np.zeros((rows.shape[1], width), np.uint64)
+    bits[:, : len(masks)] = rows[:-1].T
+    first_part = np.cumsum([0, *sizes])
+    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, salts(rows.shape[1]))
+
+
+def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> Rows:
+    """Return the table of a problem for the features of its proof, and the rules of an objective.
+
+    Raises
+    ------
+    OptreeError
+        If the verifier would refuse the costs as too large.
+    """
+    scale = objective.scale(problem)
+    codes, sums = _grouped(features, problem)
+    losses, rows = sums[:, :-1], sums[:, -1]
+    certain = losses.min(axis=1)
+    losses = losses - certain[:, None]
+    if (int(losses.sum()) + int(certain.sum())) * scale.error + scale.penalty * 10**4 >= _MOST_COST:
+        raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
+    masks, sizes = _parts(codes, features)
+    table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]))
+    per_leaf, least = objective.penalty == "leaf", objective.min_samples_leaf
+    binary = max(sizes, default=2) <= 2
+    rules = Rules(
+        error=scale.error,
+        price=scale.penalty,
+        classes=losses.shape[1],
+        per_leaf=per_leaf,
+        least=least,
+        two_leaves=binary or per_leaf,
+        one_price=binary or not per_leaf,
+        movable=binary or (not per_leaf and least == 1),
+        limited=objective.max_splits is not None,
+        step=max(2 * scale.penalty, scale.error),
+    )
+    limits = [NO_LIMIT if limit is None else limit for limit in (objective.max_depth, objective.max_splits)]
+    charge = scale.penalty if per_leaf else 0
+    return Rows(table, rules, tuple(features), *limits, int(certain.sum()) * scale.error, charge)

@@ -1,0 +1,168 @@
+"""Heuristic trees that a long search over coded features continues from.
+
+A search that is not over after the work of a stage pauses, computes the trees of the stage, and continues with the best
+tree as its incumbent. Work is counted in iterations times words, never in seconds, so every machine returns the same
+tree. The first stage takes milliseconds: a CART of some rows, and LicketySPLIT to a small depth. The second stage has
+CART and DPDT, the third LicketySPLIT without a limit on depth. If a feature has more than two categories, CART, which
+splits into all categories, takes the place of LicketySPLIT.
+
+The heuristics minimise weighted errors, without limits on splits or on rows in a leaf. With costs, a row weighs the
+difference between the greatest and the least cost of its class, which is exact for two classes. Every tree is pruned
+for the objective under its limits: exactly, by the knapsack over subtrees.
+
+Worth: on 50,000 rows of 100 random binary columns, a noisy rule and lambda .0005, the objective after one second is
+.816 with them, .709 without; on 5,000 rows of 30 columns .821, and .786 without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.measure import ACCURACY
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers import get
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split
+from optree.solvers.base import Task
+from optree.solvers.kernels.codes import INFINITE
+from optree.solvers.sampled_tree import sampled_tree
+from optree.solvers.starts import AHEAD, QUICK, Option, carts, dpdts, prune, without_iterations
+from optree.tree import LEAF, Tree
+
+_WORDS = (5_000_000, 40_000_000, 120_000_000)  # words of all rows and columns, times iterations, before each stage
+_SMALL, _DEEP = 5, 32  # levels of trees
+
+
+class Starts:
+    """The stages of a search, whose rows and columns have ``words`` words, and the incumbent ``best``."""
+
+    def __init__(self, task: Task, words: int):
+        self.task, self.best = task, task.incumbent
+        self.stages = [(max(1, work // words), trees) for work, trees in zip(_WORDS, _STAGES, strict=True)]
+
+    @property
+    def due(self) -> int:
+        """Return the number of iterations of the search at which the next stage is due."""
+        return self.stages[0][0] if self.stages else int(INFINITE)
+
+    def improve(self) -> int:
+        """Compute the trees of the next stage; return the cost of the best tree."""
+        task, plain, (_, trees) = self.task, _without_costs(self.task), self.stages.pop(0)
+        for tree in trees(task, *plain) if plain else ():
+            tree = _pruned(task, tree)
+            self.best = tree if self.best is None else min(self.best, tree, key=task.cost)
+            task.trace.add(task.cost(self.best), 0)
+        return int(INFINITE) if self.best is None else task.cost(self.best)
+
+
+def _without_costs(task: Task) -> tuple[Problem, Objective] | None:
+    """Return the problem with weights in place of costs, and its objective with the same penalty, None without loss."""
+    problem, objective = task.problem, replace(task.objective, measure=ACCURACY, max_splits=None, min_samples_leaf=1)
+    if problem.costs is None:
+        return problem, objective
+    weights = problem.weights * (problem.costs.max(axis=1) - problem.costs.min(axis=1))[problem.y]
+    if not 0 < (total := int(weights.sum())) < 2**53:
+        return None
+    share = objective.regularization * problem.total_weight * problem.unit / total
+    return replace(problem.with_costs(None, 1), weights=weights), replace(objective, regularization=min(1, share))
+
+
+def _small(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
+    """Yield the trees of the first stage."""
+    if (found := sampled_tree(task)) and found[1] is task.problem.columns:
+        yield found[0]
+    yield from (_carts if problem.n_parts.max() > 2 else _lickety)(task, problem, objective, _SMALL)
+
+
+def _middle(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
+    """Yield the trees of the second stage."""
+    return _carts(task, problem, objective, _DEEP)
+
+
+def _large(task: Task, problem: Problem, objective: Objective) -> Iterator[Tree]:
+    """Yield the trees of the third stage."""
+    if problem.n_parts.max() == 2 and (objective.max_depth is None or objective.max_depth > _SMALL):
+        yield from _lickety(task, problem, objective, _DEEP)
+
+
+def _lickety(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
+    """Yield the tree of LicketySPLIT."""
+    if not task.clock.limit(0):
+        deepest = levels if objective.max_depth is None else min(levels, objective.max_depth)
+        limited = replace(objective, max_depth=deepest)
+        result = get("licketysplit").solve(problem, limited, without_iterations(task.clock))
+        if result.status == "interrupted":
+            raise KeyboardInterrupt
+        if result.columns is problem.columns:  # else a limit was reached before its first tree
+            yield result.tree
+
+
+def _carts(task: Task, problem: Problem, objective: Objective, levels: int) -> Iterator[Tree]:
+    """Yield the trees of CART; beyond a few levels those of CART that looks ahead and of DPDT."""
+    if task.clock.limit(0, 8 * problem.codes.size / 2**20):
+        return
+    kept, least = np.flatnonzero(problem.weights), task.objective.min_samples_leaf
+    data = problem.codes[kept], problem.y[kept], len(problem.classes), problem.weights[kept]
+    rows = Rows(*data, least, problem.n_parts > 2)
+
+    def choose(_: np.ndarray, split: Split | MultiwaySplit | None) -> tuple[int, list]:
+        if split is None:
+            return LEAF, []
+        if isinstance(split, MultiwaySplit):
+            return split.feature, rows.children_by_value(split, problem.n_parts[split.feature])
+        return split.feature, [split.left, split.right]
+
+    limits, clock = replace(objective, min_samples_leaf=least), without_iterations(task.clock)
+    search = rows, limits, objective.scale(problem), clock
+    found = [carts(*search, levels)] if levels == _SMALL or rows.sample.is_multiway.any() else []
+    if levels > _SMALL:
+        found += [carts(*search, candidates=AHEAD)] if rows.sample.is_multiway.any() else []
+        found += [dpdts(*search, {name: QUICK[name] for name in ("CART, gini", "CART, entropy", "DPDT")})]
+    for _, tree, _ in chain(*found):
+        yield Tree.grow(problem, choose, tree)
+
+
+class _Kept(NamedTuple):
+    """A split of a pruned tree."""
+
+    feature: int
+    children: tuple[_Kept | None, ...]  # None for a leaf
+
+
+def _pruned(task: Task, tree: Tree) -> Tree:
+    """Return the pruned tree of least cost that obeys the limits on splits and on rows in a leaf."""
+    problem, objective, scale = task.problem, task.objective, task.scale
+    tree = tree.refit(problem)
+    costs = 1 - np.eye(len(problem.classes), dtype=np.int64) if problem.costs is None else problem.costs
+    leaf = (tree.counts @ costs).min(axis=1)
+    size = np.bincount(tree.apply(problem.codes)[problem.weights > 0], minlength=tree.n_nodes)
+    options: list[list[Option]] = [[Option(0, int(loss) * scale.error, None)] for loss in leaf]
+    for node in np.flatnonzero(tree.feature != LEAF)[::-1].tolist():
+        below = tree.children(node)
+        sizes = size[below.start : below.stop]
+        size[node] = sizes.sum()
+        if sizes[sizes > 0].min(initial=size[node]) < objective.min_samples_leaf:
+            continue
+        paid = np.count_nonzero(sizes) - 1 if objective.penalty == "leaf" else 1
+        make = partial(_make, int(tree.feature[node]))
+        children = [options[child] for child in below]
+        options[node] = prune(options[node][0].cost, children, paid * scale.penalty, objective.max_splits, make)
+
+    def choose(rows: np.ndarray, split: _Kept | None) -> tuple[int, list]:
+        return (LEAF, []) if split is None else (split.feature, split.children)
+
+    return Tree.grow(problem, choose, options[0][-1].tree)
+
+
+def _make(feature: int, *children: _Kept | None) -> _Kept:
+    """Return a split."""
+    return _Kept(feature, children)
+
+
+_STAGES = (_small, _middle, _large)

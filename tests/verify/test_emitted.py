@@ -1,0 +1,142 @@
+"""Proofs that the package writes: the verifier accepts each of them, and refuses it without a support that it needs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import optree_verify
+import pytest
+from support.directed_proofs import DIRECTED
+from support.small_proofs import Case, Recursion, decoded, number, random_case
+
+from optree.budget import Budget
+from optree.columns import CodedColumns, Feature
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.proofs.search import Proof
+from optree.proofs.table import ProofFeature, Rows, read_rows
+from optree.solvers.kernels.codes import INFINITE
+from optree.target import Classes
+
+
+def rows_of(case: Case) -> tuple[Rows, Fraction]:
+    """Return the table of a case as the package reads it, and the weight of the rows that a cost of 1 stands for."""
+    head, table = case.head, case.table
+    weights = [Fraction(text) for text in table[head["weight"]]] if head["weight"] else [Fraction(1)] * len(case.rows)
+    heavy = np.flatnonzero(np.array([float(weight) for weight in weights]))
+    table = {name: texts[heavy] for name, texts in table.items()}
+    found = [optree_verify.read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
+    features = [
+        ProofFeature(feature, codes, 0 if feature[1] == "numbers" else sizes[0])
+        for feature, (codes, sizes) in zip(head["features"], found, strict=True)
+    ]
+    whole = np.array([int(weights[i] * 2520) for i in heavy])
+    y = np.array([head["classes"].index(text) for text in table["y"]])
+    columns = CodedColumns(np.zeros((len(y), 1), int), [Feature("none", ("0", "1"))])
+    problem = Problem(
+        columns, Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"])), whole
+    )
+    limits = {name: head[name] for name in optree_verify.LIMITS if head[name] is not None}
+    objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], **limits)
+    return read_rows(features, problem, objective), Fraction(1, 2520 * objective.scale(problem).error)
+
+
+def proven(case: Case) -> tuple[Rows, Proof, int]:
+    """Return the table of a case, and a search that found the least cost, and this cost."""
+    rows, _ = rows_of(case)
+    proof = Proof(rows, Budget().start())
+    least, closed = proof.search(int(INFINITE) // 4)
+    assert closed
+    return rows, proof, least
+
+
+def bound_of(case: Case, body: bytes, supports: int) -> Fraction:
+    """Return the verifier's lower bound for a list of supports, in weight of rows."""
+    problem = optree_verify.Problem(case.head, case.table)
+    bound = optree_verify.prove(problem, decoded(body), supports)
+    return Fraction(bound, problem.error * problem.unit) + Fraction(problem.inevitable, problem.unit)
+
+
+def check_case(case: Case) -> int:
+    """Prove the least cost of a case, and return the number of supports."""
+    rows, proof, least = proven(case)
+    recursion, unit = Recursion(case), rows_of(case)[1]
+    assert (least + rows.inevitable) * unit == recursion.least_cost(
+        recursion.everything, recursion.depth, recursion.budget
+    )
+    body, supports = proof.list_supports(least)
+    assert bound_of(case, body, supports) == (least + rows.inevitable) * unit
+    return supports
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
+    for seed in range(first, first + 20):
+        check_case(random_case(np.random.default_rng(seed)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 3000, 500))
+def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
+    for seed in range(first, first + 500):
+        check_case(random_case(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)
+def test_the_verifier_reaches_the_least_cost_of_tables_made_to_break_a_rule(case):
+    check_case(case)
+
+
+def parity(seed: int, **fields) -> Case:
+    """Return a table whose class is the parity of three of five columns, with noise: its proofs have many supports."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 2, (40, 5))
+    y = (codes[:, :3].sum(axis=1) + (random.random(40) < 0.1)) % 2
+    rows = [
+        {f"f{f}": f"t{code}" for f, code in enumerate(row)} | {"y": f"c{k}"} for row, k in zip(codes, y, strict=True)
+    ]
+    head = dict(parity_head(), **fields)
+    return Case(rows, head)
+
+
+def parity_head() -> dict:
+    """Return the header of the proofs of `parity`."""
+    features = [[f"f{f}", "values", [["t0"], ["t1"]], None] for f in range(5)]
+    head = {"features": features, "missing": [], "target": "y", "classes": ["c0", "c1"], "costs": None, "weight": None}
+    head |= {"lambda": "1/100", "penalty": "split", "max_depth": None, "max_splits": None, "min_samples_leaf": None}
+    return head | {"tree": [-1], "claim": "optimal", "supports": 0}
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_depth": 4}, {"max_splits": 6}, {"min_samples_leaf": 2}], ids=str)
+def test_a_proof_needs_its_supports(limits):
+    case = parity(0, **limits)
+    _, proof, least = proven(case)
+    limited = case.head["max_splits"] is not None
+    body, supports = proof.list_supports(least)
+    whole = bound_of(case, body, supports)
+    assert supports > 5
+    found = [bound_of(case, *without(body, support, limited)) for support in range(1, supports)]
+    assert max(found) <= whole
+    assert sum(bound < whole for bound in found) > len(found) / 2
+
+
+def without(body: bytes, support: int, limited: bool) -> tuple[bytes, int]:
+    """Return the body of a proof without a support and those below it, and the number of supports."""
+    numbers, children, at, count = decoded(body), [], 0, 1
+    while at < len(numbers):
+        own, at, part = [], at + 1, -1
+        for _ in range(numbers[at - 1]):
+            part += numbers[at] + (not limited or part < 0)
+            own.append((part, numbers[at + 1] if limited else None, count))
+            count, at = count + 1, at + 1 + limited
+        children.append(own)
+    out, queue = bytearray(), [0]
+    for node in queue:
+        own, before = [child for child in children[node] if child[2] != support], -1
+        out += number(len(own))
+        for part, share, child in own:
+            out += number(part - before - (not limited or before < 0)) + (number(share) if limited else b"")
+            before = part
+            queue.append(child)
+    return bytes(out), len(queue)

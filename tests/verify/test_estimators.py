@@ -1,0 +1,134 @@
+"""Proofs of fitted estimators: the program accepts them, with the cost of the estimator."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import optree_verify
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from optree import (
+    BranchesClassifier,
+    DL85Classifier,
+    GOSDTClassifier,
+    MurTreeClassifier,
+    OptimalTreeClassifier,
+    SPLITClassifier,
+)
+from optree.errors import OptreeError
+from optree.solvers.engine import search
+
+
+def table(missing: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return sixty rows of three columns of categories and one of numbers, in which some values may be missing."""
+    random, n = np.random.default_rng(5), 60
+    X = pd.DataFrame({"a, b": random.choice(list("xyz"), n), "b": random.choice(["p", "", "q"], n)})
+    X["c"], X["n"] = random.choice(["u", "ü"], n), random.integers(0, 6, n) / 2
+    y = np.where((X["a, b"] == "x") ^ (X["n"] > 1.2), "yes", "no")
+    y[random.integers(0, n, 8)] = "maybe"
+    if missing:
+        X.loc[::7, "n"], X.loc[3::11, "c"] = np.nan, None
+    return X, y
+
+
+def answer(capsys, model, X, y, tmp_path, **options) -> str:
+    """Return the line that the program prints about a proof of a model."""
+    written = model.prove(X, y, tmp_path / "tree.proof", **options)
+    capsys.readouterr()
+    assert optree_verify.main([str(written.data), str(written.path)]) == 0, capsys.readouterr().out
+    assert written.path.stat().st_size == written.size
+    return capsys.readouterr().out
+
+
+EXACT = {
+    "multiway": OptimalTreeClassifier("0.02"),
+    "a penalty per leaf": OptimalTreeClassifier("0.02", penalty="leaf"),
+    "one against the rest": OptimalTreeClassifier("0.01", one_vs_rest=True),
+    "some thresholds": OptimalTreeClassifier("0.01", max_thresholds=3),
+    "depth": OptimalTreeClassifier("0.01", max_depth=3),
+    "splits": OptimalTreeClassifier(0, max_splits=3),
+    "rows in a leaf": OptimalTreeClassifier("0.01", min_samples_leaf=4),
+    "costs": OptimalTreeClassifier("0.01", costs=[[0, 1, 0.5], [2, 0, 1], [1, 1, 0]]),
+    "class weights": OptimalTreeClassifier("0.01", class_weight={"maybe": 2.5}),
+    "murtree": MurTreeClassifier(3, max_splits=5),
+    "dl85": DL85Classifier(2),
+    "branches": BranchesClassifier("0.02"),
+    "gosdt": GOSDTClassifier("0.02"),
+}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("model", EXACT.values(), ids=EXACT)
+def test_the_program_accepts_the_proof_of_an_optimal_tree(model, missing, capsys, tmp_path):
+    X, y = table(missing)
+    line = answer(capsys, model.fit(X, y), X, y, tmp_path)
+    assert model.status_ == "optimal"
+    assert line.startswith("optimal: cost ")
+    if not getattr(model, "costs", None):
+        first_leaf = 0 if " per split" in line else optree_verify.Fraction("0.02") * len(y)
+        assert f"cost {model.cost_ - first_leaf}, " in line
+
+
+def test_weights_of_rows_are_in_the_table_and_rows_without_weight_are_not(capsys, tmp_path):
+    X, y = table()
+    weights = np.linspace(0, 3, len(y)).round(1)
+    model = OptimalTreeClassifier("0.02").fit(X, y, weights)
+    line = answer(capsys, model, X, y, tmp_path, sample_weight=weights, data=tmp_path / "weighted.csv")
+    assert line.startswith(f"optimal: cost {model.cost_}, ")
+    assert len((tmp_path / "weighted.csv").read_text().splitlines()) == 1 + (weights > 0).sum()
+
+
+def test_a_search_that_reached_a_limit_proves_its_lower_bound(capsys, tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, (200, 12)), random.integers(0, 2, 200)
+    with pytest.warns(ConvergenceWarning):
+        model = OptimalTreeClassifier("0.005", iteration_limit=30, max_thresholds=1).fit(X, y)
+    assert 0 < model.lower_bound_ < model.cost_
+    line = answer(capsys, model, X, y, tmp_path)
+    assert line.startswith("within ")
+    assert float(line.split()[1][:-1]) <= float(model.cost_ - model.lower_bound_)
+
+
+def test_the_cost_of_a_heuristic_tree_is_checked(capsys, tmp_path):
+    X, y = table()
+    model = SPLITClassifier("0.02").fit(X, y)
+    assert f"cost {model.cost_}, " in answer(capsys, model, X, y, tmp_path)
+
+
+def test_a_wrong_bound_of_the_engine_is_caught(monkeypatch, tmp_path):
+    """The engine prunes splits that gain four times the penalty: its tree is not optimal, and it says so."""
+    rules = search._rules
+    monkeypatch.setattr(search, "_rules", lambda *given: (r := rules(*given))._replace(margin=6 * r.margin))
+    X, y = table()
+    X = X[["a, b", "b", "c"]]
+    y = np.where((X["b"] == "p") & (X["c"] == "u"), "yes", "no")
+    model = OptimalTreeClassifier("0.05").fit(X, y)
+    assert model.status_ == "optimal"
+    with pytest.raises(OptreeError, match="above the least cost"):
+        model.prove(X, y, tmp_path / "tree.proof")
+    assert not (tmp_path / "tree.proof").exists()
+
+
+def test_a_tree_that_is_not_optimal_has_no_proof(tmp_path):
+    X, y = table()
+    model, greater = OptimalTreeClassifier("0.02").fit(X, y), OptimalTreeClassifier("0.3").fit(X, y)
+    model.tree_, model.encoder_ = greater.tree_, greater.encoder_
+    model.cost_ = model.lower_bound_ = greater.cost_
+    assert not greater.tree_.n_splits
+    with pytest.raises(OptreeError, match="above the least cost"):
+        model.prove(X, y, tmp_path / "tree.proof")
+
+
+def test_other_rows_and_other_objectives_are_refused(tmp_path):
+    X, y = table()
+    model = OptimalTreeClassifier("0.02").fit(X, y)
+    with pytest.raises(OptreeError, match="give the same rows"):
+        model.prove(X[:50], y[:50], tmp_path / "tree.proof")
+    two = np.where(y == "yes", "yes", "no")
+    with pytest.raises(OptreeError, match="has no proofs; accuracy has"):
+        GOSDTClassifier("0.02", objective="auc").fit(X, two).prove(X, two, tmp_path / "tree.proof")
+    with warnings.catch_warnings(), pytest.raises(OptreeError, match="limit was reached"):
+        OptimalTreeClassifier("0.005").fit(X, y).prove(X, y, tmp_path / "tree.proof", time_limit=0)
