@@ -6,9 +6,9 @@ A *support* is the set of rows that reach a node. A proof lists supports and sta
 computes a lower bound of each support, smaller supports first, and compares the bound of all rows with the cost of the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
-Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each non-empty leaf but one. Rows of
-equal features are a *group*. A group has a loss for each class that its leaf may predict. The least of these losses is
-inevitable: it is subtracted from the losses of the group first, and added to the result last.
+Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each non-empty leaf. Rows of equal
+features are a *group*. A group has a loss for each class that its leaf may predict. The least of these losses is
+inevitable, and so is the price of one leaf: both are left out first, and added to the result last.
 
 S, P and Q are supports. The *parts* of a split of S are the supports of its children. T(S, d, m) is the least cost of a
 tree for S with at most d levels, at most m splits, and leaves of enough rows. G_k(S) is the loss of S if all its groups
@@ -218,8 +218,8 @@ class Problem:
         codes = np.array([codes for codes, _ in found]).T
         self.set_groups(codes, self.losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
         self.set_splits([size for _, size in found])
-        sha = hashlib.sha256(json.dumps([codes.tolist(), y.tolist(), list(map(str, weight))]).encode())
-        self.digest = sha.hexdigest()
+        data = [codes.tolist(), y.tolist(), list(map(str, weight)), head["costs"]]
+        self.digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
     @staticmethod
     def losses(costs, classes: int) -> np.ndarray:
@@ -345,9 +345,10 @@ class Problem:
         is_listed = node.look_up(words, (value < leaf)[node.shape.of], known)
         value, done = node.by_splits(), np.zeros(len(value), bool)
         while True:
-            todo = np.flatnonzero((value < min(leaf, value[done].min(initial=NONE))) & ~done)
-            if not len(todo):
+            is_open = (value < min(leaf, value[done].min(initial=NONE))) & ~done
+            if not is_open.any():
                 return int(min(leaf, value.min(initial=NONE)))
+            todo = np.flatnonzero(is_open | (is_listed & ~done & near))  # B5 spreads the bounds of listed parts
             todo = todo[np.argsort(value[todo], kind="stable")]
             if near and len(todo) > _MOST_PAIRS:  # the cheapest split of each feature, and the splits of listed parts
                 todo = todo[np.unique(self.feature[node.live[todo]], return_index=True)[1]]
@@ -458,8 +459,8 @@ def check(head: dict, numbers: list[int], table: dict) -> str:
     need(type(head["supports"]) is int and 0 <= head["supports"] <= len(numbers), "supports: no such number")
     lower = prove(problem, numbers, head["supports"])
     need(lower <= cost, "verifier: a bound exceeds the cost of a tree; please report this")
-    unit = problem.error * problem.unit
-    rows = [Fraction(value, unit) + Fraction(problem.inevitable, problem.unit) for value in (cost, lower)]
+    left_out = problem.error * problem.inevitable + problem.price * problem.leaves
+    rows = [Fraction(value + left_out, problem.error * problem.unit) for value in (cost, lower)]
     gap = rows[0] - rows[1]
     claim = 0 if head["claim"] == "optimal" else fraction(head["claim"], "claim")  # the greatest gap
     need(gap <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")

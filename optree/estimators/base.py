@@ -163,7 +163,8 @@ class TreeEstimator(TreeViews, BaseEstimator):
         """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
 
         def check(encoder: Encoder) -> None:
-            given = getattr(self, "max_thresholds", 0)
+            numeric = any(column.is_numeric for column in encoder.columns_)
+            given = getattr(self, "max_thresholds", 0) if numeric else 0
             fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
             remedy = f"{fewer}fewer rows or fewer columns"
             found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)

@@ -159,12 +159,13 @@ def raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, low, scratch
     """
     if levels == 0:
         return
-    raised = np.int64(0)
+    raised, last = np.int64(0), False
     for share in range(shares):
         splits = share if rules.limited else UNLIMITED
         if splits > 0 and low[share, part] < leaf:
-            if share <= 3 or raised == 0:  # from 3 splits on, all bounds of this rule are the same
+            if not last:  # from 3 splits on, all bounds of this rule are the same
                 raised = min(leaf, best_split(table, pairs, levels - 1, splits - 1, rules, scratch[0], scratch[1]))
+                last = share >= 3
             low[share, part] = max(low[share, part], raised)
 
 

@@ -16,7 +16,7 @@ from optree.objective import Objective
 from optree.problem import Problem
 from optree.solvers.kernels.bitset import pack, salts
 from optree.solvers.kernels.codes import NO_LIMIT
-from optree.solvers.kernels.simd import MOST_LANES
+from optree.solvers.kernels.simd import WIDTH
 
 _MOST_COST = 2**58  # the verifier refuses greater costs
 
@@ -107,7 +107,7 @@ def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray) -> Table:
     held[:-1, place] = masks[:, order]
     held[-1, place] = True
     rows = pack(held)
-    width = -(-len(rows) // MOST_LANES) * MOST_LANES
+    width = -(-len(rows) // WIDTH) * WIDTH
     bits = np.zeros((rows.shape[1], width), np.uint64)
     bits[:, : len(masks)] = rows[:-1].T
     first_part = np.cumsum([0, *sizes])

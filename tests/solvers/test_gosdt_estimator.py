@@ -94,7 +94,7 @@ def test_a_guess_is_never_called_optimal(guess):
             {"objective": "balanced-accuracy", "guess_lower_bound": True},
             "solver gosdt: guess_lower_bound = True is not accepted with costs",
         ),
-        ({"guess_thresholds": 1}, "solver gosdt: guess_thresholds = 1 is not accepted; give bool"),
+        ({"guess_thresholds": 1}, "guess_thresholds: 1 is not accepted; give True or False"),
     ],
 )
 def test_what_it_does_not_do_is_refused(parameters, message):

@@ -210,7 +210,7 @@ def test_missing_values_are_refused_on_demand():
             model.fit(X, y)
         with refused("column 'size'", "1 rows have no value"):
             model.fit(full, y).predict(full.assign(size=[np.nan, *full["size"][1:]]))
-    with refused("missing", "'drop'", "error, best"):
+    with refused("missing: 'drop' is not accepted; give 'best' or 'error'"):
         OptimalTreeClassifier(missing="drop").fit(X, y)
 
 

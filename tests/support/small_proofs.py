@@ -115,6 +115,7 @@ class Recursion:
         self.weights = [weight for weight in weights if weight]
         self.price = Fraction(head["lambda"]) * sum(weights)
         self.per_leaf, self.least = head["penalty"] == "leaf", head["min_samples_leaf"] or 1
+        self.first_leaf = self.price if self.per_leaf else 0  # the recursion leaves it out
         self.classes = head["classes"]
         self.costs = head["costs"] or [
             [int(i != j) for j in range(len(self.classes))] for i in range(len(self.classes))

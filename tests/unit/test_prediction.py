@@ -121,6 +121,9 @@ def walk(tree, row: dict) -> int:
 
 
 def holds(label: str, row: dict) -> bool:
+    if " < " in label:
+        low, _, name, _, high = label.split(" ")
+        return float(low) < row[name] <= float(high)
     name, relation, value = label.split(" ")
     if relation in ("<=", ">"):
         return (row[name] <= float(value)) == (relation == "<=")

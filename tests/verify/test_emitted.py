@@ -118,7 +118,7 @@ def test_a_proof_needs_its_supports(limits):
     assert supports > 5
     found = [bound_of(case, *without(body, support, limited)) for support in range(1, supports)]
     assert max(found) <= whole
-    assert sum(bound < whole for bound in found) > len(found) / 2
+    assert sum(bound < whole for bound in found) > len(found) / 3  # the list is short, and not the shortest
 
 
 def without(body: bytes, support: int, limited: bool) -> tuple[bytes, int]:

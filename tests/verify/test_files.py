@@ -32,7 +32,7 @@ class Example:
         self.case.write(self.data)
         self.recursion = Recursion(self.case)
         whole = self.recursion.everything, self.recursion.depth, self.recursion.budget
-        self.cost, tree = self.recursion.least_cost(*whole), self.recursion.tree(*whole)
+        self.cost, tree = self.recursion.least_cost(*whole) + self.recursion.first_leaf, self.recursion.tree(*whole)
         problem = optree_verify.Problem(self.case.head, self.case.table)
         self.body, count = random_supports(problem, np.random.default_rng(seed), 1.0, 10**6)
         self.head = self.case.head | {"tree": tree, "supports": count}
@@ -52,7 +52,7 @@ class Example:
         if match := ANSWER.fullmatch(line):
             head = json.loads(content.split(b"\n")[1])
             other = Recursion(type(self.case)(self.case.rows, head))
-            least = other.least_cost(other.everything, other.depth, other.budget)
+            least = other.least_cost(other.everything, other.depth, other.budget) + other.first_leaf
             gap = Fraction(0) if match[1] == "optimal" else Fraction(match[1].split()[1])
             assert least <= Fraction(match[2]) <= least + gap * (1 + Fraction(1, 10**5))
 

@@ -3,8 +3,9 @@
 The kernel is ``any_depth.py``. Each round searches all rows for a tree below a budget. A round without such a tree
 raises the lower bound to its budget. The budget of the next round is a penalty higher, until little is left to the
 incumbent. Where a limit on splits or levels is below the budget, or splits are free, the budget of a long search is in
-the middle between the lower bound and the incumbent: the bound rises in the time of the last round. The first incumbent is the best tree of two levels. Where the proof takes longer than the heuristics of
-``starts.py``, their trees and the best tree of three levels come before the other rounds.
+the middle between the lower bound and the incumbent: the bound rises in the time of the last round. The first incumbent
+is the best tree of two levels. Where the proof takes longer than the heuristics of ``starts.py``, their trees and the
+best tree of three levels come before the other rounds.
 """
 
 from __future__ import annotations
