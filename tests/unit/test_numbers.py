@@ -23,6 +23,7 @@ from optree.bench.runs.record import Run
 from optree.bench.runs.solve import solve, solve_in_child
 from optree.bench.tables.frame import frame
 from optree.bench.tables.summary import summary
+from optree.budget import rss_mib
 from optree.datasets import Dataset, fetch, load_table, save_table
 from optree.datasets.propose import propose
 from optree.encoding import EncodingSpec
@@ -187,7 +188,7 @@ def test_thresholds_that_do_not_fit_into_memory_as_features_are_a_record(tmp_pat
         "solver gosdt takes no columns of numbers; their thresholds are 3,998 binary features, which need 8 MiB or "
         "more; the limit is 7 MiB"
     )
-    limited = Run("own", "numbers", "cart", "cart", "0.05", limits=run.limits | {"memory_mib": 400})
+    limited = Run("own", "numbers", "cart", "cart", "0.05", limits=run.limits | {"memory_mib": int(rss_mib()) + 400})
     assert solve_in_child(*load_problem(path), limited)["status"] == "heuristic"
 
 
