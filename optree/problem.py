@@ -7,7 +7,7 @@ a categorical feature has one for each of its values. Binary and multiway splits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -169,17 +169,25 @@ class Problem:
     def _keys(self, codes: np.ndarray, check: Callable[[], None]) -> np.ndarray:
         """Return an integer per row, int64[n], in the lexicographic order of codes[n, q], equal for equal rows."""
         keys, size = np.zeros(len(codes), np.int64), 1
-        for j, base in enumerate((self.n_parts + 1).tolist()):
+        for digits, base in self._digits(codes):
             check()
-            if j % _COLUMNS == 0:
-                columns = transposed(codes[:, j : j + _COLUMNS])
             if size > 2**62 // base:  # another digit would overflow: renumber the keys so far
                 keys, size = np.unique(keys, return_inverse=True)[1], len(keys)
             keys *= base
-            keys += columns[j % _COLUMNS]
-            keys += 1
+            keys += digits
             size *= base
         return keys
+
+    def _digits(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield numbers below a base, and the base, for each feature; of binary features for eight at a time."""
+        is_binary = self.n_parts.max() == 2 and codes.min(initial=0) >= 0
+        for first in range(0, codes.shape[1], _COLUMNS):
+            some = codes[:, first : first + _COLUMNS]
+            if is_binary:
+                yield from ((digits, 256) for digits in transposed(np.packbits(some, axis=1)))
+            else:
+                bases = (self.n_parts[first : first + _COLUMNS] + 1).tolist()
+                yield from ((digits + np.int64(1), base) for digits, base in zip(transposed(some), bases, strict=True))
 
     def take(self, rows: np.ndarray) -> Problem:
         """Return the problem of some of the rows, with the same features and classes."""

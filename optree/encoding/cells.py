@@ -54,7 +54,7 @@ def _refuse_missing(name: str, count: int) -> None:
 def read_texts(name: str, values, missing: str = "error") -> list[str | None]:
     """Return the categories of a column as text, None for a missing value, which ``missing = "error"`` refuses."""
     raw, texts = _texts_of_values(name, values, missing)
-    return [texts[value] for value in raw]
+    return list(map(texts.__getitem__, raw))
 
 
 def distinct_texts(name: str, values, missing: str = "error") -> set[str | None]:

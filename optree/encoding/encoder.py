@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Self
 
 import numpy as np
@@ -267,9 +268,14 @@ class Encoder:
         return tuple(feature for column in self.columns_ for feature in column.features(self.spec.drop))
 
     @property
+    def _first_features(self) -> list[int]:
+        """Return the first feature of each column, and the number of features."""
+        return [0, *accumulate(column.n_features(self.spec.drop) for column in self.columns_)]
+
+    @property
     def n_features_(self) -> int:
         """Return the number of features of all columns."""
-        return sum(column.n_features(self.spec.drop) for column in self.columns_)
+        return self._first_features[-1]
 
     @property
     def n_categories_(self) -> int:
@@ -317,7 +323,8 @@ class Encoder:
         if names != self.names_:
             raise OptreeError(f"encoding: columns are {', '.join(names)}; expected: {', '.join(self.names_)}")
         place = {name: number for number, name in enumerate(names)}
-        columns = [(place[column.name], column) for column in self.columns_ if column.tests(self.spec.drop)]
+        tests = [column.tests(self.spec.drop) for column in self.columns_]
+        columns = [(place[column.name], column) for column, own in zip(self.columns_, tests, strict=True) if own]
         if not self._compares_numbers(table, columns):
             values = np.empty((table.shape[0], len(columns)), order="F")
             for number, (at, column) in enumerate(columns):
@@ -325,7 +332,7 @@ class Encoder:
                     read_column(table, at, column.name), self.spec.unseen, self.spec.missing
                 )
             columns, table = [(number, column) for number, (_, column) in enumerate(columns)], values
-        tests = [(at, *test) for at, column in columns for test in column.tests(self.spec.drop)]
+        tests = [(at, *test) for (at, _), own in zip(columns, filter(None, tests), strict=True) for test in own]
         return CodedRows(table, ValueTests.of(tests))
 
     @staticmethod
@@ -342,13 +349,11 @@ class Encoder:
         Columns without such a feature are known by name, but their values are not read: a missing value or an unseen
         category in them is no error.
         """
-        kept, first, columns = copy(self), 0, []
-        for column in self.columns_:
-            end = first + column.n_features(self.spec.drop)
+        kept, drop = copy(self), self.spec.drop
+        kept.columns_ = []
+        for column, (first, end) in zip(self.columns_, pairwise(self._first_features), strict=True):
             own = features[bisect_left(features, first) : bisect_left(features, end)]
-            columns.append(column.keep([feature - first for feature in own], self.spec.drop))
-            first = end
-        kept.columns_ = columns
+            kept.columns_.append(column.keep([feature - first for feature in own], drop))
         return kept
 
     def problem(self, X, y, weights=None) -> Problem:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from dataclasses import asdict, dataclass
+from itertools import pairwise, repeat
 
 import numpy as np
 
@@ -101,6 +101,11 @@ class Column:
 
     def features(self, drop: str) -> list[Feature]:
         """Return the features of this column."""
+        if self.form == "thresholds" and not self.has_missing:
+            texts = [self._text(operand) for _, operand in self.tests(drop)]
+            return [
+                Feature(f"{self.name} <= {text}", (f"{self.name} > {text}", f"{self.name} <= {text}")) for text in texts
+            ]
         if self.form == "thresholds":
             return [self._feature(test, [], []) for test in self.tests(drop)]
         texts = [self._text(part) for part in self.parts] if self.is_numeric else list(self.parts)
@@ -146,7 +151,7 @@ class Column:
             rank = {part: i for i, part in enumerate(self.parts)}
             if rank.keys() <= {"false", "true"}:
                 rank |= {str(int(part == "true")): i for part, i in rank.items()}  # 0 and 1 in place of truth values
-            position = np.fromiter((rank.get(value, -1) for value in values), np.float64, len(values))
+            position = np.fromiter(map(rank.get, values, repeat(-1)), np.float64, len(values))
             if position.min(initial=0) == 0:
                 return position
             lacks = np.fromiter((is_missing(value) for value in values), bool, len(values))
@@ -173,7 +178,7 @@ class Column:
 
     def keep(self, features: Sequence[int], drop: str) -> Column:
         """Return the column with some of its features, by their numbers in rising order."""
-        tests = self.tests(drop)
+        tests = self.tests(drop) if features else []
         return self.over([tests[feature] for feature in features])
 
     def over(self, tests: Sequence[tuple[int, float]]) -> Column:
@@ -181,4 +186,4 @@ class Column:
         parts = self.parts if tests else ()
         if self.form == "thresholds":
             parts = tuple(sorted({operand for _, operand in tests if math.isfinite(operand)}))
-        return replace(self, parts=parts, kept=tuple(tests))
+        return Column(self.name, self.form, parts, self.has_missing, tuple(tests), self.order)  # faster than `replace`

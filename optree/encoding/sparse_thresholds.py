@@ -73,6 +73,8 @@ class SparseEncoder(Encoder):
     def _fit_column(self, name: str, values: np.ndarray, categorical: bool, labels, pair) -> Column | None:
         if categorical:
             return super()._fit_column(name, values, categorical, labels, pair)
+        if pair is not None:
+            return Column(name, "thresholds", ())
         numbers = read_numbers(name, values, self.spec.missing)
         low, high, has_missing = np.fmin.reduce(numbers), np.fmax.reduce(numbers), bool(np.isnan(numbers).any())
         return Column(name, "thresholds", (), has_missing) if low < high or (has_missing and low == high) else None
@@ -94,6 +96,16 @@ class SparseEncoder(Encoder):
         multiway = [column.form == "ordinal" and column.n_categories > 2 for column in self.columns_]
         return np.repeat(multiway, self._width)
 
+    @property
+    def n_category_thresholds(self) -> int | None:
+        """Return the number of thresholds of :meth:`numeric_columns`, if no column has numbers, else None."""
+        if any(column.is_numeric for column in self.columns_):
+            return None
+        return sum(
+            column.n_categories - 1 if column.is_whole else column.n_features(self.spec.drop)
+            for column in self.columns_
+        )
+
     def numeric_columns(self, X, check: Callable[[], None] = lambda: None) -> np.ndarray:
         """Return columns to be split at any threshold, float64[n, p'], without missing values.
 
@@ -101,14 +113,18 @@ class SparseEncoder(Encoder):
         a 0/1 column for each of its features. ``check`` is called before each column.
         """
         table, blocks = as_table(X), []
+        place = {name: number for number, name in enumerate(self.names_)}
+        columns = [(place[column.name], column) for column in self.columns_]
+        if self._compares_numbers(table, columns):
+            return table[:, [number for number, _ in columns]].astype(np.float64)
         numbers = read_columns(table, self.names_) if isinstance(table, np.ndarray) else None  # faster than one by one
-        for column in self.columns_:
+        for number, column in columns:
             check()
-            number, name = self.names_.index(column.name), column.name
+            name = column.name
             values = read_column(table, number, name) if numbers is None else numbers[name]
             values = column.read(values, self.spec.unseen, self.spec.missing)[:, None]
-            tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
             if not column.is_numeric:
+                tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
                 values = CodedRows(values, tests).array(column.n_categories)
             elif column.has_missing:
                 values = np.where(np.isnan(values), [np.inf, -np.inf], values)

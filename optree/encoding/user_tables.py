@@ -29,6 +29,7 @@ _TYPES = (
     ((date, time, timedelta, np.datetime64, np.timedelta64), _DATE),
 )
 _PLAIN = {str, type(None)}  # of most columns, which need no closer look
+_KEPT_CELLS = 2**20  # of a small table
 _NAMED = {"NAType": _NOTHING, "NaTType": _NOTHING, "Period": _DATE}  # pandas' types, by name: pandas is optional
 
 
@@ -43,12 +44,16 @@ class Frame:
         The columns, each with ``to_numpy``, or arrays[n].
     orders : sequence of tuple of str, or None for each
         The categories of ordered columns.
+
+    Several readers of a small table share its converted columns.
     """
 
     def __init__(self, source, series: Sequence, orders: Sequence[tuple[str, ...] | None]):
         self.source, self.series, self.orders = source, list(series), list(orders)
         self.columns = list(getattr(source, "column_names", source.columns))
         self.shape, self.ndim = (len(self.series[0]) if self.series else 0, len(self.columns)), 2
+        self.is_small = self.shape[0] * self.shape[1] <= _KEPT_CELLS
+        self._kept: dict[int, tuple[np.ndarray, bool]] = {}  # whether `mixed` values would be refused
 
     @classmethod
     def of(cls, X) -> Self | None:
@@ -82,6 +87,19 @@ class Frame:
             return Frame(self.source, [one[rows] for one in self.series], self.orders)
         return Frame(self.source, [self.array(number)[rows] for number in range(len(self.series))], self.orders)
 
+    def read(self, number: int, name: str, mixed: bool) -> np.ndarray:
+        """Return a column as :func:`read_column` reads it."""
+        values, is_checked = self._kept.get(number, (None, False))
+        if values is None or not (mixed or is_checked):
+            values = self._convert(number, name, mixed)
+            if self.is_small:
+                self._kept[number] = values, not mixed
+        return values
+
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
+        """Return a column, converted anew."""
+        return _of_array(name, self.array(number), mixed)
+
     def array(self, number: int) -> np.ndarray:
         """Return a column as an array[n] of the library's choice."""
         column = self.series[number]
@@ -89,6 +107,25 @@ class Frame:
             values = column.to_pylist()
             return np.array([cell_text(value) if isinstance(value, Real) else value for value in values], object)
         return column if isinstance(column, np.ndarray) else np.asarray(column.to_numpy())
+
+
+class PandasFrame(Frame):
+    """A data frame of pandas whose columns are all read, in a fit."""
+
+    def __init__(self, X):
+        series = [one for _, one in X.items()]
+        super().__init__(X, series, [_category_order(one.dtype) for one in series])
+
+    def __getitem__(self, rows: np.ndarray | slice) -> PandasFrame:
+        return PandasFrame(self.source.iloc[rows])
+
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
+        return _of_series(name, self.series[number], mixed)
+
+
+def _category_order(dtype) -> tuple[str, ...] | None:
+    """Return the categories of an ordered categorical type of pandas."""
+    return tuple(map(cell_text, dtype.categories)) if getattr(dtype, "ordered", False) else None
 
 
 def _arrow_table(X):
@@ -145,8 +182,7 @@ def column_order(table, number: int) -> tuple[str, ...] | None:
     """Return the categories of an ordered column as text, in their order; None for other columns."""
     if isinstance(table, Frame):
         return table.orders[number]
-    dtype = table.iloc[:, number].dtype if hasattr(table, "iloc") else None
-    return tuple(map(cell_text, dtype.categories)) if getattr(dtype, "ordered", False) else None
+    return _category_order(table.iloc[:, number].dtype) if hasattr(table, "iloc") else None
 
 
 def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:
@@ -164,7 +200,7 @@ def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray
         return table[:, [number]].toarray().ravel().astype(np.float64)
     if hasattr(table, "iloc"):
         return _of_series(name, table.iloc[:, number], mixed)
-    return _of_array(name, table.array(number) if isinstance(table, Frame) else table[:, number], mixed)
+    return table.read(number, name, mixed) if isinstance(table, Frame) else _of_array(name, table[:, number], mixed)
 
 
 def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict[str, np.ndarray]:
@@ -184,7 +220,9 @@ def _of_series(name: str, column, mixed: bool) -> np.ndarray:
         if dtype.categories.dtype.kind in "mM":
             raise _refused_dates(name, dtype.categories[0])
         return column.to_numpy(object, na_value=None)
-    if dtype.kind in "iuf":  # includes pandas' nullable numbers
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return column.to_numpy(np.float64)
+    if dtype.kind in "iuf":  # pandas' nullable numbers
         return column.to_numpy(np.float64, na_value=math.nan)
     if dtype.kind in "mM":
         return _of_array(name, column.to_numpy(), mixed)

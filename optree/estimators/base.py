@@ -167,9 +167,10 @@ class TreeEstimator(TreeViews, BaseEstimator):
             given = getattr(self, "max_thresholds", 0) if numeric else 0
             fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
             remedy = f"{fewer}fewer rows or fewer columns"
-            found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
             if isinstance(encoder, SparseEncoder):
                 found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+            else:
+                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
             check_fits(len(X), found, needed, self.memory_limit, remedy)
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):

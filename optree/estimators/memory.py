@@ -11,6 +11,7 @@ from optree.budget import Budget, rss_mib
 from optree.errors import OptreeError, renamed
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_LITTLE_MIB = 1  # is free, or the system ends processes
 _MEMINFO = "/proc/meminfo"
 _LIMITS = {"seconds": "time_limit", "iterations": "iteration_limit", "memory_mib": "memory_limit"}
 
@@ -40,8 +41,10 @@ def available_mib(memory_limit: float | None) -> float:
 
 def check_fits(rows: int, found: str, bytes_per_row: int, memory_limit: float | None, remedy: str) -> None:
     """Raise OptreeError if rows do not fit into the available memory; ``found`` names and counts their columns."""
-    needed, available = rows * bytes_per_row / 2**20, available_mib(memory_limit)
-    if needed > available:
+    needed = rows * bytes_per_row / 2**20
+    if memory_limit is None and needed < _LITTLE_MIB:
+        return
+    if needed > (available := available_mib(memory_limit)):
         raise OptreeError(
             f"X: {rows} rows with {found} need {math.ceil(needed)} MiB of memory or more, "
             f"and {int(available)} MiB are available; give {remedy}"

@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_array, validate_data
 
 from optree.encoding.cells import is_missing, number_text, read_numbers
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
-from optree.encoding.user_tables import Frame, as_table, column_names, column_order, read_column, read_columns
+from optree.encoding.user_tables import (
+    Frame,
+    PandasFrame,
+    as_table,
+    column_names,
+    column_order,
+    read_column,
+    read_columns,
+)
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
@@ -27,8 +35,8 @@ MOST_CHILDREN = 50  # of a multiway split by default; each category of a column 
 def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None = None) -> tuple:
     """Return X for an encoder, and y as an array of one dimension, None without y.
 
-    X becomes a frame of pandas, a :class:`Frame`, or an array. In ``fit`` a sparse matrix becomes an array, of one byte
-    per cell if it is binary. In a prediction it stays sparse, for few of its columns are read.
+    X becomes a :class:`Frame` or an array. In ``fit`` a sparse matrix becomes an array, of one byte per cell if it is
+    binary. In a prediction a sparse matrix and a frame of pandas stay unchanged, for few of their columns are read.
 
     reset : whether the estimator learns the columns of X, in ``fit``, or compares X with them.
 
@@ -64,7 +72,7 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     column_names(frame)
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
     check_consistent_length(frame, y)
-    return frame, y
+    return PandasFrame(frame) if reset and frame is X else frame, y
 
 
 def _warn_of_order(X, y) -> None:
@@ -132,10 +140,13 @@ def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=Non
     table, left_out = as_table(X), []
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
+    may_count = _may_count(table) if spec is None or spec.numeric != "values" else np.ones(table.shape[1], bool)
     some, spare = slice(int(_FIRST_ROWS * len(table))), (1 - _IDENTIFIER_SHARE) * len(table)
-    first = table.iloc[some] if hasattr(table, "iloc") else table[some]
+    first = table if getattr(table, "is_small", False) else table[some]
     for number, name in enumerate(column_names(table, names)):
-        values = read_column(first, number, name, mixed=False)
+        if not may_count[number]:
+            continue
+        values = read_column(first, number, name, mixed=False)[some]
         if values.dtype.kind != "f" and _repeats(values, spare):
             continue
         values = read_column(table, number, name, mixed=False)
@@ -148,6 +159,14 @@ def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=Non
         if text:
             warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
     return tuple(left_out)
+
+
+def _may_count(table) -> np.ndarray:
+    """Return the columns that may count the rows by their least and greatest numbers, bool[p]."""
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf":
+        return np.ones(table.shape[1], bool)
+    steps = np.fmax.reduce(table).astype(float) - np.fmin.reduce(table).astype(float)
+    return steps == len(table) - np.isnan(table).sum(axis=0) - 1
 
 
 def _repeats(values: np.ndarray, spare: float) -> bool:

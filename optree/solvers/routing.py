@@ -122,6 +122,15 @@ def _has_weights(task: Task) -> bool:
     return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST
 
 
+def _most_thresholds(X: np.ndarray) -> int:
+    """Return an upper bound on the number of thresholds, from the ranges of the columns of whole numbers."""
+    most = np.full(X.shape[1], len(X) - 1.0)
+    whole = np.flatnonzero((X[:1000] == np.rint(X[:1000])).all(axis=0))  # for most columns, the first rows tell
+    whole = whole[(X[:, whole] == np.rint(X[:, whole])).all(axis=0)]
+    most[whole] = np.minimum(most[whole], np.ptp(X[:, whole], axis=0))
+    return int(most.sum())
+
+
 def _route_of_numbers(task: Task) -> Route | None:
     """Return the route to a search over all thresholds; None if a search over coded features is faster."""
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
@@ -132,9 +141,18 @@ def _route_of_numbers(task: Task) -> Route | None:
         return None
     from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only
 
-    rows = Rows.of(problem, objective.min_samples_leaf, task.clock.check)
-    columns, thresholds = rows.sample.features, rows.n_thresholds
-    search = search_of(objective, bool(rows.sample.is_multiway.any()), parts)
-    if search is None or (thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS):
+    encoder = problem.columns.numbers
+    columns, search = len(encoder.is_multiway), search_of(objective, bool(encoder.is_multiway.any()), parts)
+
+    def are_few(thresholds: int) -> bool:
+        return thresholds < _MEAN_THRESHOLDS * columns and thresholds**2 * classes < _PAIRS
+
+    if search is None or ((most := encoder.n_category_thresholds) is not None and are_few(most)):
+        return None
+    numbers = problem.columns.as_numbers(task.clock.check)
+    if are_few(_most_thresholds(numbers.X)):
+        return None
+    thresholds = Rows.of(problem, objective.min_samples_leaf, task.clock.check, numbers).n_thresholds
+    if are_few(thresholds):
         return None
     return Route(search, f"{thresholds} thresholds of {columns} columns")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.columns import Columns, NumberSplit
+from optree.columns import Columns, Numbers, NumberSplit
 from optree.objective import Scale
 from optree.problem import Problem
 from optree.solvers.all_thresholds.nodes import Sample
@@ -160,16 +160,18 @@ class Rows:
         self.sample = Sample(packed.shape[0], np.empty(packed.shape, np.int32), is_multiway)
 
     @classmethod
-    def of(cls, problem: Problem, min_rows: int, check: Callable[[], None]) -> Rows:
+    def of(cls, problem: Problem, min_rows: int, check: Callable[[], None], numbers: Numbers | None = None) -> Rows:
         """Return the rows of positive weight of a problem, which are sorted on the first call.
 
         Costs become classes and weights; see :meth:`optree.target.Classes.as_weights`.
 
-        check : raises an exception if a limit is reached; it is called between columns.
+        check : raises an exception if a limit is reached; it is called between columns. numbers : the columns as
+        numbers, if the caller has them.
         """
 
         def make() -> Rows:
-            (X, is_multiway), y, weighted = problem.columns.as_numbers(check), problem.y, problem.target.as_weights()
+            X, is_multiway = numbers or problem.columns.as_numbers(check)
+            y, weighted = problem.y, problem.target.as_weights()
             many = np.bincount(weighted.given, minlength=len(problem.classes))[y]  # new rows of each row
             row = np.repeat(np.arange(len(y)), many)
             new = np.searchsorted(weighted.given, y[row]) + np.arange(len(row)) - np.repeat(many.cumsum() - many, many)

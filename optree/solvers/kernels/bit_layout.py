@@ -90,24 +90,20 @@ def _partitions(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         parts[j] = _numbered(parts[j])
         most[j] = parts[j].max()
     simple = np.flatnonzero(most < 2)
-    for j in simple[parts[simple, 0] > 0]:
-        parts[j] ^= 1
+    parts[simple[parts[simple, 0] > 0]] ^= 1
     size = parts.sum(axis=1, dtype=np.int64)
-    kept, seen = [], set()
-    for j in np.argsort(most > 1, kind="stable"):
-        key = (np.packbits(parts[j]) if most[j] < 2 else parts[j]).tobytes()
-        if size[j] and key not in seen:
-            seen.add(key)
-            kept.append(j)
-    for j in kept:
-        if most[j] < 2 and 2 * size[j] > parts.shape[1]:
-            parts[j] ^= 1
-        elif most[j] > 1:
-            falling = np.argsort(-np.bincount(parts[j]), kind="stable")
-            rank = np.empty(len(falling), parts.dtype)
-            rank[falling] = np.arange(len(falling))
-            parts[j] = rank[parts[j]]
-    return np.array(kept, np.int64), parts[kept]
+    varied = size > 0
+    binary, multiway = np.flatnonzero(varied & (most < 2)), np.flatnonzero(varied & (most > 1))
+    first = {row.tobytes(): j for row, j in zip(np.packbits(parts[binary], axis=1)[::-1], binary[::-1], strict=True)}
+    first |= {parts[j].tobytes(): j for j in multiway[::-1]}
+    kept = np.array(sorted(first.values(), key=lambda j: (most[j] > 1, j)), np.int64)
+    for j in multiway:
+        falling = np.argsort(-np.bincount(parts[j]), kind="stable")
+        rank = np.empty(len(falling), parts.dtype)
+        rank[falling] = np.arange(len(falling))
+        parts[j] = rank[parts[j]]
+    parts[binary[2 * size[binary] > parts.shape[1]]] ^= 1
+    return kept, parts[kept]
 
 
 def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np.ndarray:
