@@ -124,10 +124,11 @@ def _has_weights(task: Task) -> bool:
 
 def _most_thresholds(X: np.ndarray) -> int:
     """Return an upper bound on the number of thresholds, from the ranges of the columns of whole numbers."""
-    most = np.full(X.shape[1], len(X) - 1.0)
-    whole = np.flatnonzero((X[:1000] == np.rint(X[:1000])).all(axis=0))  # for most columns, the first rows tell
-    whole = whole[(X[:, whole] == np.rint(X[:, whole])).all(axis=0)]
-    most[whole] = np.minimum(most[whole], np.ptp(X[:, whole], axis=0))
+    low, high, most = X.min(axis=0), X.max(axis=0), np.full(X.shape[1], len(X) - 1.0)
+    whole = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+    for some in (X[:100], X):  # the first rows tell of most columns that they have fractions
+        whole = whole[(some[:, whole] == np.rint(some[:, whole])).all(axis=0)]
+    most[whole] = np.minimum(most[whole], high[whole] - low[whole])
     return int(most.sum())
 
 

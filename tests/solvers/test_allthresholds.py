@@ -335,3 +335,16 @@ def test_it_is_imported_only_for_those_who_need_it(cuts, expected):
     code = CODE.format(cuts=cuts)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == expected
+
+
+def test_the_quick_bound_on_the_number_of_thresholds_is_not_below_it():
+    for seed in seeds(200, 20):
+        random = np.random.RandomState(seed)
+        n, p = random.randint(1, 60), random.randint(1, 6)
+        X = random.randint(-3, 4, (n, p)) * random.choice([0.0, 0.5, 1.0, 40.0], p)
+        X[random.random_sample((n, p)) < 0.1] = random.choice([0, np.inf, -np.inf])
+        thresholds = sum(len(np.unique(column)) - 1 for column in X.T)
+        most = routing._most_thresholds(X)
+        assert thresholds <= most
+        whole = np.isfinite(X).all() and (np.rint(X) == X).all()
+        assert most <= (np.ptp(X, axis=0).sum() if whole else p * (n - 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.modes import compiled_only
 from support.refusal import refused
 
 import optree
@@ -315,3 +317,32 @@ def test_the_package_offers_its_estimators_lazily():
     assert "BranchesClassifier" in dir(optree)
     with pytest.raises(AttributeError, match="no attribute 'Branches'"):
         optree.Branches  # noqa: B018
+
+
+def small_tables():
+    """Yield (table, greatest number of Python calls of a fit): four to sixty-eight columns of each kind."""
+    random = np.random.RandomState(0)
+    binary, texts = random.randint(2, size=(155, 68)), random.choice(list("abc"), (958, 27))
+    yield binary, 8000
+    yield pd.DataFrame(binary), 20_000
+    yield texts.astype(object), 12_000
+    yield pd.DataFrame(random.standard_normal((150, 4)).round(1)), 8000
+
+
+@compiled_only
+def test_a_fit_of_a_small_table_makes_few_python_calls():
+    """A call for each cell of a table would make ten times these numbers."""
+    for X, most in small_tables():
+        y, calls = np.asarray(X)[:, 0] == np.asarray(X)[0, 0], 0
+
+        def count(frame, event, arg):
+            nonlocal calls
+            calls += event == "call"
+
+        model = OptimalTreeClassifier(regularization=0.3).fit(X, y)
+        sys.setprofile(count)
+        try:
+            model.fit(X, y)
+        finally:
+            sys.setprofile(None)
+        assert calls < most
