@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from harness.checkout import Checkout
 from trials import jobs, parent, searches
+
+from optree.bench.system.screen import _SCHEDULER
 
 RUNS = 8
 # Jobs of one run each; a run takes minutes.
@@ -95,6 +98,11 @@ def test_ctrl_c_while_jobs_and_plans_are_made(finished, interruptible):
     said = driver.ended()
     assert "Traceback" not in said
     assert f"stopped by Ctrl-C: 0 of {RUNS} runs are done" in said
+
+
+def test_snakemake_has_the_loop_in_which_ctrl_c_is_raised():
+    module, name = _SCHEDULER
+    assert callable(getattr(import_module(module).JobScheduler, name))
 
 
 def test_a_killed_job_is_one_line(finished, interruptible):
