@@ -105,6 +105,13 @@ STORE = Path(config.get("cells", f"results/{store.NAME}"))
 # The process of a job on a cluster reads this job from its file, and plans nothing.
 PLANNED = identify(RUNS, config, TABLE, PEERS)
 JOBS = {job.name: job for job in group_into_jobs(PLANNED, config.get("job_seconds", JOB_SECONDS))}
+
+
+def has_searches(path):
+    """Return whether the job of a file of records has runs of searches."""
+    return any(run.model is None for run in JOBS[Path(path).stem].runs)
+
+
 RECORDS = [] if GIVEN else [f"{RESULTS}/jobs/{name}.jsonl" for name in JOBS]
 OVERVIEW = Overview(JOBS.values(), STORE)
 EXPERIMENTS = config["experiments"]
@@ -118,6 +125,11 @@ if config.get("partial") and not GIVEN:
     DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
     if not RUNS:
         stop("config: partial: no job has finished; run the workflow without it")
+PROVER = code_digest("optree.bench.runs.prove")
+# Of the jobs with searches.
+PROOFS = [path.replace("/jobs/", "/proofs/") for path in RECORDS if has_searches(path)] if config.get("prove") else []
+if config.get("partial"):
+    PROOFS = list(filter(os.path.exists, PROOFS))
 REFERENCE = config.get("reference")
 LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"  # a record on each line, the source of all tables and plots
 

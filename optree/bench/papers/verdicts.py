@@ -107,6 +107,8 @@ def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
     """Judge a printed objective; ``ended`` tells that the paper's search ended, so that it printed an optimum."""
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
+    if ended and run.get("proof_verdict") == "refused":
+        return Finding(measured, difference, "undecided", f"no checked proof: {run['proof_statement']}")
     if fit := agreement(printed, value):
         return Finding(measured, difference, fit)
     if value > Fraction(printed) and ended:
