@@ -8,6 +8,7 @@ import pytest
 from optree_verify import main as verify
 
 from optree.bench.runs import record
+from optree.bench.runs.proof_limits import ProofLimits
 from optree.bench.runs.prove import prove_job
 from optree.bench.tables.frame import load
 
@@ -20,7 +21,14 @@ PROVEN = {
         {
             "datasets": ["monks-1"],
             "encodings": ["ordinal", "onehot-drop-first"],
-            "algorithms": ["branches", "optree", "gosdt", "cart"],
+            "algorithms": ["branches", "optree"],
+            "regularization": ["0.02"],
+            "splits": ["full", 0],
+        },
+        {
+            "datasets": ["monks-1"],
+            "encodings": ["onehot-drop-first"],
+            "algorithms": ["gosdt", "cart"],
             "regularization": ["0.02"],
             "splits": ["full", 0],
         },
@@ -39,6 +47,7 @@ PROVEN = {
 @pytest.fixture(scope="module")
 def proven(finished):
     """Return the copy of the repository in which a configuration has run, first without proofs."""
+    assert not (finished.path / "results" / "test" / "proofs").exists()  # the default's ``prove`` is not inherited
     for prove in (False, True):
         (finished.path / "proven.json").write_text(json.dumps(PROVEN | {"prove": prove}))
         done = finished.snakemake("--until", "tables", "first_page", config="proven.json")
@@ -52,7 +61,7 @@ def proven(finished):
 def test_every_tree_is_proven_and_the_files_can_be_checked_again(proven, capsys):
     results = proven.path / "results" / "proven"
     records = load(results / "tables" / "runs.jsonl")
-    assert len(records) == 20
+    assert len(records) == 16
     for entry in records:
         record.check_seal(entry, "tables/runs.jsonl")
         proof = entry["proof"]
@@ -61,12 +70,12 @@ def test_every_tree_is_proven_and_the_files_can_be_checked_again(proven, capsys)
         assert capsys.readouterr().out.strip() == proof["statement"]
         assert proof["bytes"] == (results / "proofs" / proof["file"]).stat().st_size
     page = (results / "tables" / "findings.rst").read_text()
-    assert "20 of 20 proofs checked by an independent program, 16 of them of optima" in page
+    assert "16 of 16 proofs checked by an independent program, 14 of them of optima" in page
     table = (results / "tables" / "proofs.html").read_text()
-    assert table.count('href="../proofs/') == 20
+    assert table.count('href="../proofs/') == 16
 
 
-def jobs_with(proven, change) -> list[dict]:
+def jobs_with(proven, change, **limits) -> list[dict]:
     """Return the entries that the proofs of changed records get."""
     results, entries = proven.path / "results" / "proven", []
     for path in (results / "jobs").glob("*.jsonl"):
@@ -76,7 +85,8 @@ def jobs_with(proven, change) -> list[dict]:
         changed.write_text("".join(json.dumps(entry) + "\n" for entry in records))
         table = results / "data" / f"{records[0]['run']['dataset']}.csv"
         program = proven.path / "verify" / "optree_verify.py"
-        prove_job(path.with_suffix(".json"), changed, table, program, changed.parent / "proofs" / path.name)
+        output = changed.parent / "proofs" / path.name
+        prove_job(path.with_suffix(".json"), changed, table, program, output, ProofLimits(**limits))
         entries += load(changed.parent / "proofs" / path.name)
     return entries
 
@@ -87,8 +97,8 @@ def test_a_bound_above_the_least_cost_has_no_proof(proven):
             entry["cost"]["lower_bound"] += 1
         return entry
 
-    verdicts = [entry["statement"] for entry in jobs_with(proven, raise_bound) if entry["verdict"] == "none"]
-    assert len(verdicts) == 16
+    verdicts = [entry["statement"] for entry in jobs_with(proven, raise_bound) if entry["verdict"] == "refused"]
+    assert len(verdicts) == 14
     assert all("the lower bound is 1 above the least cost" in statement for statement in verdicts)
 
 
@@ -101,7 +111,7 @@ def test_a_worse_tree_is_no_optimum(proven):
     assert {entry["verdict"] for entry in entries} == {"within"}
 
 
-def test_limits_and_other_measures_are_verdicts(proven, monkeypatch):
+def test_limits_and_other_measures_are_verdicts(proven):
     def other(entry):
         entry["run"]["measure"] = "auc"
         return entry
@@ -109,5 +119,6 @@ def test_limits_and_other_measures_are_verdicts(proven, monkeypatch):
     assert {entry["statement"] for entry in jobs_with(proven, other)} == {
         "the measure is auc; proofs are about accuracy"
     }
-    monkeypatch.setattr("optree.bench.runs.prove.CHECK_SECONDS", 0.001)
-    assert {entry["statement"] for entry in jobs_with(proven, dict)} == {"the check did not end within 0.001 s"}
+    late = jobs_with(proven, dict, check_seconds=0.001)
+    assert {entry["statement"] for entry in late} == {"the check did not end within 0.001 s"}
+    assert {entry["verdict"] for entry in jobs_with(proven, dict, memory_mib=1)} == {"none"}

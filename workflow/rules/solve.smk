@@ -59,14 +59,15 @@ rule prove:
     wildcard_constraints:
         job="[0-9a-f]{16}",
     resources:
-        mem_mb=4000,
-        runtime=lambda wildcards: resources(job_of(wildcards).runs)["runtime"] + 60,
+        mem_mb=2 * int(PROOF_LIMITS.memory_mib),  # of the process that writes, and of the program
+        runtime=lambda wildcards: 60 + len(job_of(wildcards).runs) * PROOF_LIMITS.minutes,
     params:
         job=lambda wildcards: job_file(wildcards.job),
         about=lambda wildcards: job_of(wildcards).about,
         code=PROVER,
+        limits=json.dumps(asdict(PROOF_LIMITS)),
     message:
         "proofs of {params.about}"
     shell:
         "exec python -m optree.bench.runs.prove {params.job} {input.records} {input.table} {input.program} {output}"
-        " --log {log} --parent $PPID"
+        " --limits {params.limits:q} --log {log} --parent $PPID"

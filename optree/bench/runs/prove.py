@@ -13,21 +13,22 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from optree.bench.runs.folds import held_out
+from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.jobs import Job
+from optree.bench.runs.proof_limits import ProofLimits
 from optree.bench.runs.record import Run
 from optree.bench.system.cli import reporting
-from optree.bench.system.process_limits import die_with_parent
+from optree.bench.system.process_limits import die_with_parent, run_program
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.datasets import Table, load_table
@@ -38,11 +39,11 @@ from optree.files import write_whole
 from optree.measure import ACCURACY
 from optree.problem import Problem
 from optree.proofs.features import Texts
-from optree.proofs.files import write_proof
+from optree.proofs.files import WrongBoundError, write_proof
 from optree.tree import Tree
 
 PROVEN, WITHIN, REFUSED, NONE = VERDICTS = ("optimal", "within", "refused", "none")
-SEARCH_SECONDS, CHECK_SECONDS = 60.0, 600.0  # at most, of a search for a proof and of a check
+_NO_MEMORY = ("not enough memory", "Unable to allocate")  # words of Python and of numpy
 _MOST_CELLS = 2**26  # rows times parts of all splits, of a table whose proof is searched for
 
 
@@ -61,10 +62,11 @@ class Prover:
         ``optree_verify.py``.
     folder : path
         The folder of the proofs.
+    limits : ProofLimits
     """
 
-    def __init__(self, table: Table, program: Path, folder: Path):
-        self.table, self.program, self.folder = table, program, folder
+    def __init__(self, table: Table, program: Path, folder: Path, limits: ProofLimits):
+        self.table, self.program, self.folder, self.limits = table, program, folder, limits
         self.version = re.search(r'__version__ = "(.+)"', program.read_text()).group(1)
 
     def prove(self, entry: Mapping) -> dict:
@@ -77,16 +79,17 @@ class Prover:
             return _none(f"the measure is {run.measure}; proofs are about accuracy")
         encoder, X, problem = self._training(run, entry["data"]["encoding"])
         tree, columns = _over_own_codes(Tree.from_dict(entry["tree"]), encoder, X)
-        start, seconds = time.perf_counter(), run.limits.get("seconds") or SEARCH_SECONDS
+        start = time.perf_counter()
         path = self.folder / f"{entry['cell']}.proof"
-        data = self.folder / f"{run.dataset}-{run.encoding}-{run.split}.csv"
+        share = f"-{run.test_size}" if fold_kind(run.split) == "seeds" else ""
+        data = self.folder / f"{run.dataset}-{run.encoding}-{run.split}{share}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             texts = Texts(X, encoder, encoder.spec.max_cuts is None and encoder.spec.cuts != "mdlp")
             parts = sum(feature.parts or 2 * int(feature.codes.max()) for feature in texts.features)
             if parts * len(X) > _MOST_CELLS:
                 return _none(f"{len(X):,} rows and {parts:,} parts of splits are too many for a proof")
-            clock = Budget(seconds=min(seconds, SEARCH_SECONDS)).start()
+            clock = Budget(seconds=self.limits.write_seconds, memory_mib=self.limits.memory_mib).start()
             written = write_proof(
                 path,
                 data,
@@ -99,6 +102,8 @@ class Prover:
                 entry["cost"]["lower_bound"],
                 clock,
             )
+        except WrongBoundError as error:
+            return {"verdict": REFUSED, "statement": str(error)}
         except OptreeError as error:
             return _none(str(error))
         made = {"file": path.name, "table": data.name, "sha256": written.sha256, "bytes": written.size}
@@ -120,17 +125,25 @@ class Prover:
         return encoder, X, Problem(empty, target.take(rows))
 
     def _check(self, data: Path, path: Path) -> dict:
-        """Return verdict, statement and seconds of the program."""
+        """Return verdict, statement and seconds of the program, a process with limits of time and memory."""
         start, command = time.perf_counter(), [sys.executable, "-I", str(self.program), str(data), str(path)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            return _none(f"the check did not end within {CHECK_SECONDS:g} s")
-        lines = done.stdout.splitlines() or done.stderr.splitlines()[-1:] or ["no answer"]
-        verdict = lines[0].split()[0].rstrip(":") if done.returncode == 0 else REFUSED
+
+        def overdue() -> str | None:
+            return "late" if time.perf_counter() - start > self.limits.check_seconds else None
+
+        with TemporaryDirectory() as folder:
+            output = Path(folder, "answer")
+            end = run_program(command, output, self.limits.memory_mib, overdue)
+            lines = output.read_text(errors="replace").splitlines()
+        if end.status == "time_limit":
+            return _none(f"the check did not end within {self.limits.check_seconds:g} s")
+        statement = lines[-1] if lines else end.reason
+        if end.status in ("memory_limit", "killed") or any(text in statement for text in _NO_MEMORY):
+            return _none(f"the check: {end.reason}")
+        verdict = statement.split(":")[0].split()[0] if end.status is None and lines else REFUSED
         return {
             "verdict": verdict if verdict in VERDICTS else REFUSED,
-            "statement": lines[0],
+            "statement": statement,
             "check_seconds": time.perf_counter() - start,
             "verifier": f"optree-verify {self.version}",
         }
@@ -159,10 +172,10 @@ def _threshold_codes(feature: Feature, X) -> np.ndarray:
     return np.where(np.isnan(numbers), feature.labels[1].endswith(end), holds).astype(np.int8)
 
 
-def prove_job(job: Path, records: Path, table: Path, program: Path, output: Path) -> None:
+def prove_job(job: Path, records: Path, table: Path, program: Path, output: Path, limits: ProofLimits) -> None:
     """Prove the trees of all searches of a job, and write an entry for each to a file, a line each."""
     dataset = Job.read(job)[1]
-    prover, lines = Prover(load_table(table, dataset), program, output.parent), []
+    prover, lines = Prover(load_table(table, dataset), program, output.parent, limits), []
     for line in records.read_text().splitlines():
         entry = json.loads(line)
         if entry["run"]["model"] is None:
@@ -178,13 +191,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("table", type=Path, help="the content of the dataset (.csv)")
     parser.add_argument("program", type=Path, help="optree_verify.py")
     parser.add_argument("output", type=Path, help="the file for the entries (.jsonl); the proofs lie beside it")
+    parser.add_argument("--limits", type=json.loads, default=True, help="some of ProofLimits, in JSON")
     parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
     options = parser.parse_args(arguments)
     if options.parent is not None:
         die_with_parent(options.parent, signal.SIGTERM)
     with reporting(options.log):
-        prove_job(options.job, options.records, options.table, options.program, options.output)
+        limits = ProofLimits.of(options.limits)
+        prove_job(options.job, options.records, options.table, options.program, options.output, limits)
 
 
 if __name__ == "__main__":
