@@ -75,9 +75,9 @@ class Texts:
     def _ranked(self, column: Column) -> Iterator[ProofFeature]:
         """Yield the features that split a column at all thresholds, with its missing values on either side."""
         texts = self.columns[column.name]
-        for side in ("low", "high") if column.has_missing else (None,):
+        for side in ("low", "high") if self.gap in texts else (None,):
             end = -np.inf if side == "low" else np.inf
-            numbers = np.array([end if column.has_missing and text == self.gap else float(text) for text in texts])
+            numbers = np.array([end if side and text == self.gap else float(text) for text in texts])
             codes = np.unique(numbers, return_inverse=True)[1].ravel()
             if codes.max():
                 yield ProofFeature([column.name, "numbers", None, side], codes, 0)
@@ -98,16 +98,16 @@ class Texts:
                 lists = [sorted(set(texts[own == part].tolist())) for part in range(parts)]
                 yield ProofFeature([column.name, "values", lists, None], own, parts)
 
-    @staticmethod
-    def _cuts(column: Column, kind: int, operand: float, codes: np.ndarray) -> ProofFeature:
+    def _cuts(self, column: Column, kind: int, operand: float, codes: np.ndarray) -> ProofFeature:
         """Return a feature of intervals: all of a column, or the two of a threshold."""
+        has_missing = self.gap in self.columns[column.name]
         if column.form == "bins":
-            side = len(column.parts) + 1 if column.has_missing else None
+            side = len(column.parts) + 1 if has_missing else None
             parts = len(column.parts) + 1 + column.has_missing
             return ProofFeature([column.name, "cuts", list(column.parts), side], codes, parts)
         below = kind == BELOW  # missing values are above, or else below where the column has some
         cut = float(np.clip(operand, -_MOST, _MOST))
         if operand == -np.inf:  # the test of missing values alone
             cut, below, codes = _MOST, True, 1 - codes
-        side = (1 if below else 0) if column.has_missing else None
+        side = (1 if below else 0) if has_missing else None
         return ProofFeature([column.name, "cuts", [cut], side], 1 - codes, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.errors import OptreeError
+from optree.files import write_whole
 from optree.objective import Objective
 from optree.problem import Problem
 from optree.proofs.features import Texts
@@ -23,6 +25,10 @@ from optree.proofs.table import Rows, read_rows
 from optree.tree import LEAF, Tree
 
 _MAGIC = b"optree-proof 1 "
+
+
+class WrongBoundError(OptreeError):
+    """The search for a proof found a lower cost than a search's lower bound."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +104,12 @@ def _canonical(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_table(path: Path, columns: dict[str, list[str]]) -> None:
-    """Write columns of texts as a CSV file."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    """Write columns of texts as a CSV file, whole: another process may read an equal table of this name."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_whole(path, file.getvalue().encode())
 
 
 def _unused(name: str, columns: dict) -> str:
@@ -147,7 +154,9 @@ def write_proof(
     Raises
     ------
     OptreeError
-        If a limit is reached, if costs are too large for a proof, or if the lower bound is not true.
+        If a limit is reached, or if costs are too large for a proof.
+    WrongBoundError
+        If the lower bound is not true.
     """
     start = time.perf_counter()
     rows, scale = read_rows(texts.features, problem, objective), objective.scale(problem)
@@ -157,7 +166,8 @@ def write_proof(
         target, proof = lower_bound - rows.inevitable - rows.charge, Proof(rows, clock)
         found, _ = proof.search(target)
         if found < target:
-            raise OptreeError(f"proof: the lower bound is {found - target} above the least cost; please report this")
+            text = f"proof: the lower bound is {target - found} above the least cost; please report this"
+            raise WrongBoundError(text)
         body, supports = proof.list_supports(target)
     gap = Fraction(cost - (lower_bound or 0), scale.error) * unit
     columns = dict(texts.columns)

@@ -71,6 +71,27 @@ def test_a_worse_value_fails(monkeypatch, table):
     claims.check(table.data, list(PAPER.tables), "claims.csv")  # Known failures do not count.
 
 
+@pytest.mark.parametrize(
+    ("proof", "objective", "peer"),
+    [
+        (None, PASS, CONSISTENT),  # the configuration asks for no proofs
+        ("optimal", PASS, CONSISTENT),
+        ("within", SKIPPED, SKIPPED),
+        ("none", SKIPPED, SKIPPED),
+        ("refused", SKIPPED, SKIPPED),
+    ],
+)
+def test_a_claim_of_an_optimum_needs_a_checked_proof_where_the_configuration_proves(proof, objective, peer):
+    runs = frame([run("balance-scale-576", "onehot-drop-first", "0.01")])
+    one = runs.assign(proof_verdict=proof, proof_statement="why").iloc[0]
+    printed = f"{float(verdicts.objective_value(one)):.3f}"
+    found = verdicts.judge_objective(printed, True, one), verdicts.judge_peer(printed, one)
+    assert tuple(verdicts.result(finding.verdict) for finding in found) == (objective, peer)
+    if objective == SKIPPED:
+        assert {finding.explanation for finding in found} == {"no checked proof of an optimum: why"}
+    assert verdicts.judge_objective(printed, False, one).verdict in verdicts.FITS  # printed after a limit
+
+
 def test_the_result_of_every_verdict():
     assert {verdicts.result(name) for name in verdicts.MEANING} == {PASS, CONSISTENT, FAIL, KNOWN, SKIPPED}
     assert verdicts.result("not reproduced") == FAIL

@@ -4,7 +4,8 @@
 rule collect:
     # The only reader of the jobs' records: it reports a broken one once, and earlier tables and plots stay.
     input:
-        RECORDS,
+        records=RECORDS,
+        proofs=PROOFS,
     output:
         LINES,
     log:

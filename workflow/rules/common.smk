@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +28,7 @@ from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, 
 from optree.bench.runs.levels import at_level
 from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs
+from optree.bench.runs.proof_limits import ProofLimits
 from optree.bench.system import driver, schema
 from optree.bench.system.environment import code_digest, readers_digest
 from optree.bench.system.numba_cache import VARIABLE, cache_folder
@@ -76,6 +78,8 @@ def checked():
         # Snakemake gives these words of --config as text.
         words = {"true": True, "false": False, "null": None}
         given = {key: words.get(str(value), value) for key, value in workflow.config_settings.config.items()}
+        if workflow.overwrite_configfiles:  # the default's own ``prove`` is for the default alone
+            config["prove"] = workflow.config_settings.overwrite_config.get("prove", False)
         config.update({key: value for key, value in given.items() if not isinstance(value, dict)})
         if LEVEL:
             schema.check(config, HOME / CONFIG_SCHEMA, "config")
@@ -105,6 +109,13 @@ STORE = Path(config.get("cells", f"results/{store.NAME}"))
 # The process of a job on a cluster reads this job from its file, and plans nothing.
 PLANNED = identify(RUNS, config, TABLE, PEERS)
 JOBS = {job.name: job for job in group_into_jobs(PLANNED, config.get("job_seconds", JOB_SECONDS))}
+
+
+def has_searches(path):
+    """Return whether the job of a file of records has runs of searches."""
+    return any(run.model is None for run in JOBS[Path(path).stem].runs)
+
+
 RECORDS = [] if GIVEN else [f"{RESULTS}/jobs/{name}.jsonl" for name in JOBS]
 OVERVIEW = Overview(JOBS.values(), STORE)
 EXPERIMENTS = config["experiments"]
@@ -118,6 +129,12 @@ if config.get("partial") and not GIVEN:
     DATASETS = list(dict.fromkeys(run.dataset for run in RUNS))
     if not RUNS:
         stop("config: partial: no job has finished; run the workflow without it")
+PROVER = code_digest("optree.bench.runs.prove")
+PROOF_LIMITS = ProofLimits.of(config.get("prove"))
+# Of the jobs with searches.
+PROOFS = [path.replace("/jobs/", "/proofs/") for path in RECORDS if has_searches(path)] if config.get("prove") else []
+if config.get("partial"):
+    PROOFS = list(filter(os.path.exists, PROOFS))
 REFERENCE = config.get("reference")
 LINES = f"{GIVEN or RESULTS}/tables/runs.jsonl"  # a record on each line, the source of all tables and plots
 

@@ -44,3 +44,30 @@ rule solve:
     shell:
         "exec python -m optree.bench.runs.job {params.job} {input.rows} {output} --store {params.store}"
         " --peers {params.peers:q} --log {log} --parent $PPID"
+
+
+rule prove:
+    # After the searches of a job: proofs of their trees, and the answers of an independent program.
+    input:
+        records=f"{RESULTS}/jobs/{{job}}.jsonl",
+        table=lambda wildcards: f"{RESULTS}/data/{job_of(wildcards).dataset}.csv",
+        program=f"{HOME}/verify/optree_verify.py",
+    output:
+        f"{RESULTS}/proofs/{{job}}.jsonl",
+    log:
+        f"{RESULTS}/logs/prove/{{job}}.log",
+    wildcard_constraints:
+        job="[0-9a-f]{16}",
+    resources:
+        mem_mb=2 * int(PROOF_LIMITS.memory_mib),  # of the process that writes, and of the program
+        runtime=lambda wildcards: 60 + len(job_of(wildcards).runs) * PROOF_LIMITS.minutes,
+    params:
+        job=lambda wildcards: job_file(wildcards.job),
+        about=lambda wildcards: job_of(wildcards).about,
+        code=PROVER,
+        limits=json.dumps(asdict(PROOF_LIMITS)),
+    message:
+        "proofs of {params.about}"
+    shell:
+        "exec python -m optree.bench.runs.prove {params.job} {input.records} {input.table} {input.program} {output}"
+        " --limits {params.limits:q} --log {log} --parent $PPID"

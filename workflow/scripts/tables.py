@@ -6,6 +6,7 @@ from optree.bench.figures.tree_pages import picture_numbers
 from optree.bench.system.cli import reporting
 from optree.bench.tables import formats, model_summary
 from optree.bench.tables.frame import read
+from optree.bench.tables.proofs import proofs
 from optree.bench.tables.summary import summary
 
 with reporting(snakemake.log[0]):
@@ -15,5 +16,7 @@ with reporting(snakemake.log[0]):
     runs.drop(columns=["tree", "trace"]).assign(picture=pictures).to_csv(path, index=False)
     models.drop(columns=["staged", "trials", "surface", "tree"]).to_csv(of_models, index=False)
     tables = {"summary": summary(runs, pictures), "model_summary": model_summary.summary(models)}
+    if runs["proof_verdict"].notna().any():
+        tables["proofs"] = proofs(runs)
     for path in others:
         formats.write(tables[path.stem], path)

@@ -103,11 +103,21 @@ def _difference(value: Fraction, printed: str) -> str:
     return f"{difference:+.5f}" if difference else "0"
 
 
+def doubt_of_optimum(run: pd.Series) -> str:
+    """Return the reason why a run that asked for a proof has no checked proof of an optimum, or nothing."""
+    verdict = run.get("proof_verdict")
+    asked = isinstance(verdict, str)
+    return f"no checked proof of an optimum: {run['proof_statement']}" if asked and verdict != "optimal" else ""
+
+
 def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
     """Judge a printed objective; ``ended`` tells that the paper's search ended, so that it printed an optimum."""
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
-    if fit := agreement(printed, value):
+    doubt, fit = doubt_of_optimum(run), agreement(printed, value)
+    if ended and doubt and (fit or run["proof_verdict"] == "refused"):
+        return Finding(measured, difference, "undecided", doubt)
+    if fit:
         return Finding(measured, difference, fit)
     if value > Fraction(printed) and ended:
         return Finding(measured, difference, "not reproduced", "printed as the optimum, but this tree is better")
@@ -125,9 +135,10 @@ def judge_peer(printed: str, run: pd.Series) -> Finding:
     Without a proof, nothing is decided.
     """
     value = objective_value(run)
-    reached, proven = value >= Fraction(printed) or agreement(printed, value), run["status"] == "optimal"
-    verdict = ("consistent with the optimum" if reached else "not reproduced") if proven else "undecided"
-    return Finding(f"{float(value):.5f}", _difference(value, printed), verdict, "" if proven else run["status"])
+    reached = value >= Fraction(printed) or agreement(printed, value)
+    doubt = doubt_of_optimum(run) if run["status"] == "optimal" else run["status"]
+    verdict = "undecided" if doubt else "consistent with the optimum" if reached else "not reproduced"
+    return Finding(f"{float(value):.5f}", _difference(value, printed), verdict, doubt)
 
 
 def judge_time(printed: str, run: pd.Series) -> Finding:

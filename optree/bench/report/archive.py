@@ -22,6 +22,8 @@ _LOCK = "config/datasets.lock.json"
 _KEPT = (
     "tables/**/*",
     "plots/**/*",
+    "proofs/*.proof",
+    "proofs/*.csv",
     "report.html",
     "configuration.yaml",
     "datasets.json",

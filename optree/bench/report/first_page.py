@@ -16,6 +16,7 @@ from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
+from optree.bench.tables.proofs import checked_proofs
 from optree.bench.tables.summary import STATUS, encodings, measured_on, number, provenance
 
 _MAX_ITEMS = 8  # Pairs of algorithms and reasons that fit on the page.
@@ -134,6 +135,7 @@ def _found(runs: pd.DataFrame) -> list[str]:
     proven = exact["status"].eq(CERTIFIED).sum()
     proofs = f"**{proven:,} of {len(exact):,}** searches of exact algorithms ended with a proof of optimality."
     found = [proofs] if len(exact) else ["No exact algorithm was run."]
+    found += [f"**{told}.**" for told in [checked_proofs(runs)] if told]
     counts = runs["status"].value_counts()
     found += [
         f"{counts[status]:,} runs have the status *{_escape(status)}*: {text}."

@@ -20,17 +20,25 @@ from optree.files import write_whole
 from optree.objective import CONSTRAINTS
 
 
-def collect(paths: Iterable[str | Path], target: str | Path) -> int:
-    """Write the records of all jobs to one file, a line each, and return their number; an edited record stops all."""
-    lines = []
+def collect(paths: Iterable[str | Path], target: str | Path, proofs: Iterable[str | Path] = ()) -> int:
+    """Write the records of all jobs to one file, a line each, and return their number; an edited record stops all.
+
+    ``proofs`` are the files of :mod:`optree.bench.runs.prove`, whose entries become part of the records.
+    """
+    lines, proven = [], {}
+    for entry in (json.loads(line) for path in proofs for line in Path(path).read_text().splitlines()):
+        proven[entry.pop("cell")] = entry
     for path in paths:
         for number, line in enumerate(Path(path).read_text().splitlines(), 1):
             try:
-                record.check_seal(json.loads(line), f"{path}, line {number}")
+                entry = json.loads(line)
+                record.check_seal(entry, f"{path}, line {number}")
             except ValueError as error:
                 raise OptreeError(
                     f"{path}, line {number}: not a record ({error}); delete the file and its runs are done again"
                 ) from error
+            if proof := proven.get(entry.get("cell")):
+                line = json.dumps(record.seal(entry | {"proof": proof}))
             lines.append(line)
     write_whole(target, "".join(line + "\n" for line in lines).encode())
     return len(lines)
@@ -72,7 +80,7 @@ def _row(entry: dict) -> dict:
     """Return the row of one record of a search."""
     run, data, cost, seconds = (entry[key] for key in ("run", "data", "cost", "seconds"))
     train, test, claim = entry["train"], entry["test"] or {}, entry["claim"] or {}
-    limits, machine = run["limits"], entry["environment"]
+    limits, machine, proof = run["limits"], entry["environment"], entry.get("proof") or {}
     return {
         **_some(run, "dataset", "encoding", "algorithm", "solver"),
         "exact": entry["exact"],
@@ -115,6 +123,7 @@ def _row(entry: dict) -> dict:
         **_some(machine, "code", "commit"),
         "cell": entry.get("cell"),
         "encoding_parameters": _text_of(data["encoding"]),
+        **{f"proof_{name}": proof.get(name) for name in PROOF},
         "thresholds": sum(kept for kept, _ in data["thresholds"].values()),
         "thresholds_possible": sum(possible for _, possible in data["thresholds"].values()),
         **_some(entry, "tree", "trace"),
@@ -128,15 +137,19 @@ class _Nothing(dict):
         return _Nothing()
 
 
+# Of a proof: optree.bench.runs.prove.
+PROOF = ("verdict", "statement", "file", "sha256", "bytes", "supports", "write_seconds", "check_seconds", "verifier")
 # Nullable integers: floats would print 3 as 3.0 and would round large costs.
 _WHOLE = (
     *(name for name, constraint in CONSTRAINTS.items() if constraint.unset is None),
     *("depth_limit", "rows_test", "errors_train", "errors_test", "cost", "cost_bound"),
     *("splits", "leaves", "depth", "iterations", "subproblems", "limit_iterations"),
+    *("proof_bytes", "proof_supports"),
 )
 _REAL = (
     *("objective", "objective_bound", "claimed_objective", "gap", "accuracy_train", "accuracy_test", "peak_rss_mib"),
     *("loss_train", "loss_test", "decisions", "path_features", "candidates_gap"),
+    *("proof_write_seconds", "proof_check_seconds"),
     *("warm_up_seconds", "search_seconds", "call_seconds", "limit_seconds", "limit_memory_mib"),
 )
 _ORDER = ["dataset", "encoding", "algorithm", "lambda", "penalty", *CONSTRAINTS, "measure", "seed", "split"]
