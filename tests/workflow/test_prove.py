@@ -47,7 +47,6 @@ PROVEN = {
 @pytest.fixture(scope="module")
 def proven(finished):
     """Return the copy of the repository in which a configuration has run, first without proofs."""
-    assert not (finished.path / "results" / "test" / "proofs").exists()  # the default's ``prove`` is not inherited
     for prove in (False, True):
         (finished.path / "proven.json").write_text(json.dumps(PROVEN | {"prove": prove}))
         done = finished.snakemake("--until", "tables", "first_page", config="proven.json")

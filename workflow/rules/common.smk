@@ -78,8 +78,6 @@ def checked():
         # Snakemake gives these words of --config as text.
         words = {"true": True, "false": False, "null": None}
         given = {key: words.get(str(value), value) for key, value in workflow.config_settings.config.items()}
-        if workflow.overwrite_configfiles:  # the default's own ``prove`` is for the default alone
-            config["prove"] = workflow.config_settings.overwrite_config.get("prove", False)
         config.update({key: value for key, value in given.items() if not isinstance(value, dict)})
         if LEVEL:
             schema.check(config, HOME / CONFIG_SCHEMA, "config")
