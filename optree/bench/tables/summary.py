@@ -230,13 +230,9 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
 
 
 def measured_on(runs: pd.DataFrame) -> str:
-    """Return a sentence on machines, days, versions and each solver's code of runs, at least one."""
-    cores = runs["cores"].astype(str)
-    machines = sorted(set(runs["host"] + " (" + cores + " cores, " + runs["cpu"] + ", " + runs["system"] + ")"))
-    days = sorted(set(runs["date"].str[:10]))
+    """Return a sentence on machines, versions and code of runs, at least one."""
+    machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
     commits = sorted(set(runs["commit"].dropna()))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
-    codes = ", ".join(sorted(set(runs["solver"] + " " + runs["code"])))
-    code = f"code: {codes}" + (f"; commit {', '.join(commits)}" if commits else "")
-    period = " to ".join(dict.fromkeys((days[0], days[-1])))
-    return f"Measured on {'; '.join(machines)}, {period}, with {', '.join(versions)}; {code}."
+    code = f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}" if commits else "")
+    return f"Measured on {'; '.join(machines)} with {', '.join(versions)}; {code}."
