@@ -39,6 +39,9 @@ def test_the_tiny_configuration_gives_records_tables_and_plots(finished):
 
 def test_a_rerun_has_nothing_to_do(finished):
     assert "Nothing to be done" in planned(finished)
+    for arguments, left in (((), 0), (("-R", "solve"), RUNS)):
+        *_, line = (line for line in planned(finished, *arguments).splitlines() if line.startswith("all "))
+        assert line.split()[1:4] == [str(RUNS), str(RUNS - left), str(left)]
 
 
 def test_an_edit_in_the_library_solves_again_and_an_edit_of_a_plot_does_not(finished):

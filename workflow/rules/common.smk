@@ -193,6 +193,18 @@ wildcard_constraints:
     encoding=one_of(config.get("encodings", {})),
 
 
+def is_forced():
+    """Return whether finished cells are solved again."""
+    return workflow.dag_settings.forceall or "solve" in map(str, workflow.dag_settings.forcerun)
+
+
+def tell_plan():
+    """Print the table of runs at the end of a dry run."""
+    if workflow.dryrun and not SCREEN.interrupted:
+        driver.solve_again(is_forced())
+        print(OVERVIEW.table())
+
+
 def begin():
     """Lock the results, keep the configuration with them, and write the files of the jobs that are not done."""
     driver.start(RESULTS)
@@ -202,8 +214,7 @@ def begin():
         driver.keep(Path(RESULTS, KEPT_CONFIGURATION), yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False))
         driver.keep(Path(RESULTS, "datasets.json"), json.dumps(rows, indent=1) + "\n")
         driver.keep_jobs(JOBS, Path(RESULTS, "jobs"), TABLE)
-        again = workflow.dag_settings.forceall or "solve" in map(str, workflow.dag_settings.forcerun)
-        driver.solve_again(again)
+        driver.solve_again(is_forced())
         OVERVIEW.watch()
         driver.tell_of_waiting_jobs()
 
@@ -217,4 +228,4 @@ onsuccess:
 
 
 if workflow.is_main_process and not GIVEN:
-    driver.at_exit(lambda: print(OVERVIEW.table()) if workflow.dryrun and not SCREEN.interrupted else None)
+    driver.at_exit(tell_plan)

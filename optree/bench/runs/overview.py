@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from optree.bench.runs import record
 from optree.bench.runs.jobs import Job, max_seconds
 from optree.bench.runs.record import Run
-from optree.bench.runs.store import Cell, finished
+from optree.bench.runs.store import AGAIN, Cell, finished
 from optree.errors import OptreeError
 
 _MAX_READ = 500  # earlier records that an estimate reads
@@ -49,8 +50,10 @@ class Overview:
         self.cells = [cell for job in self.jobs for cell in job.cells]
 
     def done(self) -> set[str]:
-        """Return the digests of the planned cells with a record."""
-        return finished(self.store) & {cell.digest for cell in self.cells}
+        """Return the digests of the planned cells with a record that may be used."""
+        found = finished(self.store)
+        cells = (cell for cell in self.cells if cell.digest in found)
+        return {cell.digest for cell in cells if AGAIN not in os.environ or cell.is_finished(self.store)}
 
     def _means(self, done: Iterable[Cell]) -> dict[str, float]:
         """Return the mean seconds of a run of each algorithm, by a sample of the records."""
