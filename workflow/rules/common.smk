@@ -130,7 +130,8 @@ if config.get("partial") and not GIVEN:
 PROVER = code_digest("optree.bench.runs.prove")
 PROOF_LIMITS = ProofLimits.of(config.get("prove"))
 # Of the jobs with searches.
-PROOFS = [path.replace("/jobs/", "/proofs/") for path in RECORDS if has_searches(path)] if config.get("prove") else []
+PROVEN = [Path(path).name for path in RECORDS if has_searches(path)] if config.get("prove") else []
+PROOFS = [f"{RESULTS}/proofs/{name}" for name in PROVEN]
 if config.get("partial"):
     PROOFS = list(filter(os.path.exists, PROOFS))
 REFERENCE = config.get("reference")
