@@ -1,11 +1,12 @@
 """Heuristic trees for an exact search to start from, each pruned exactly for the objective.
 
-CART and small DPDTs come first. LicketySPLIT, a CART that looks ahead (``greedy.py``) and wide DPDTs take longer.
-LicketySPLIT takes thresholds that part the rows evenly; a limit on depth and few thresholds keep its work small.
+CART comes first, then a CART that looks ahead (``greedy.py``). DPDT and LicketySPLIT come last: each is a search of its
+own, and compiles for seconds in a first fit. LicketySPLIT takes thresholds that part the rows evenly; a limit on depth
+and few thresholds keep its work small.
 
 DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). With one candidate split for each state its tree
-is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. If there are
-others, another CART comes first, which takes multiway splits too (``greedy.py``). A node whose errors cost at most the
+is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. The CARTs of
+``greedy.py`` take multiway splits too. A node whose errors cost at most the
 penalty of a split stays a leaf: no pruned tree splits such a node.
 
 DPDT's hulls have the best subtree of each penalty. Under a limit on splits the next larger tree of the hull is pruned
@@ -61,21 +62,29 @@ _RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
 
-def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int] | None]:
-    """Yield the name, the tree (None for a leaf) and the cost of each heuristic; None before those that take longer.
+def heuristics(
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock
+) -> Iterator[Iterator[tuple[str, Grown, int]]]:
+    """Yield groups of heuristics, which take longer and longer: the name, the tree (None for a leaf) and the cost.
+
+    The first two groups compile two small kernels, the last group two other searches: DPDT and LicketySPLIT.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
-    scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The
-    iterator ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
+    scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. A
+    group ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
     """
     task = rows, objective, scale, clock
-    if rows.sample.is_multiway.any():
-        yield from carts(*task)
+    yield carts(*task)
+    yield carts(*task, candidates=AHEAD)
+    yield _other_searches(*task)
+
+
+def _other_searches(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int]]:
+    """Yield the trees of DPDT and of LicketySPLIT; see :func:`heuristics`."""
+    task = rows, objective, scale, clock
     yield from dpdts(*task, QUICK)
-    yield None
     for best in _lickety(*task, objective.max_splits)[-1:]:
         yield "LicketySPLIT", best.tree, best.cost
-    yield from carts(*task, candidates=AHEAD)
     yield from dpdts(*task, WIDE)
 
 

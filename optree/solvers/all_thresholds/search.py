@@ -27,7 +27,7 @@ from optree.solvers.starts import heuristics
 
 _QUICK_CELLS, _ITERATION_CELLS = 40_000_000, 2000  # rows times columns, before heuristics: the sum, and per iteration
 GIVEN = object()  # in place of a tree: the tree that the caller gave to start from
-_LATER = 4  # times the iterations so far, before the heuristics that take longer, and the local search
+_LATER = 8  # times the iterations so far, before the heuristics that take longer, and the local search
 _ROOM = 4096  # intervals in a queue, beside two per column
 
 
@@ -113,16 +113,18 @@ class AnytimeSearch:
         """Yield the trees and costs of heuristics, and of the local search from them and from the incumbent.
 
         None is a pause before the heuristics that take longer. **Worth**: at ``max_depth=3`` breast cancer is proven
-        within the pause, in .6 of the seconds of a pause of half the length, and without their compilation.
+        within the first pause, and without a limit on depth ten seconds pass before the last heuristics compile.
         """
-        task, found = (self.rows, self.objective, self.scale, self.clock), []
-        if self._tree is not None and self._tree is not GIVEN:
-            found.append((self._tree, self.cost))
-        for named in heuristics(*task):
-            if named:
-                found.append(named[1:])
-            yield found[-1] if named else None
-        yield from polished(*task, type(self), found)
+        task = self.rows, self.objective, self.scale, self.clock
+        for number, group in enumerate(heuristics(*task)):
+            if number:
+                yield None
+            found = [] if self._tree is None or self._tree is GIVEN else [(self._tree, self.cost)]
+            for _, *start in group:
+                found.append(tuple(start))
+                yield found[-1]
+            if number:
+                yield from polished(*task, type(self), found)
 
     def finish(self, work: Callable[[], None]) -> str:
         """Search; return the status."""
