@@ -32,7 +32,7 @@ from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
 from optree.bench.system.cli import log_of, reporting
-from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent
+from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent, end_with_next_poll
 from optree.datasets import Dataset
 from optree.encoding.problem_files import load_problem
 from optree.errors import OptreeError
@@ -184,7 +184,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
     parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the exception also ends the search
     if options.parent is not None:
         die_with_parent(options.parent, signal.SIGTERM)
     with reporting(options.log):
@@ -192,6 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
             job, dataset = Job.read(options.job)
             place = Place(options.rows, options.store, options.peers, options.markers, dataset)
             preload(job.runs, place)
+            end_with_next_poll(signal.SIGTERM)
             lines = (json.dumps(made) + "\n" for made in execute_job(job.cells, place))
             write_whole(options.output, "".join(lines).encode())
         except OSError as error:

@@ -30,6 +30,7 @@ MARGIN_MIB = 512  # of the resource limit above ours: the former counts reserved
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
 _MAXRSS_MIB = 2**20 if sys.platform == "darwin" else 2**10
 _PR_SET_PDEATHSIG = 1
+_asked: list[int] = []  # signals that asked this process to end
 # First words of ``ProcessEnd.reason`` after a signal that an operator, a scheduler or a system short of memory sends.
 FOREIGN_SIGNALS = tuple(map(signal.strsignal, (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)))
 
@@ -83,6 +84,14 @@ def die_with_parent(parent: int, signal_number: signal.Signals = signal.SIGKILL)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def end_with_next_poll(signal_number: signal.Signals) -> None:
+    """Have a signal end this process when it polls a child next, and the child with it.
+
+    An exception in a handler is lost in a callback or a destructor, and Python prints it.
+    """
+    signal.signal(signal_number, lambda number, _: _asked.append(number))
 
 
 def _prepare(parent: int, memory_mib: float | None, inherited_mib: float = 0.0) -> None:
@@ -191,6 +200,8 @@ def _watch(
     status, reason, peak = None, "", 0.0
     try:
         while True:
+            if _asked:
+                sys.exit(1)
             done, wait_status, usage = os.wait4(pid, os.WNOHANG)
             if done:
                 code = os.waitstatus_to_exitcode(wait_status)

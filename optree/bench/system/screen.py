@@ -16,9 +16,11 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 
 import psutil
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -28,8 +30,9 @@ from optree.bench.system.driver import at_exit
 # A command ignores Ctrl-C, as a Python that starts would print a traceback; SIGTERM ends it without a word.
 COMMAND_PREFIX = "trap '' INT; "
 COMMANDS = ("optree.bench.runs.job", ".snakemake/scripts")  # parts of the command lines of jobs
-_POLL_SECONDS = 0.2
+_AGAIN_SECONDS, _POLL_SECONDS = 0.01, 0.2
 _PROGRESS_SECONDS = 10.0  # between lines of progress
+_SCHEDULER = ("snakemake.scheduling.job_scheduler", "schedule")  # Snakemake's loop over jobs, which ends at Ctrl-C
 _SELECT = "Select jobs to execute..."  # Snakemake, before each job
 FULL_BYTES = 2**20  # free bytes below which a disk counts as full: less than a few records and tables need
 # Snakemake's record of a failed command: the command, and its end, either a code or a signal.
@@ -62,6 +65,7 @@ class Screen(logging.Handler):
     def __init__(self):
         super().__init__(logging.ERROR)
         self._succeeded, self.interrupted, self._full = False, False, ""
+        self._raised = False  # whether KeyboardInterrupt was
         self._ends: Counter[str] = Counter()  # of failed commands
         self._folders: list[str] = []
         self._last: object = None  # message of Snakemake
@@ -78,7 +82,8 @@ class Screen(logging.Handler):
         sys.excepthook = self._no_traceback_of_ctrl_c
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # a handler would replace that of asyncio
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # also while the main thread is busy
+        signal.signal(signal.SIGINT, self._interrupt)
         threading.Thread(target=self._wait_for_ctrl_c, args=(reading,), daemon=True).start()
         at_exit(self.tell)
 
@@ -114,9 +119,24 @@ class Screen(logging.Handler):
         while os.read(reading, 1)[0] != signal.SIGINT:
             pass
         self.interrupted = True
+        while not self._raised:
+            time.sleep(_AGAIN_SECONDS)
+            signal.siginterrupt(signal.SIGINT, True)  # some library has blocked calls go on after a signal
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         while True:
             end_commands()
             time.sleep(_POLL_SECONDS)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt where Snakemake can take it; elsewhere the waiting thread sends the signal again.
+
+        In a loop of asyncio, and after the last job, Snakemake would print tracebacks.
+        """
+        stack = [(str(one.f_globals.get("__name__")), one.f_code.co_name) for one, _ in traceback.walk_stack(frame)]
+        in_loop = any(module.startswith("asyncio.") for module, _ in stack)
+        if not self._raised and not in_loop and (self._counted is None or _SCHEDULER in stack):
+            self._raised = True
+            raise KeyboardInterrupt
 
     def _no_traceback_of_ctrl_c(self, kind, error, trace) -> None:
         if issubclass(kind, KeyboardInterrupt):
