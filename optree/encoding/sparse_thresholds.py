@@ -115,8 +115,6 @@ class SparseEncoder(Encoder):
         table, blocks = as_table(X), []
         place = {name: number for number, name in enumerate(self.names_)}
         columns = [(place[column.name], column) for column in self.columns_]
-        if self._compares_numbers(table, columns):
-            return table[:, [number for number, _ in columns]].astype(np.float64)
         numbers = read_columns(table, self.names_) if isinstance(table, np.ndarray) else None  # faster than one by one
         for number, column in columns:
             check()
