@@ -11,7 +11,7 @@ from optree.budget import Budget, rss_mib
 from optree.errors import OptreeError, renamed
 
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_LITTLE_MIB = 1  # is free, or the system ends processes
+_LITTLE_MIB = 1  # a need below is not compared with the free memory of the system
 _MEMINFO = "/proc/meminfo"
 _LIMITS = {"seconds": "time_limit", "iterations": "iteration_limit", "memory_mib": "memory_limit"}
 

@@ -99,7 +99,7 @@ def n_shares(stack, d, rules):
 
 @inner_function
 def raise_part(stack, d, rules, part, share, bound, closed):
-    """Raise the bound of a part that has a share of the splits, and those of its neighbours by B5."""
+    """Raise the bound of a part with a share of the splits, and the bounds of its neighbours by B5."""
     for served in range(share + 1):
         stack.low[d, served, part] = max(stack.low[d, served, part], bound)
     stack.closed[d, share, part] |= closed
@@ -149,7 +149,7 @@ def recall(table, memo, stack, d, rules, listed):
 
 @inner_function
 def bound_by_pairs(table, stack, d, split, rules):
-    """Raise the bounds of the parts of a split from the sums of pairs of parts, and those of their neighbours by B5.
+    """Raise the bounds of a split's parts from the sums of pairs of parts, and the bounds of their neighbours by B5.
 
     The verifier counts the pairs of all splits of a small table. Of a large table it counts the pairs of some splits,
     but the bound of two levels is then the least cost. So B5 is used there only.

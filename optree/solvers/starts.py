@@ -62,7 +62,7 @@ _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of
 
 
 def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> Iterator[tuple[str, Grown, int] | None]:
-    """Yield the name, the tree (None for a leaf) and the cost of each heuristic; None before those that take longer.
+    """Yield the name, the tree (None for a leaf) and the cost of each heuristic; None before the slow ones.
 
     The trees obey the limits of the objective and never cost more than a leaf. A cost is ``scale.error * errors +
     scale.penalty * paid``: a multiway split pays once for each child after the first, if the penalty is per leaf. The

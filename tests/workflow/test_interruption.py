@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from harness.checkout import Checkout
-from trials import jobs, parent, searches
+from trials import jobs, parent, processes, read, searches
 
 from optree.bench.system.screen import _SCHEDULER
 
@@ -98,6 +98,25 @@ def test_ctrl_c_while_jobs_and_plans_are_made(finished, interruptible):
     said = driver.ended()
     assert "Traceback" not in said
     assert f"stopped by Ctrl-C: 0 of {RUNS} runs are done" in said
+
+
+def test_ctrl_c_ends_proofs(finished, interruptible):
+    config = LONG | {"name": "long-proofs", "cells": "results/long-proofs/cells", "prove": True}
+    config["experiments"] = [LONG["experiments"][0] | {"algorithms": ["optree"], "regularization": ["0.005"]}]
+    driver = Driver(finished, config, "--cores", "2")
+
+    def provers() -> list[int]:
+        return [
+            pid for pid in processes(finished.path) if b"optree.bench.runs.prove" in read(Path(f"/proc/{pid}/cmdline"))
+        ]
+
+    driver.wait_for(provers)
+    driver.mark()
+    os.killpg(driver.process.pid, signal.SIGINT)
+    said = driver.ended()
+    assert provers() == []
+    assert len(said) < CHARACTERS, said
+    assert "stopped by Ctrl-C: " in said
 
 
 def test_snakemake_has_the_loop_in_which_ctrl_c_is_raised():

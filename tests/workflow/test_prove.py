@@ -8,7 +8,7 @@ import pytest
 from optree_verify import main as verify
 
 from optree.bench.runs import record
-from optree.bench.runs.proof_limits import ProofLimits
+from optree.bench.runs.proof import ProofLimits
 from optree.bench.runs.prove import prove_job
 from optree.bench.tables.frame import load
 

@@ -28,7 +28,7 @@ from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, 
 from optree.bench.runs.levels import at_level
 from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs
-from optree.bench.runs.proof_limits import ProofLimits
+from optree.bench.runs.proof import ProofLimits
 from optree.bench.system import driver, schema
 from optree.bench.system.environment import code_digest, readers_digest
 from optree.bench.system.numba_cache import VARIABLE, cache_folder
@@ -128,7 +128,7 @@ if config.get("partial") and not GIVEN:
     if not RUNS:
         stop("config: partial: no job has finished; run the workflow without it")
 PROVER = code_digest("optree.bench.runs.prove")
-PROOF_LIMITS = ProofLimits.of(config.get("prove"))
+PROOF_LIMITS = ProofLimits(**config["prove"]) if isinstance(config.get("prove"), dict) else ProofLimits()
 # Of the jobs with searches.
 PROVEN = [Path(path).name for path in RECORDS if has_searches(path)] if config.get("prove") else []
 PROOFS = [f"{RESULTS}/proofs/{name}" for name in PROVEN]

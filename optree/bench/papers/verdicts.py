@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from optree.bench.runs.proof import OPTIMAL, REFUSED
 from optree.bench.tables.summary import seconds
 
 PASS, CONSISTENT, FAIL, KNOWN, SKIPPED = "PASS", "CONSISTENT", "FAIL", "known FAIL", "SKIPPED"
@@ -107,7 +108,7 @@ def doubt_of_optimum(run: pd.Series) -> str:
     """Return the reason why a run that asked for a proof has no checked proof of an optimum, or nothing."""
     verdict = run.get("proof_verdict")
     asked = isinstance(verdict, str)
-    return f"no checked proof of an optimum: {run['proof_statement']}" if asked and verdict != "optimal" else ""
+    return f"no checked proof of an optimum: {run['proof_statement']}" if asked and verdict != OPTIMAL else ""
 
 
 def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
@@ -115,7 +116,7 @@ def judge_objective(printed: str, ended: bool, run: pd.Series) -> Finding:
     value, bound = objective_value(run), objective_value(run, "cost_bound")
     measured, difference = f"{float(value):.5f}", _difference(value, printed)
     doubt, fit = doubt_of_optimum(run), agreement(printed, value)
-    if ended and doubt and (fit or run["proof_verdict"] == "refused"):
+    if ended and doubt and (fit or run["proof_verdict"] == REFUSED):
         return Finding(measured, difference, "undecided", doubt)
     if fit:
         return Finding(measured, difference, fit)

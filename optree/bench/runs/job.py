@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -31,8 +30,8 @@ from optree.bench.runs.score import depth_limit, solver_digest, summary_line
 from optree.bench.runs.solve import solve_in_child
 from optree.bench.runs.store import Cell
 from optree.bench.system import environment
-from optree.bench.system.cli import log_of, reporting
-from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, die_with_parent, end_with_next_poll
+from optree.bench.system.cli import log_of, parse_command, reporting
+from optree.bench.system.process_limits import FOREIGN_SIGNALS, call_function, end_with_next_poll
 from optree.datasets import Dataset
 from optree.encoding.problem_files import load_problem
 from optree.errors import OptreeError
@@ -181,11 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("output", type=Path, help="the file for all records of the job (.jsonl)")
     parser.add_argument("--store", type=Path, default="results/cells", help="the folder of finished cells")
     add_peer_options(parser)
-    parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
-    parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
-    options = parser.parse_args(arguments)
-    if options.parent is not None:
-        die_with_parent(options.parent, signal.SIGTERM)
+    options = parse_command(parser, arguments)
     with reporting(options.log):
         try:
             job, dataset = Job.read(options.job)

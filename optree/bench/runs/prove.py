@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -22,13 +20,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from pandas import DataFrame
 
 from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.jobs import Job
-from optree.bench.runs.proof_limits import ProofLimits
+from optree.bench.runs.proof import CHECKED, NONE, REFUSED, ProofLimits
 from optree.bench.runs.record import Run
-from optree.bench.system.cli import reporting
-from optree.bench.system.process_limits import die_with_parent, run_program
+from optree.bench.system.cli import parse_command, reporting
+from optree.bench.system.process_limits import run_program
 from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.datasets import Table, load_table
@@ -42,7 +41,6 @@ from optree.proofs.features import Texts
 from optree.proofs.files import WrongBoundError, write_proof
 from optree.tree import Tree
 
-PROVEN, WITHIN, REFUSED, NONE = VERDICTS = ("optimal", "within", "refused", "none")
 _NO_MEMORY = ("not enough memory", "Unable to allocate")  # words of Python and of numpy
 _MOST_CELLS = 2**26  # rows times parts of all splits, of a table whose proof is searched for
 
@@ -53,7 +51,7 @@ def _none(reason: str) -> dict:
 
 
 class Prover:
-    """The table of a dataset, and the program that checks proofs.
+    """The table of a dataset in one encoding, and the program that checks proofs.
 
     Parameters
     ----------
@@ -67,6 +65,7 @@ class Prover:
 
     def __init__(self, table: Table, program: Path, folder: Path, limits: ProofLimits):
         self.table, self.program, self.folder, self.limits = table, program, folder, limits
+        self._training: dict[tuple, tuple[Texts, DataFrame, Problem]] = {}
         self.version = re.search(r'__version__ = "(.+)"', program.read_text()).group(1)
 
     def prove(self, entry: Mapping) -> dict:
@@ -77,15 +76,16 @@ class Prover:
         objective = run.objective(entry["depth_limit"])
         if objective.measure != ACCURACY:
             return _none(f"the measure is {run.measure}; proofs are about accuracy")
-        encoder, X, problem = self._training(run, entry["data"]["encoding"])
-        tree, columns = _over_own_codes(Tree.from_dict(entry["tree"]), encoder, X)
-        start = time.perf_counter()
+        start, fold = time.perf_counter(), (run.split, run.test_size)
         path = self.folder / f"{entry['cell']}.proof"
         share = f"-{run.test_size}" if fold_kind(run.split) == "seeds" else ""
         data = self.folder / f"{run.dataset}-{run.encoding}-{run.split}{share}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            texts = Texts(X, encoder, encoder.spec.max_cuts is None and encoder.spec.cuts != "mdlp")
+            if fold not in self._training:
+                self._training[fold] = self._read_training(run, entry["data"]["encoding"])
+            texts, X, problem = self._training[fold]
+            tree, columns = _over_own_codes(Tree.from_dict(entry["tree"]), texts.encoder, X)
             parts = sum(feature.parts or 2 * int(feature.codes.max()) for feature in texts.features)
             if parts * len(X) > _MOST_CELLS:
                 return _none(f"{len(X):,} rows and {parts:,} parts of splits are too many for a proof")
@@ -110,8 +110,8 @@ class Prover:
         made |= {"supports": written.supports, "write_seconds": time.perf_counter() - start}
         return self._check(data, path) | made
 
-    def _training(self, run: Run, encoding: Mapping) -> tuple[Encoder, object, Problem]:
-        """Return the encoder of the candidate splits, the training rows, and their problem."""
+    def _read_training(self, run: Run, encoding: Mapping) -> tuple[Texts, DataFrame, Problem]:
+        """Return the candidate splits and the training rows of a fold, and the problem of these rows."""
         fields = {name: tuple(value) if isinstance(value, list) else value for name, value in encoding.items()}
         repeat = fields.pop("repeat")
         spec, X = EncodingSpec(**fields), self.table.X
@@ -122,7 +122,8 @@ class Prover:
         rows = rows[~held_out(target.y[rows], run.split, run.test_size)]
         X = X.iloc[rows]
         empty = CodedColumns(np.zeros((len(X), 1), np.int8), [Feature("none", ("0", "1"))])
-        return encoder, X, Problem(empty, target.take(rows))
+        texts = Texts(X, encoder, spec.max_cuts is None and spec.cuts != "mdlp")
+        return texts, X, Problem(empty, target.take(rows))
 
     def _check(self, data: Path, path: Path) -> dict:
         """Return verdict, statement and seconds of the program, a process with limits of time and memory."""
@@ -142,7 +143,7 @@ class Prover:
             return _none(f"the check: {end.reason}")
         verdict = statement.split(":")[0].split()[0] if end.status is None and lines else REFUSED
         return {
-            "verdict": verdict if verdict in VERDICTS else REFUSED,
+            "verdict": verdict if verdict in CHECKED else REFUSED,
             "statement": statement,
             "check_seconds": time.perf_counter() - start,
             "verifier": f"optree-verify {self.version}",
@@ -191,14 +192,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("table", type=Path, help="the content of the dataset (.csv)")
     parser.add_argument("program", type=Path, help="optree_verify.py")
     parser.add_argument("output", type=Path, help="the file for the entries (.jsonl); the proofs lie beside it")
-    parser.add_argument("--limits", type=json.loads, default=True, help="some of ProofLimits, in JSON")
-    parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
-    parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
-    options = parser.parse_args(arguments)
-    if options.parent is not None:
-        die_with_parent(options.parent, signal.SIGTERM)
+    parser.add_argument("--limits", type=json.loads, default={}, help="some of the fields of ProofLimits, in JSON")
+    options = parse_command(parser, arguments)
     with reporting(options.log):
-        limits = ProofLimits.of(options.limits)
+        limits = ProofLimits(**options.limits)
         prove_job(options.job, options.records, options.table, options.program, options.output, limits)
 
 

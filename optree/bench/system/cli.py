@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import NoReturn, TextIO
 
+from optree.bench.system.process_limits import die_with_parent
 from optree.errors import OptreeError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # errors of a full disk, and of a user's full share
@@ -42,6 +45,16 @@ def log_of(stream: TextIO) -> TextIO:
     """Return the log that :func:`reporting` has put behind a stream; the stream itself without a log that is kept."""
     log = getattr(stream, "log", stream)
     return stream if getattr(log, "name", "") == os.devnull else log
+
+
+def parse_command(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
+    """Return the options of a command of the workflow, which has a log and ends with its driver."""
+    parser.add_argument("--log", default=os.devnull, help="a file for a copy of errors and warnings")
+    parser.add_argument("--parent", type=int, help="a process whose end ends this one; none by default")
+    options = parser.parse_args(arguments)
+    if options.parent is not None:
+        die_with_parent(options.parent, signal.SIGTERM)
+    return options
 
 
 @contextmanager

@@ -29,7 +29,11 @@ from optree.bench.system.driver import at_exit
 
 # A command ignores Ctrl-C, as a Python that starts would print a traceback; SIGTERM ends it without a word.
 COMMAND_PREFIX = "trap '' INT; "
-COMMANDS = ("optree.bench.runs.job", ".snakemake/scripts")  # parts of the command lines of jobs
+COMMANDS = (
+    "optree.bench.runs.job",
+    "optree.bench.runs.prove",
+    ".snakemake/scripts",
+)  # parts of the command lines of jobs
 _AGAIN_SECONDS, _POLL_SECONDS = 0.01, 0.2
 _PROGRESS_SECONDS = 10.0  # between lines of progress
 _SCHEDULER = ("snakemake.scheduling.job_scheduler", "schedule")  # Snakemake's loop over jobs, which ends at Ctrl-C

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from optree.bench.runs.proof import CHECKED, OPTIMAL, REFUSED
 from optree.bench.tables.formats import Table, as_text
 from optree.bench.tables.summary import number, seconds
 
-CHECKED = ("optimal", "within")  # verdicts of an accepted proof
 _SHOWN = {
     "dataset": "dataset",
     "encoding": "encoding",
@@ -30,7 +30,7 @@ def checked_proofs(runs: pd.DataFrame) -> str:
     asked = runs["proof_verdict"].dropna()
     if not len(asked):
         return ""
-    checked, optimal, refused = (asked.isin(names).sum() for names in (CHECKED, CHECKED[:1], ["refused"]))
+    checked, optimal, refused = (asked.isin(names).sum() for names in (CHECKED, [OPTIMAL], [REFUSED]))
     said = f"{checked:,} of {len(asked):,} proofs checked by an independent program, {optimal:,} of them of optima"
     return f"{said}; {refused:,} refused" if refused else said
 
