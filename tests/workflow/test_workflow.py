@@ -150,8 +150,16 @@ def test_cells_are_shared_by_configurations_and_survive_their_changes(finished):
     assert len(set(finished.cells()) - before) == 1
     assert before < set(finished.cells())
     assert {entry["run"]["algorithm"] for entry in finished.whole_records("second")} == {"greedy", "branches", "cart-2"}
+    folder = next(iter(before)).parent
+    killed, running = (folder / f".half.json.{process}.tmp" for process in (1, 2))  # what writers leave, and write now
+    for path in (killed, running):
+        path.touch()
+    os.utime(killed, (0, 0))
     unused = finished.run(["python", "-m", "optree.bench.runs.store", "results/test"])
     assert "1 records deleted, 19 kept" in unused.stdout
+    assert not killed.exists()
+    assert running.exists()
+    running.unlink()
     again = finished.snakemake("--forcerun", "solve", "--until", "solve")
     assert again.returncode == 0, again.stdout + again.stderr
     assert len(finished.cells()) == 19

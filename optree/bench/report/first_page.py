@@ -11,7 +11,7 @@ import pandas as pd
 
 from optree.bench.papers.claims import answer, tally
 from optree.bench.papers.verdicts import FAIL, KNOWN
-from optree.bench.runs.store import Cell
+from optree.bench.runs.store import path_of
 from optree.bench.tables import certificates
 from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
 from optree.bench.tables.formats import count
@@ -207,7 +207,7 @@ def _claims(claims: pd.DataFrame) -> list[str]:
 def _again(command: Command, cells: pd.Series) -> list[str]:
     """Return the commands that repeat everything, one run, or the tables and plots alone."""
     cell = cells.iloc[0] if len(cells) else "..."
-    record = str(Cell(cell, None).path(Path(command.cells)))
+    record = str(path_of(cell, Path(command.cells)))
     return [
         f"Everything: ``{command.words}``.",
         f"One run: ``{shlex.join(['python', '-m', 'optree.bench.runs.rerun', record])}``; it prints the new result "

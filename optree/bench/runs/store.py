@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 NAME = "cells"  # of the folder, beside the results of all configurations
 AGAIN = "OPTREE_AGAIN"  # environment variable: records of a time before this one are not used
 _DIGITS = 24
+_DAY = 86_400  # seconds
 
 
 class Cell(NamedTuple):
@@ -41,7 +43,12 @@ class Cell(NamedTuple):
 
     def path(self, store: Path) -> Path:
         """Return the file of the cell's record."""
-        return store / self.digest[:2] / f"{self.digest[2:]}.json"
+        return path_of(self.digest, store)
+
+
+def path_of(digest: str, store: Path) -> Path:
+    """Return the file of a cell's record."""
+    return store / digest[:2] / f"{digest[2:]}.json"
 
 
 def digest_of(*parts) -> str:
@@ -74,14 +81,22 @@ def cells_of(results: Path) -> set[str]:
 
 def prune(store: Path, results: Iterable[Path], dry: bool = False) -> tuple[int, int]:
     """Delete the records that none of the given results needs; return the numbers of deleted and of kept records."""
-    kept = set().union(*map(cells_of, results))
-    unused = [
-        path for path in (folder / name for folder, name in _files(store)) if path.parent.name + path.stem not in kept
-    ]
-    total = sum(1 for _ in _files(store))
-    for path in () if dry else unused:
-        path.unlink()
-    return len(unused), total - len(unused)
+    needed = set().union(*map(cells_of, results))
+    records = finished(store)
+    unused = records - needed
+    if not dry:
+        for digest in unused:
+            path_of(digest, store).unlink()
+        _remove_leftovers(store)
+    return len(unused), len(records & needed)
+
+
+def _remove_leftovers(store: Path) -> None:
+    """Remove the temporary files of killed writers; a file younger than a day may belong to a running job."""
+    for folder, name in _files(store):
+        path = folder / name
+        if path.suffix == ".tmp" and time.time() - path.stat().st_mtime > _DAY:
+            path.unlink(missing_ok=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
