@@ -6,13 +6,14 @@ incumbent and lower bound: a limit is a result, not an exception.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -41,6 +42,12 @@ def peak_rss_mib() -> float:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MAXRSS_MIB
+
+
+def return_memory() -> None:
+    """Return freed memory to the operating system, of which glibc keeps much after many small objects."""
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,11 @@ class Problem:
             self._views[key] = make()
         return self._views[key]
 
+    def forget(self, view: object) -> None:
+        """Drop a view, which the next call of :meth:`view` makes anew."""
+        for key in [key for key, made in self._views.items() if made is view]:
+            del self._views[key]
+
     def over(self, columns: Columns) -> Problem:
         """Return the problem over other columns of the same rows."""
         return self if columns is self.columns else replace(self, columns=columns)

@@ -103,9 +103,6 @@ class Polishing:
 
     def __init__(self, reader: TreeReader, clock: Clock, search: Callable):
         self.reader, self.clock, self._new_search = reader, clock, search
-        rows = reader.rows
-        self._binary = np.flatnonzero(~rows.sample.is_multiway)
-        self._rows = rows if len(self._binary) == len(rows.packed) else rows.take(self._binary)
         self.work = _WORK
 
     def improve(self, option: Option) -> Iterator[Option]:
@@ -153,22 +150,21 @@ class Polishing:
 
     def _move_threshold(self, members: np.ndarray, now: Option, splits: int | None) -> Option:
         """Return the tree with the best split between the present subtrees of the root, if it costs less."""
-        reader, rows, tree = self.reader, self._rows, now.tree
-        label = reader.rows.label[members]
+        reader, rows, tree = self.reader, self.reader.rows, now.tree
+        label = rows.label[members]
         sides = zip(reader.sides(tree, members), tree.children, strict=True)
         left, right = (reader.predict(child, side, members) == label for side, child in sides)
         member, right_is_better = np.zeros(len(rows.label), bool), np.zeros(len(rows.label), np.int32)
         member[members[left != right]], right_is_better[members] = True, right & ~left
         found, counts = np.empty(3, np.int64), np.empty((2, rows.classes), np.int64)
-        data = rows.packed, rows.sample.is_multiway, right_is_better, rows.weight, member
-        self.work -= rows.packed.size
+        data = rows.packed, rows.binary, rows.sample.is_multiway, right_is_better, rows.weight, member
+        self.work -= len(rows.binary) * len(rows.label)
         if best_stump(*data, 1, 1, 0, counts, found) < 0:
             return now
-        column = int(self._binary[found[0]])
-        is_left = member & (reader.rank(column) <= found[1])
+        is_left = member & (reader.rank(int(found[0])) <= found[1])
         share = np.bincount(right_is_better[is_left], rows.weight[is_left], 2)
         children = tree.children[:: 1 if share[0] >= share[1] else -1]
-        new = Split(column, int(found[1]), int(found[2]), *children)
+        new = Split(*found.tolist(), *children)
         return min(now, reader.pruned(members, new, splits), key=lambda option: option.cost)
 
     def _search(self, part: Rows, now: Option, depth: int | None, splits: int | None) -> Option:

@@ -32,6 +32,7 @@ _SHALLOW = 4  # limit on depth up to which the depth-limited search over all thr
 # The search over all thresholds is faster for tables with many thresholds, as measured at depth 3. The limits are the
 # mean number of thresholds per column, and the work of counting pairs of columns (thresholds squared times classes).
 _MEAN_THRESHOLDS, _PAIRS = 48, 5_000_000
+_BLOCK = 512  # rows that are read at once
 _MOST_WEIGHT, _MOST_COST = 2.0**53, 2.0**61
 
 
@@ -126,8 +127,9 @@ def _most_thresholds(X: np.ndarray) -> int:
     """Return an upper bound on the number of thresholds, from the ranges of the columns of whole numbers."""
     low, high, most = X.min(axis=0), X.max(axis=0), np.full(X.shape[1], len(X) - 1.0)
     whole = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
-    for some in (X[:100], X):  # the first rows tell of most columns that they have fractions
-        whole = whole[(some[:, whole] == np.rint(some[:, whole])).all(axis=0)]
+    for start in range(0, len(X), _BLOCK):  # the first rows tell of most columns that they have fractions
+        some = X[start : start + _BLOCK, whole]
+        whole = whole[(some == np.rint(some)).all(axis=0)]
     most[whole] = np.minimum(most[whole], high[whole] - low[whole])
     return int(most.sum())
 

@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.budget import Clock
+from optree.budget import Clock, return_memory
 from optree.columns import Feature
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers import get
-from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, penalties, renumber
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, penalties
 from optree.solvers.all_thresholds.rows import Tree as Grown
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import Path, solve
@@ -69,12 +69,14 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
     iterator ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
     """
     task = rows, objective, scale, clock
+    return_memory()  # of compilation
     if rows.sample.is_multiway.any():
         yield from carts(*task)
     yield from dpdts(*task, QUICK)
     yield None
     for best in _lickety(*task, objective.max_splits)[-1:]:
         yield "LicketySPLIT", best.tree, best.cost
+    return_memory()
     yield from carts(*task, candidates=AHEAD)
     yield from dpdts(*task, WIDE)
 
@@ -83,17 +85,9 @@ def dpdts(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, members: dict[str, tuple]
 ) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree and the cost of each member, over the columns without multiway splits."""
-    columns, rows = _without_multiway(rows)
     reader = Reader(rows, scale)
     for name, path in _paths(rows, objective, scale.penalty / scale.error, clock, members):
-        tree, cost = reader.best(path, objective.max_splits)
-        yield name, renumber(tree, columns), cost
-
-
-def _without_multiway(rows: Rows) -> tuple[np.ndarray, Rows]:
-    """Return the columns without multiway splits, and the rows over these columns."""
-    columns = np.flatnonzero(~rows.sample.is_multiway)
-    return columns, rows if len(columns) == len(rows.packed) else rows.take(columns)
+        yield name, *reader.best(path, objective.max_splits)
 
 
 def carts(
@@ -137,18 +131,17 @@ def _lickety(rows: Rows, objective: Objective, scale: Scale, clock: Clock, limit
     Its columns are the columns without multiway splits. LicketySPLIT has no minimum of rows in a leaf: a
     split into fewer rows becomes a leaf. The list is empty where LicketySPLIT takes too long.
     """
-    columns, rows = _without_multiway(rows)
     read, limits = Reader(rows, scale, objective.min_samples_leaf), (objective.max_depth, _LICKETY_DEPTH)
     n, depth = len(rows.label), min(limit for limit in limits if limit is not None)
-    most = min(_THRESHOLDS, isqrt(64 * _LICKETY_WORK // n) // max(1, len(rows.packed)))
+    most = min(_THRESHOLDS, isqrt(64 * _LICKETY_WORK // n) // max(1, len(rows.binary)))
     if not (depth and most) or objective.max_splits == 0 or clock.limit(0):
         return []
-    last = [
-        np.unique((words[(np.arange(most) + 1) * n // (most + 1) - 1] >> _SHIFT).astype(int)) for words in rows.packed
-    ]
-    for column, size in enumerate(np.diff(rows.first_level)):
-        last[column] = np.arange(size - 1) if size <= most + 1 else last[column][last[column] < size - 1]
-    thresholds = [(column, rank) for column, ranks in enumerate(last) for rank in ranks.tolist()]
+    thresholds, sizes, places = [], np.diff(rows.first_level), (np.arange(most) + 1) * n // (most + 1) - 1
+    for column in rows.binary.tolist():
+        size = sizes[column]
+        last = np.unique((rows.packed[column, places] >> _SHIFT).astype(int))
+        last = np.arange(size - 1) if size <= most + 1 else last[last < size - 1]
+        thresholds += [(column, rank) for rank in last.tolist()]
     if not thresholds:
         return []
     codes = np.stack([read.rank(column) <= rank for column, rank in thresholds], axis=1).view(np.int8)
@@ -168,8 +161,7 @@ def _lickety(rows: Rows, objective: Objective, scale: Scale, clock: Clock, limit
         no, yes = tree.children(node)
         return *thresholds[tree.feature[node]], yes, no
 
-    options = read.options(split, 0, np.arange(n), limit)
-    return [one._replace(tree=renumber(one.tree, columns)) for one in options]
+    return read.options(split, 0, np.arange(n), limit)
 
 
 def heuristic_lines(
@@ -195,40 +187,43 @@ def heuristic_lines(
             found[paid] = (best.cost - paid * scale.penalty) // scale.error, best.tree
         for paid, (errors, tree) in found.items():
             yield errors, paid, lambda tree=tree: tree
-    columns, rows = _without_multiway(rows)
     for _, path in _paths(rows, objective, float(least), clock, QUICK | WIDE):
         for at in range(1, path.best(float(least)) + 1):
             if objective.max_splits is None or path.penalty[at] <= objective.max_splits:
                 errors, splits = int(path.loss[at]), int(path.penalty[at])
                 ratio = Fraction(int(path.loss[at - 1]) - errors, splits - int(path.penalty[at - 1]))
                 read = Reader(rows, Scale(2 * ratio.denominator, 2 * ratio.numerator - 1, 2 * ratio.denominator))
-                yield errors, splits, partial(_read, read, path, at, columns)
-
-
-def _read(reader: Reader, path: Path, at: int, columns: np.ndarray) -> Grown:
-    """Return a tree of a path over all columns."""
-    return renumber(reader.tree(path, at), columns)
+                yield errors, splits, partial(read.tree, path, at)
 
 
 def _paths(
     rows: Rows, objective: Objective, least_alpha: float, clock: Clock, members: dict[str, tuple]
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the trees of each member for all penalties from ``least_alpha`` on."""
+    """Yield the name and the trees of each member for all penalties from ``least_alpha`` on.
+
+    Features of the trees are positions in `Rows.binary`.
+    """
     depth = min(_DEPTH if objective.max_depth is None else objective.max_depth, len(rows.label) - 1)
-    if not (depth and len(rows.packed)) or objective.max_splits == 0:
+    if not (depth and len(rows.binary)) or objective.max_splits == 0:
         return
-    sample = _sample(rows)
-    for name, (criterion, leaves) in members.items():
-        growth = Growth(
+    growths = {
+        name: Growth(
             max_depth=depth,
             cart_nodes_list=leaves[:depth],
-            max_features=sample.features,
+            max_features=len(rows.binary),
             min_samples_leaf=objective.min_samples_leaf,
             per_split=True,
             criterion=criterion,
             least_alpha=least_alpha,
         )
-        if clock.limit(0, growth.n_layers * sample.packed.nbytes / 2**20):
+        for name, (criterion, leaves) in members.items()
+    }
+    layers = max(growth.n_layers for growth in growths.values())
+    if clock.limit(0, layers * len(rows.binary) * len(rows.label) * 8 / 2**20):
+        return
+    sample = _sample(rows, layers)
+    for name, growth in growths.items():
+        if clock.limit(0):
             return
         path = solve(sample, growth, clock=without_iterations(clock))
         if path.status == "interrupted":
@@ -238,22 +233,25 @@ def _paths(
             return
 
 
-def _sample(rows: Rows) -> Sample:
-    """Return the rows as DPDT reads them; the value of a row in a column is its rank."""
-    n = len(rows.label)
+def _sample(rows: Rows, layers: int = 1) -> Sample:
+    """Return the rows as DPDT reads them, over the columns without multiway splits, with room for some layers.
+
+    The value of a row in a column is its rank.
+    """
+    n, p = len(rows.label), len(rows.binary)
     class_bits, row_bits = (np.uint64(max(1, int(size - 1).bit_length())) for size in (rows.classes, n))
     label, shift = rows.label.astype(np.uint64), class_bits + row_bits
-    packed = np.empty_like(rows.packed)
-    for words, column in zip(packed, rows.packed, strict=True):
-        row = column & _LOW
-        np.bitwise_or(column >> _SHIFT << shift | row << class_bits, label[row], out=words)
-    ranks = [np.arange(size, dtype=np.float64) for size in np.diff(rows.first_level)]
+    packed = np.empty((layers * p, n), np.uint64)  # memory that is never written takes no space
+    for words, column in zip(packed, rows.binary, strict=False):
+        row = rows.packed[column] & _LOW
+        np.bitwise_or(rows.packed[column] >> _SHIFT << shift | row << class_bits, label[row], out=words)
+    ranks = [np.arange(size, dtype=np.float64) for size in np.diff(rows.first_level)[rows.binary]]
     weighted = bool((rows.weight != 1).any())
     return Sample(
-        features=len(packed),
+        features=p,
         packed=packed,
         level=np.concatenate(ranks),
-        first_level=rows.first_level,
+        first_level=np.cumsum([0, *map(len, ranks)]),
         weight=rows.weight.astype(np.float64) if weighted else np.empty(0),
         target=np.empty(0),
         classes=rows.classes,
@@ -354,10 +352,12 @@ class Reader:
         return self._pruned(path, at, None).tree
 
     def _pruned(self, path: Path, at: int, max_splits: int | None) -> Option:
-        nodes = path.feature, path.threshold, path.left, path.right
-
+        nodes, columns = (path.feature, path.threshold, path.left, path.right), self.rows.binary
         def split(link: int) -> tuple[int, int, int, int] | None:
-            return None if link < 0 else tuple(int(values[link]) for values in nodes)
+            if link < 0:
+                return None
+            column, *rest = (int(values[link]) for values in nodes)
+            return int(columns[column]), *rest
 
         return self.options(split, int(path.link[at]), np.arange(len(self.rows.label)), max_splits)[-1]
 

@@ -20,13 +20,13 @@ from optree.tree import Tree as DecisionTree
 
 
 @kernel
-def best_stump(packed, is_multiway, label, weight, member, min_rows, error, another, counts, out):
+def best_stump(packed, columns, is_multiway, label, weight, member, min_rows, error, another, counts, out):
     """Return the greatest value of a stump, and write its split to ``out``; return -1 without a split.
 
     The value is ``error`` for each unit of weight that is classified correctly, less ``another`` for each child after
     the second.
 
-    One pass over each column, O(p n K) in all. Ties: the first split. member : bool[n], the rows of the node; counts :
+    One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; member : bool[n], the rows of the node; counts :
     int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway split has the first.
     """
     left, total, rows = counts[0], counts[1], 0
@@ -37,7 +37,7 @@ def best_stump(packed, is_multiway, label, weight, member, min_rows, error, anot
             total[label[row]] += weight[row]
             rows += 1
     best = np.int64(-1)
-    for feature in range(len(packed)):
+    for feature in columns:
         seen, before, most_left, ways, kept = 0, np.int64(-1), np.int64(0), 0, np.int64(0)
         first, fewest = 0, rows  # of a multiway split: the rows before its present child, and the fewest in a child
         for k in range(len(left)):
@@ -188,13 +188,21 @@ class Rows:
 
         return problem.view((cls, min_rows == 1), make)
 
-    def take(self, columns: np.ndarray) -> Rows:
-        """Return the same rows with some of the columns."""
+    def narrow(self, columns: np.ndarray) -> Rows:
+        """Return the same rows with some of the columns, in rising order; they overwrite the packed columns of all."""
         taken, sizes = copy(self), np.diff(self.first_level)
-        taken.packed, taken.first_level = self.packed[columns], np.concatenate([[0], sizes[columns].cumsum()])
+        for words, column in zip(self.packed, columns, strict=False):
+            words[:] = self.packed[column]
+        taken.packed = self.packed[: len(columns)]
+        taken.first_level = np.concatenate([[0], sizes[columns].cumsum()])
         taken.level = self.level[np.repeat(np.isin(np.arange(len(sizes)), columns), sizes)]
         taken.sample = Sample(len(columns), np.empty(taken.packed.shape, np.int32), self.sample.is_multiway[columns])
         return taken
+
+    @property
+    def binary(self) -> np.ndarray:
+        """Return the columns without multiway splits."""
+        return np.flatnonzero(~self.sample.is_multiway)
 
     def without_light_splits(self, room: int) -> np.ndarray:
         """Return the columns but those whose only threshold has a side of weight ``room`` or less, at least one column.
@@ -262,7 +270,8 @@ class Rows:
         leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
         member[rows] = True
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
-        data = self.packed, self.sample.is_multiway, self.label, self.weight, member
+        columns = np.arange(len(self.packed))
+        data = self.packed, columns, self.sample.is_multiway, self.label, self.weight, member
         costs = scale.error, scale.penalty if per_leaf else 0
         value = int(best_stump(*data, min_rows, *costs, counts, found))
         cost = scale.error * int(self.weight[rows].sum()) - value + scale.penalty

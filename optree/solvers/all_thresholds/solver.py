@@ -46,13 +46,18 @@ def run_sparse(task: Task, seed: int) -> Outcome:
 
 def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
     """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
-    rows = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+    rows, scale = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check), task.scale
+    worth = max(scale.error, scale.penalty) if task.objective.penalty == "leaf" else scale.error  # in a new leaf
+    columns, whole = rows.without_light_splits(scale.penalty // worth), rows
+    if len(columns) < len(rows.packed):
+        task.problem.forget(rows)
+        rows = rows.narrow(columns)
     task.clock.prepared()
-    arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
+    arguments = rows, task.objective, scale, task.clock, task.trace, name, threads
     best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
-    tree, columns = rows.tree(task.problem, best)
+    tree, columns = whole.tree(task.problem, renumber(best, columns))
     return Outcome(tree, *rest, columns=columns)
 
 
@@ -95,17 +100,12 @@ def search(
     def note(cost: int, lower: int) -> None:
         trace.add(cost + certain, lower + certain)
 
-    worth = max(scale.error, scale.penalty) if objective.penalty == "leaf" else scale.error  # of an error in a new leaf
-    columns = rows.without_light_splits(scale.penalty // worth)
-    if len(columns) < len(rows.packed):
-        rows = rows.take(columns)
     found = new_search(name, rows, scale, objective, clock, note, may_leave)
     if incumbent is not None:
         found.offer(GIVEN, incumbent - certain)
     status = found.run(threads) if threads > 1 else found.run()
     clock.searched()
-    best = found.tree() if found.tree() is GIVEN else renumber(found.tree(), columns)
-    return best, found.lower + certain, status, {"iterations": found.iterations}, found.name
+    return found.tree(), found.lower + certain, status, {"iterations": found.iterations}, found.name
 
 
 _PAPER = "after Brita, van der Linden, Demirovic: ConTree, AAAI 2025; Mazumder, Meng, Wang: Quant-BnB, ICML 2022"
