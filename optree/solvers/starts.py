@@ -353,6 +353,7 @@ class Reader:
 
     def _pruned(self, path: Path, at: int, max_splits: int | None) -> Option:
         nodes, columns = (path.feature, path.threshold, path.left, path.right), self.rows.binary
+
         def split(link: int) -> tuple[int, int, int, int] | None:
             if link < 0:
                 return None

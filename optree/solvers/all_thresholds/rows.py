@@ -26,8 +26,9 @@ def best_stump(packed, columns, is_multiway, label, weight, member, min_rows, er
     The value is ``error`` for each unit of weight that is classified correctly, less ``another`` for each child after
     the second.
 
-    One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; member : bool[n], the rows of the node; counts :
-    int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway split has the first.
+    One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; member : bool[n],
+    the rows of the node; counts : int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway
+    split has the first.
     """
     left, total, rows = counts[0], counts[1], 0
     for k in range(len(total)):
