@@ -9,10 +9,11 @@ CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has s
 Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
 memory of the process.
 
-    python benchmarks/any_table.py --mirror DIR --out tables.csv
+    python benchmarks/any_table.py --mirror DIR --out tables.csv --readme README.md
 
 DIR is a directory of raw data files, as for the workflow (``data_mirror``). Without it four tables of scikit-learn and
-two generated tables are measured.
+two generated tables are measured. ``--readme`` writes the tables of the CSV file into the README; ``--tables`` without
+names measures none.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def measure(name: str, mirror: Path | None, seconds: float) -> dict:
         for other in (LicketySPLITClassifier(), SPLITClassifier(), MurTreeClassifier())
     ]
     grid = {"ccp_alpha": [0, *np.logspace(-5, -1, 17)]}
-    tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid).fit(onehot[fit], y[fit])
-    forest = RandomForestClassifier(random_state=0).fit(onehot[fit], y[fit])
+    tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid, n_jobs=-1).fit(onehot[fit], y[fit])
+    forest = RandomForestClassifier(random_state=0, n_jobs=-1).fit(onehot[fit], y[fit])
     return {
         "table": name,
         "rows": len(fit),
@@ -157,27 +158,65 @@ def measure(name: str, mirror: Path | None, seconds: float) -> dict:
     }
 
 
+def short(number: float, digits: int = 4) -> str:
+    """Return a number with some decimals, without a leading zero; a whole number has none."""
+    text = f"{number:.{digits}f}"
+    return f"{float(text):.0f}" if float(text).is_integer() else text.removeprefix("0")
+
+
+def published(table: pd.DataFrame) -> str:
+    """Return the table of the project's README."""
+    columns = {
+        "table": table["table"].str.replace("_", " "),
+        "rows x columns": [f"{rows:,} x {columns}" for rows, columns in table[["rows", "columns"]].to_numpy()],
+        **{name: table[name].map(short) for name in ("objective", "gap")},
+        "splits": table["splits"].astype(str),
+        "seconds": [short(seconds, 2 if seconds < 10 else 0) for seconds in table["seconds"]],
+        "MiB": [short(mib, 0) for mib in table["MiB"]],
+        **{name: table[name].map(short) for name in ("pruned CART", "pruned DPDT", "others", "accuracy")},
+        "tuned CART (splits)": table["tuned CART"].map(short) + " (" + table["tuned CART splits"].astype(str) + ")",
+        "random forest": table["random forest"].map(short),
+    }
+    rows = ["| " + " | ".join(row) + " |" for row in [list(columns), *zip(*columns.values(), strict=True)]]
+    return "\n".join([rows[0], "|---|" + "--:|" * (len(columns) - 1), *rows[1:]])
+
+
+def publish(table: pd.DataFrame, readme: Path) -> None:
+    """Write the table in the place of the table with the same columns."""
+    text, new = readme.read_text(), published(table)
+    first = text.index(new.splitlines()[0])
+    readme.write_text(text[:first] + new + text[text.index("\n\n", first) :])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="+", help="names; by default all without a file")
+    parser.add_argument("--tables", nargs="*", help="names; by default all without a file")
     parser.add_argument("--mirror", type=Path, metavar="DIR", help=f"raw data files, for {', '.join(FILES)}")
     parser.add_argument("--seconds", type=float, default=30, help="the limit on time, 30 by default")
-    parser.add_argument("--out", type=Path, help="a CSV file")
+    parser.add_argument("--out", type=Path, help="a CSV file, whose other tables stay")
+    parser.add_argument("--readme", type=Path, help="a Markdown file whose table is replaced")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, options.mirror, options.seconds)))
         return
-    found = []
-    for name in options.tables or [*EMBEDDED, *GENERATED, *(FILES if options.mirror else ())]:
+    names = options.tables
+    if names is None:
+        names = [*EMBEDDED, *GENERATED, *(FILES if options.mirror else ())]
+    found = pd.read_csv(options.out).to_dict("records") if options.out and options.out.exists() else []
+    for name in names:
         command = [sys.executable, __file__, "--one", name, "--seconds", str(options.seconds)]
         command += ["--mirror", str(options.mirror)] if options.mirror else []
-        found.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1]))
-        print(found[-1], file=sys.stderr)
-    table = pd.DataFrame(found)
+        row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
+        print(row, file=sys.stderr)
+        found = [other for other in found if other["table"] != name] + [row]
+    order = [*EMBEDDED, *GENERATED, *FILES]
+    table = pd.DataFrame(sorted(found, key=lambda row: order.index(row["table"])))
     if options.out:
         table.to_csv(options.out, index=False)
-    print(table.round(4).to_markdown(index=False))
+    if options.readme:
+        publish(table, options.readme)
+    print(published(table))
 
 
 if __name__ == "__main__":

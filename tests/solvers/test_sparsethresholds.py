@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from support.modes import compiled_only, seeds
@@ -13,13 +14,15 @@ from support.modes import compiled_only, seeds
 from optree import OptimalTreeClassifier, solvers
 from optree.budget import Budget
 from optree.columns import Feature
+from optree.encoding.encoder import EncodingSpec
+from optree.encoding.table_columns import TableColumns
 from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.result import Trace
 from optree.solvers import routing
 from optree.solvers.all_thresholds import search as all_searches
 from optree.solvers.all_thresholds import solver, sparse_search
-from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties
+from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, penalties, renumber
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
 from optree.solvers.starts import heuristic_lines, heuristics
 from optree.target import Classes
@@ -146,13 +149,26 @@ def test_light_splits_are_left_out(penalty):
         unit = share * int(weights.sum())
         scale = Scale(unit.denominator, unit.numerator, unit.denominator)
         objective, clock = Objective(regularization=share, penalty=penalty), Budget().start()
-        best, lower, status, *_ = solver.search(rows, objective, scale, clock, Trace(clock), "sparsethresholds")
-        per_leaf = penalty == "leaf"
+        few, columns = solver.without_light_splits(Rows(X, y, classes, weights, 1, is_multiway), objective, scale)
+        best, lower, status, *_ = solver.search(few, objective, scale, clock, Trace(clock), "sparsethresholds")
+        best, per_leaf = renumber(best, columns), penalty == "leaf"
         cost = recount(rows, best, scale, per_leaf, np.arange(len(rows.label)), 1)[0] + per_leaf * scale.penalty
         expected = lowest_cost(X, is_multiway, y, classes, weights, scale, per_leaf, len(y), None, 1)
         assert (status, cost, lower) == ("optimal", expected + per_leaf * scale.penalty, cost)
-        fewer += len(rows.without_light_splits(scale.penalty // scale.error)) < X.shape[1]
+        fewer += len(columns) < X.shape[1]
     assert fewer
+
+
+def test_a_problem_is_solved_again_after_light_splits_were_left_out():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"category": random.randint(0, 20, 200).astype(str), "x": random.randint(0, 30, 200)})
+    y = ((X["x"] > 15) ^ (X["category"] < "12")).astype(int).to_numpy()
+    spec = EncodingSpec(categorical="onehot", numeric="numbers", max_cuts=None)
+    problem, new = (Problem(TableColumns.of(X, spec), Classes(y, ("0", "1"))) for _ in range(2))
+    solve = solvers.get("sparsethresholds").solve
+    solve(problem, Objective.of("0.2"))  # without all categories, each of which has less weight
+    again, first = (solve(given, Objective.of("0.03")) for given in (problem, new))
+    assert (again.status, again.cost) == (first.status, first.cost) == ("optimal", again.lower_bound)
 
 
 @pytest.mark.parametrize("penalty", ["split", "leaf"])

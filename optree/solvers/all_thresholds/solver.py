@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from optree.budget import Clock
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
@@ -46,19 +48,24 @@ def run_sparse(task: Task, seed: int) -> Outcome:
 
 def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
     """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
-    rows, scale = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check), task.scale
-    worth = max(scale.error, scale.penalty) if task.objective.penalty == "leaf" else scale.error  # in a new leaf
-    columns, whole = rows.without_light_splits(scale.penalty // worth), rows
-    if len(columns) < len(rows.packed):
-        task.problem.forget(rows)
-        rows = rows.narrow(columns)
+    whole = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+    rows, columns = without_light_splits(whole, task.objective, task.scale)
+    if rows is not whole:
+        task.problem.forget(whole)  # its columns are overwritten
     task.clock.prepared()
-    arguments = rows, task.objective, scale, task.clock, task.trace, name, threads
+    arguments = rows, task.objective, task.scale, task.clock, task.trace, name, threads
     best, *rest = search(*arguments, may_leave, task.incumbent_cost)
     if best is GIVEN:
         return Outcome(task.incumbent, *rest, columns=task.incumbent_columns)
     tree, columns = whole.tree(task.problem, renumber(best, columns))
     return Outcome(tree, *rest, columns=columns)
+
+
+def without_light_splits(rows: Rows, objective: Objective, scale: Scale) -> tuple[Rows, np.ndarray]:
+    """Return the rows and the numbers of the columns that a search needs; see :meth:`Rows.without_light_splits`."""
+    worth = max(scale.error, scale.penalty) if objective.penalty == "leaf" else scale.error  # of an error in a new leaf
+    columns = rows.without_light_splits(scale.penalty // worth)
+    return rows if len(columns) == len(rows.packed) else rows.narrow(columns), columns
 
 
 def new_search(

@@ -1,0 +1,106 @@
+"""Processor seconds of proofs over all thresholds, without a limit on depth, beside the goals of the project.
+
+Each problem is a process of its own, one thread. Seconds are processor time of ``OptimalTreeClassifier.fit``, the
+median of some fits after one that compiles. A fit that ends at its limit has a gap.
+
+    python benchmarks/goals.py --mirror DIR --out goals.csv
+
+DIR is a directory of raw data files, as for the workflow (``data_mirror``). Without it three tables of scikit-learn are
+measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+
+from optree import OptimalTreeClassifier
+from optree.bench.system.cli import reporting
+from optree.datasets import fetch, read_table
+
+GOALS = [  # table, lambda, processor seconds
+    ("iris", "0.01", 0.02),
+    ("wine", "0.01", 0.1),
+    ("wine", "0.005", 0.3),
+    ("bank-train", "0.02", 0.1),
+    ("bank-train", "0.01", 10),
+    ("rice-train", "0.02", 0.1),
+    ("htru-train", "0.01", 0.05),
+    ("breast_cancer", "0.02", 0.7),
+    ("breast_cancer", "0.01", 60),
+]
+EMBEDDED = ("iris", "wine", "breast_cancer")
+_ONE = 1.0  # seconds: a longer fit is not repeated
+
+
+def load(name: str, mirror: Path | None) -> tuple:
+    """Return numbers and classes."""
+    if name in EMBEDDED:
+        return getattr(datasets, f"load_{name}")(return_X_y=True)
+    data = fetch(read_table(Path(__file__).parents[1] / "config" / "datasets.csv")[name], mirror)
+    return data.X.to_numpy(float), np.asarray(data.y)
+
+
+def measure(name: str, regularization: str, mirror: Path | None, limit: float, repeats: int) -> dict:
+    """Fit one problem some times."""
+    warnings.simplefilter("ignore")
+    X, y = load(name, mirror)
+    OptimalTreeClassifier(regularization, time_limit=10).fit(X, y)
+    spent = []
+    while len(spent) < repeats and sum(spent) < _ONE * repeats:
+        start = time.process_time()
+        model = OptimalTreeClassifier(regularization, time_limit=limit).fit(X, y)
+        spent.append(time.process_time() - start)
+    return {
+        "rows": len(X),
+        "columns": X.shape[1],
+        "status": model.status_,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "splits": model.tree_.n_splits,
+        "seconds": float(np.median(spent)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mirror", type=Path, metavar="DIR", help="raw data files")
+    parser.add_argument("--limit", type=float, default=120, help="seconds of a fit, 120 by default")
+    parser.add_argument("--repeats", type=int, default=5, help="fits of less than a second, 5 by default")
+    parser.add_argument("--out", type=Path, help="a CSV file")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(*options.one, options.mirror, options.limit, options.repeats)))
+        return
+    found = []
+    for name, regularization, goal in GOALS:
+        if name not in EMBEDDED and not options.mirror:
+            continue
+        command = [sys.executable, __file__, "--one", name, regularization, "--limit", str(options.limit)]
+        command += ["--repeats", str(options.repeats)]
+        command += ["--mirror", str(options.mirror)] if options.mirror else []
+        run = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        row = json.loads(run.stdout.splitlines()[-1])
+        found.append({"table": name, "lambda": regularization, **row, "goal": goal})
+        found[-1]["holds"] = row["status"] == "optimal" and row["seconds"] < goal
+        print(found[-1], file=sys.stderr, flush=True)
+    table = pd.DataFrame(found)
+    if options.out:
+        table.to_csv(options.out, index=False)
+    print(table.round(4).to_markdown(index=False))
+
+
+if __name__ == "__main__":
+    with reporting(os.devnull):
+        main()
