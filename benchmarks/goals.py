@@ -48,7 +48,7 @@ def load(name: str, mirror: Path | None) -> tuple:
     if name in EMBEDDED:
         return getattr(datasets, f"load_{name}")(return_X_y=True)
     data = fetch(read_table(Path(__file__).parents[1] / "config" / "datasets.csv")[name], mirror)
-    return data.X.to_numpy(float), np.asarray(data.y)
+    return data.X.to_numpy(float), np.unique(data.y, return_inverse=True)[1]
 
 
 def measure(name: str, regularization: str, mirror: Path | None, limit: float, repeats: int) -> dict:

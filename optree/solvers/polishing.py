@@ -154,14 +154,14 @@ class Polishing:
         label = rows.label[members]
         sides = zip(reader.sides(tree, members), tree.children, strict=True)
         left, right = (reader.predict(child, side, members) == label for side, child in sides)
-        member, right_is_better = np.zeros(len(rows.label), bool), np.zeros(len(rows.label), np.int32)
-        member[members[left != right]], right_is_better[members] = True, right & ~left
+        right_is_better = np.full(len(rows.label), -1, np.int32)
+        right_is_better[members[left != right]] = right[left != right]
         found, counts = np.empty(3, np.int64), np.empty((2, rows.classes), np.int64)
-        data = rows.packed, rows.binary, rows.sample.is_multiway, right_is_better, rows.weight, member
+        data = rows.packed, rows.binary, rows.sample.is_multiway, right_is_better, rows.given_weight
         self.work -= len(rows.binary) * len(rows.label)
         if best_stump(*data, 1, 1, 0, counts, found) < 0:
             return now
-        is_left = member & (reader.rank(int(found[0])) <= found[1])
+        is_left = (right_is_better >= 0) & (reader.rank(int(found[0])) <= found[1])
         share = np.bincount(right_is_better[is_left], rows.weight[is_left], 2)
         children = tree.children[:: 1 if share[0] >= share[1] else -1]
         new = Split(*found.tolist(), *children)

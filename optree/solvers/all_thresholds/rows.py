@@ -20,22 +20,22 @@ from optree.tree import Tree as DecisionTree
 
 
 @kernel
-def best_stump(packed, columns, is_multiway, label, weight, member, min_rows, error, another, counts, out):
+def best_stump(packed, columns, is_multiway, label, weight, min_rows, error, another, counts, out):
     """Return the greatest value of a stump, and write its split to ``out``; return -1 without a split.
 
     The value is ``error`` for each unit of weight that is classified correctly, less ``another`` for each child after
     the second.
 
-    One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; member : bool[n],
-    the rows of the node; counts : int64[2, K], scratch; out : int64[3], the fields of a `Split`, of which a multiway
-    split has the first.
+    One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; label : int32[n], -1
+    for the rows of other nodes; weight : int64[n], or [0] if all are 1; counts : int64[2, K], scratch; out : int64[3],
+    the fields of a `Split`, of which a multiway split has the first.
     """
     left, total, rows = counts[0], counts[1], 0
     for k in range(len(total)):
         total[k] = 0
-    for row in range(len(member)):
-        if member[row]:
-            total[label[row]] += weight[row]
+    for row in range(len(label)):
+        if label[row] >= 0:
+            total[label[row]] += weight[row] if len(weight) else 1
             rows += 1
     best = np.int64(-1)
     for feature in columns:
@@ -45,7 +45,8 @@ def best_stump(packed, columns, is_multiway, label, weight, member, min_rows, er
             left[k] = 0
         for word in packed[feature]:
             row = np.int64(word & np.uint64(0xFFFFFFFF))
-            if not member[row]:
+            own = label[row]
+            if own < 0:
                 continue
             rank = np.int64(word >> np.uint64(32))
             if is_multiway[feature]:
@@ -64,8 +65,8 @@ def best_stump(packed, columns, is_multiway, label, weight, member, min_rows, er
                 if seen and error * (most_left + most_right) > best:
                     best = error * (most_left + most_right)
                     out[0], out[1], out[2] = feature, before, rank
-            left[label[row]] += weight[row]
-            most_left = max(most_left, left[label[row]])
+            left[own] += weight[row] if len(weight) else 1
+            most_left = max(most_left, left[own])
             seen += 1
             before = rank
         value = error * (kept + most_left) - another * (ways - 2)
@@ -201,6 +202,11 @@ class Rows:
         return taken
 
     @property
+    def given_weight(self) -> np.ndarray:
+        """Return the weights, or an empty array if all are 1."""
+        return self.weight[: 0 if (self.weight == 1).all() else None]
+
+    @property
     def binary(self) -> np.ndarray:
         """Return the columns without multiway splits."""
         return np.flatnonzero(~self.sample.is_multiway)
@@ -268,11 +274,11 @@ class Rows:
 
         ``per_leaf``: the penalty is paid for each child after the first.
         """
-        leaf, member = scale.error * self.leaf(rows), np.zeros(len(self.label), bool)
-        member[rows] = True
+        leaf, label = scale.error * self.leaf(rows), np.full(len(self.label), -1, np.int32)
+        label[rows] = self.label[rows]
         found, counts = np.empty(3, np.int64), np.empty((2, self.classes), np.int64)
         columns = np.arange(len(self.packed))
-        data = self.packed, columns, self.sample.is_multiway, self.label, self.weight, member
+        data = self.packed, columns, self.sample.is_multiway, label, self.given_weight
         costs = scale.error, scale.penalty if per_leaf else 0
         value = int(best_stump(*data, min_rows, *costs, counts, found))
         cost = scale.error * int(self.weight[rows].sum()) - value + scale.penalty

@@ -29,6 +29,7 @@ from optree.solvers.driver import Room, Sweep, drive, enlarge, together
 from optree.solvers.kernels.codes import ASKS, COMPLETE, PAUSED
 from optree.solvers.kernels.presorted_columns import Sample
 
+_FIRST_CELLS = 2**22  # rows times columns times nodes of a first slice, after which the clock is read
 _ROOM = 1 << 10  # vertices and splits at first; doubled when full
 
 
@@ -121,7 +122,8 @@ class _Search:
 
     def _advance(self, number: int) -> None:
         """Run one machine until it is done or a limit is reached."""
-        if self.status is None and (limit := drive(self._sweep(number), self.clock)):
+        first = max(1, min(16, _FIRST_CELLS // self.machines[number].columns[: self.sample.features].size))
+        if self.status is None and (limit := drive(self._sweep(number), self.clock, first=first)):
             self.status = self.status or limit
 
     def _sweep(self, number: int) -> Sweep:

@@ -47,10 +47,12 @@ def presort(
     for j in range(p):
         check()
         distinct = np.empty(n)
-        size = pack(columns[j], _order(columns[j]), *shifts, labels, packed[j], distinct)
-        if size < 0:
-            order = columns[j].argsort(kind="stable").astype(np.uint64)
-            size = pack(columns[j], order, *shifts, labels, packed[j], distinct)
+        keys = _order(columns[j])
+        size = pack(columns[j], keys, *shifts, labels, packed[j], distinct)
+        if size < 0:  # numbers that are equal as float32: a stable sort takes linear time on almost sorted numbers
+            rows = (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            keys = rows[columns[j][rows].argsort(kind="stable")].astype(np.uint64)
+            size = pack(columns[j], keys, *shifts, labels, packed[j], distinct)
         level.append(distinct[:size].copy())
         first_level[j + 1] = first_level[j] + size
     return Sample(
