@@ -12,7 +12,7 @@ The chosen name is in ``Result.search``, ``solver_``, the record of a run, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -123,11 +123,12 @@ def _has_weights(task: Task) -> bool:
     return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST
 
 
-def _most_thresholds(X: np.ndarray) -> int:
+def _most_thresholds(X: np.ndarray, check: Callable[[], None] = lambda: None) -> int:
     """Return an upper bound on the number of thresholds, from the ranges of the columns of whole numbers."""
     low, high, most = X.min(axis=0), X.max(axis=0), np.full(X.shape[1], len(X) - 1.0)
     whole = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
     for start in range(0, len(X), _BLOCK):  # the first rows tell of most columns that they have fractions
+        check()
         some = X[start : start + _BLOCK, whole]
         whole = whole[(some == np.rint(some)).all(axis=0)]
     most[whole] = np.minimum(most[whole], high[whole] - low[whole])
@@ -153,7 +154,7 @@ def _route_of_numbers(task: Task) -> Route | None:
     if search is None or ((most := encoder.n_category_thresholds) is not None and are_few(most)):
         return None
     numbers = problem.columns.as_numbers(task.clock.check)
-    if are_few(_most_thresholds(numbers.X)):
+    if are_few(_most_thresholds(numbers.X, task.clock.check)):
         return None
     thresholds = Rows.of(problem, objective.min_samples_leaf, task.clock.check, numbers).n_thresholds
     if are_few(thresholds):

@@ -33,7 +33,7 @@ def presort(
     """
     counts_rows = False
     if merge and classes:
-        X, y, weight, counts_rows = _merged(X, y, weight)
+        X, y, weight, counts_rows = _merged(X, y, weight, check)
     n, p = X.shape
     class_bits, row_bits = max(1, int(max(classes, 1) - 1).bit_length()), max(1, (n - 1).bit_length())
     if class_bits > 16 or n > 2**32 or 2 * row_bits + class_bits > 64:
@@ -82,12 +82,16 @@ def _order(values: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _merged(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None):
+def _merged(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, check: Callable[[], None]):
     """Merge equal rows of one class where that saves much; return rows, classes, weights, and their unit."""
+    check()
     bits, labels = X.view(np.uint64), y.astype(np.uint16)  # -0 and 0 are not merged, which is harmless
     hashes = hash_rows(bits, labels)
+    check()
+    order = hashes.argsort()
+    check()
     group, first = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
-    size = group_rows(bits, labels, hashes, hashes.argsort(), group, first)
+    size = group_rows(bits, labels, hashes, order, group, first)
     if size > _WORTH * len(X):
         return X, y, weight, False
     first = first[:size]
