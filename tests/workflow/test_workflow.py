@@ -267,8 +267,8 @@ def edited(**changes):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (edited(datasets=["monk"]), ["experiments[0]", "dataset", "'monk'", "accepted", "monks-1"]),
-        (edited(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "accepted", "branches"]),
+        (edited(datasets=["monk"]), ["experiments[0]", "dataset", "'monk'", "did you mean monk"]),
+        (edited(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "did you mean branches?"]),
         (edited(encodings=["unary"]), ["experiments[0]", "encoding", "'unary'", "accepted", "ordinal"]),
         (edited(algorithms=["cart"]), ["'cart'", "binary", "'ordinal'"]),
         (edited(regularization=["-0.1"]), ["regularization", "'-0.1'", "from 0 to 1"]),

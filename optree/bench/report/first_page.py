@@ -43,15 +43,9 @@ def first_page(
     ``runs`` are searches, and ``models`` are models, as :func:`optree.bench.tables.frame.read` gives them. ``paper`` is
     a title, and ``claims`` the data of the paper's table of claims, of whose tables some are ``required``.
     """
-    asked, found, machine = [], [], []
-    if len(runs):
-        asked, found, machine = _asked(runs), _found(runs), provenance(runs)[1:]
-    if len(models):
-        asked, found, machine = (
-            [*asked, *_asked_of(models)],
-            [*found, *_scores(models)],
-            machine or [measured_on(models)],
-        )
+    asked = [*(_asked(runs) if len(runs) else []), *(_asked_of(models) if len(models) else [])]
+    found = [*(_found(runs) if len(runs) else []), *_scores(models)]
+    machine = [*provenance(runs)[1:3], *measured_on(runs, models)]
     if paper:
         asked.append(f"Does it reproduce {_escape(paper)}?")
     cells = pd.concat([runs["cell"], models["cell"]]).dropna()
