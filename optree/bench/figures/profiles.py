@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Style
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, pairs
+from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, by_algorithm, pairs
 
 MIN_SECONDS = 1e-4  # The resolution of a clock around a search in Python.
 
@@ -101,8 +101,7 @@ def profile(runs: pd.DataFrame) -> Figure:
     """
     ran = _exact(runs)
     proven = ran["search_seconds"].clip(lower=MIN_SECONDS).where(ran["status"].eq(CERTIFIED), np.inf)
-    table = ran.assign(time=proven)
-    times = table.pivot_table("time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
+    times = by_algorithm(ran.assign(time=proven), "time")
     ratios, left_out = {}, []
     for encoding, every in times.groupby(level="encoding"):
         every = every.dropna(axis=1, how="all")

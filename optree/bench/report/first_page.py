@@ -13,7 +13,7 @@ from optree.bench.papers.claims import answer, tally
 from optree.bench.papers.verdicts import FAIL, KNOWN
 from optree.bench.runs.store import path_of
 from optree.bench.tables import certificates
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
+from optree.bench.tables.comparison import CERTIFIED, by_algorithm, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.proofs import checked_proofs
@@ -145,8 +145,7 @@ def _found(runs: pd.DataFrame) -> list[str]:
 def _held_out(runs: pd.DataFrame) -> list[str]:
     """Return a sentence on held-out rows: mean accuracies over the problems that all algorithms were tested on."""
     tested = runs[runs["accuracy_test"].notna()]
-    wide = tested.pivot_table("accuracy_test", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
-    wide = wide.dropna(axis=1, how="all").dropna()
+    wide = by_algorithm(tested, "accuracy_test").dropna()
     if not len(wide):
         return []
     return [f"Mean accuracy on held-out rows, over {_means(wide, 'problem')}."]

@@ -49,7 +49,7 @@ def summary(models: pd.DataFrame) -> Table:
     shown = pd.DataFrame(
         {
             **table[["dataset", "model"]],
-            "encoding": table["encoding"].fillna("columns of the table"),
+            "encoding": table["encoding"].astype(object).fillna("columns of the table"),
             **table[["score", "rows", "status"]],
             "train score": with_deviation(table, "train"),
             "test score": with_deviation(table, "test"),
