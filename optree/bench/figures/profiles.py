@@ -108,12 +108,12 @@ def profile(runs: pd.DataFrame) -> Figure:
         wide = _shared(every)
         if wide.shape[1] > 1 and len(wide):
             ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
-            left_out += [
-                f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
-                for name in every.columns.difference(wide.columns)
-            ]
+        left_out += [
+            f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
+            for name in every.columns.difference(wide.columns)
+        ]
     if not ratios:
-        raise NothingToDraw("no two exact algorithms were run on the same problems")
+        raise NothingToDraw("no two exact algorithms were run on half of an encoding's problems, or none is proven")
     looks = styles.styles(runs["algorithm"], {name for wide in ratios.values() for name in wide})
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
     end = 1.3 * max(2.0, *finite)
