@@ -10,11 +10,20 @@ class OptreeError(ValueError):
 
 
 def choice(where: str, value, accepted) -> OptreeError:
-    """Return the error for a ``value`` at ``where`` that is not one of ``accepted``; it suggests near ones of many."""
+    """Return the error for a ``value`` at ``where`` that is not one of ``accepted``."""
+    return OptreeError(f"{where}: {value!r} is not known; {accepted_names(value, accepted)}")
+
+
+def accepted_names(value, accepted) -> str:
+    """Return the accepted names as the end of an error; of more than thirty, only the names nearest to the value."""
     names = [str(name) for name in accepted]
-    near = get_close_matches(str(value), names) if len(names) > 30 else []
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return OptreeError(f"{where}: {value!r} is not known; {hint}accepted: {', '.join(names)}")
+    if len(names) <= 30:
+        return f"accepted: {', '.join(names)}"
+    if near := get_close_matches(str(value), names):
+        return f"did you mean {' or '.join(near)}?"
+    return (
+        f"{len(names)} names are accepted, the nearest are {', '.join(get_close_matches(str(value), names, cutoff=0))}"
+    )
 
 
 @contextmanager

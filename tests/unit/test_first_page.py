@@ -5,12 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from support.compared_records import RECORDS, record
+from support.model_runs import model_run, rows
 
 from optree.bench.figures import profiles, styles
+from optree.bench.models import fit
 from optree.bench.models import frame as model_frame
 from optree.bench.papers.claims import COLUMNS, answer
 from optree.bench.report.first_page import Command, first_page, not_drawn
+from optree.bench.tables import model_summary
 from optree.bench.tables.frame import frame
+from optree.bench.tables.summary import summary
 
 ROWS = [
     ("2", "a: objective", "0.9", "0.9", "", "PASS", ""),
@@ -62,6 +66,37 @@ def test_nothing_run_is_no_success():
         "decided by runs: 0 of 7 required claims; 7 undecided, about other data, or not run."
     )
     assert answer(CLAIMS.head(0)) == "there are no claims."
+
+
+def changed(entry: dict, **machine) -> dict:
+    return entry | {"environment": entry["environment"] | machine}
+
+
+def test_the_page_names_host_cores_days_and_the_code_of_each_solver():
+    machine = {"host": "node-7", "cores": 96, "date": "2031-05-06T07:08:09+00:00", "code": "feedc0de" * 2}
+    text = page([changed(RECORDS[0], **machine, commit="c0ffee00" * 5 + "+"), *RECORDS[1:]])
+    solver = RECORDS[0]["run"]["solver"]
+    for words in ("node-7 (", ", 96 cores, ", " to 2031-05-06, with ", f"{solver} ", "feedc0de", "c0ffee00+"):
+        assert words in text
+    assert "feedc0defeed" not in text
+    one_day = page([changed(entry, date="2031-05-06T07:08:09+00:00") for entry in RECORDS])
+    assert ", 2031-05-06, with" in one_day
+    many = page([changed(RECORDS[0], host=f"node-{number}") for number in range(5)])
+    assert "Measured on 5 hosts (" in many
+
+
+@pytest.mark.parametrize("searches", [RECORDS, []], ids=["searches", "no searches"])
+@pytest.mark.parametrize("folds", ["", "01"], ids=["no models", "models"])
+def test_a_study_without_searches_or_models_has_a_page_and_summaries(tmp_path, searches, folds):
+    asked = (model_run("iris", "tree", "DecisionTreeClassifier", fold, parameters={"max_depth": 1}) for fold in folds)
+    models = model_frame.frame(fit.execute(run, rows("iris", tmp_path)) for run in asked)
+    text = page(searches, models=models)
+    assert text.count("Measured on") == bool(searches or folds)
+    assert ("DecisionTreeClassifier " in text) == bool(folds)
+    tables = (summary(frame(searches)), model_summary.summary(models))
+    assert sum(note.startswith("Measured on") for table in tables for note in table.notes) == bool(searches) + bool(
+        folds
+    )
 
 
 def test_a_ratio_names_the_problems_and_datasets_that_both_prove():

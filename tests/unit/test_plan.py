@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import ROOT
 from support import peers as stubs
@@ -80,9 +82,9 @@ def test_a_depth_may_be_told(tmp_path):
         (
             {"algorithms": ["nobody"]},
             {},
-            ["algorithm 'nobody': solver", "accepted", "shapecart, sparsethresholds, split, ", ", free, stub"],
+            ["algorithm 'nobody': solver", " names are accepted, the nearest are "],
         ),
-        ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "accepted", "stub"]),
+        ({"algorithms": ["stab"]}, {}, ["algorithm: 'stab'", "did you mean stub"]),
         ({"max_splits": [3], "algorithms": ["stub"]}, {}, ["solver stub", "max_splits = 3"]),
         ({"limits": {"iterations": 10}}, {}, ["'stub' is not ours", "limits.iterations = 10", "give null"]),
         ({"algorithms": ["told"]}, {}, ["'told': depth_of", "'optree'", "accepted: an algorithm of the same"]),
@@ -142,4 +144,11 @@ def test_a_number_without_quotes_and_a_misspelt_name_are_answered_with_what_to_w
     config["experiments"][0]["regularization"] = [0.02]
     with refused("experiments.0.regularization.0", 'write it in quotes: "0.02"'):
         schema.check(config, where, "config")
-    assert "did you mean name-17" in str(choice("dataset", "nam-17", [f"name-{i}" for i in range(40)]))
+    many = [f"name-{i}" for i in range(40)]
+    assert str(choice("dataset", "nam-17", many)).endswith(
+        "'nam-17' is not known; did you mean name-17 or name-7 or name-1?"
+    )
+    assert re.search(
+        "40 names are accepted, the nearest are (name-[0-9]+(, )?){3}$", str(choice("dataset", "xy", many))
+    )
+    assert str(choice("dataset", "nam-1", many[:3])).endswith("; accepted: name-0, name-1, name-2")

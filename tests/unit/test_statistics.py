@@ -168,6 +168,15 @@ def test_a_profile_leaves_out_an_algorithm_of_few_problems_and_says_so():
     assert "e (1 of 6 problems of" in " ".join(" ".join(text.get_text() for text in figure.texts).split())
 
 
+def test_a_profile_covers_problems_that_are_no_grid():
+    """Check a lambda for each dataset: of six datasets and six lambdas, there are six problems."""
+    runs = many()
+    lambdas = {f"set {i}": f"0.0{i + 1}" for i in range(6)}
+    written = runs["dataset"].map(lambdas)
+    figure = profiles.profile(runs.assign(regularization=written, **{"lambda": written.astype(float)}))
+    assert figure.axes[0].get_title("left") == "onehot-drop-first, 6 problems"
+
+
 def test_no_two_texts_of_a_diagram_meet():
     figure = critical_difference.figure(many())
     figure.canvas.draw()

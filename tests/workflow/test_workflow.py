@@ -65,7 +65,17 @@ def test_a_dry_run_of_ten_thousand_cells_is_a_page_and_ends_with_a_table(checkou
     assert len((done.stdout + done.stderr).splitlines()) < 60
     *_, total, note = done.stdout.splitlines()
     assert re.match(r"all +10,000 +0 +10,000 ", total)
-    assert note.startswith("240 jobs have runs to do")
+    assert note.startswith("240 jobs have runs to do, with at most 3,156 MB and 12 minutes each. ")
+
+
+def test_a_dry_run_shows_the_resources_that_the_command_line_gives_to_jobs(finished):
+    for arguments, shown in (
+        ((), "5,462 MB and 62 minutes"),
+        (("--set-resources", "solve:mem_mb=1777"), "1,777 MB and 62 minutes"),
+        (("--set-resources", "solve:mem_mb=1777", "solve:runtime=90"), "1,777 MB and 90 minutes"),
+    ):
+        assert f"6 jobs have runs to do, with at most {shown} each." in planned(finished, "-R", "solve", *arguments)
+    assert "0 jobs have runs to do. " in planned(finished)
 
 
 def test_lint_has_one_finding(finished):
@@ -267,8 +277,8 @@ def edited(**changes):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (edited(datasets=["monk"]), ["experiments[0]", "dataset", "'monk'", "accepted", "monks-1"]),
-        (edited(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "accepted", "branches"]),
+        (edited(datasets=["monk"]), ["experiments[0]", "dataset", "'monk'", "did you mean monk"]),
+        (edited(algorithms=["brunches"]), ["experiments[0]", "algorithm", "'brunches'", "did you mean branches?"]),
         (edited(encodings=["unary"]), ["experiments[0]", "encoding", "'unary'", "accepted", "ordinal"]),
         (edited(algorithms=["cart"]), ["'cart'", "binary", "'ordinal'"]),
         (edited(regularization=["-0.1"]), ["regularization", "'-0.1'", "from 0 to 1"]),

@@ -203,7 +203,8 @@ def tell_plan():
     """Print the table of runs at the end of a dry run."""
     if workflow.dryrun and not SCREEN.interrupted:
         driver.solve_again(is_forced())
-        print(OVERVIEW.table())
+        needed = workflow.dag.needrun_jobs(exclude_finished=False) if workflow.dag else ()
+        print(OVERVIEW.table([job.resources for job in needed if job.rule.name == "solve"]))
 
 
 def begin():

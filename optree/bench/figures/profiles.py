@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from optree.bench.figures import panels, styles
 from optree.bench.figures.panels import NothingToDraw
 from optree.bench.figures.styles import Style
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, pairs
+from optree.bench.tables.comparison import CERTIFIED, PROBLEM, algorithms, by_algorithm, pairs
 
 MIN_SECONDS = 1e-4  # The resolution of a clock around a search in Python.
 
@@ -101,20 +101,19 @@ def profile(runs: pd.DataFrame) -> Figure:
     """
     ran = _exact(runs)
     proven = ran["search_seconds"].clip(lower=MIN_SECONDS).where(ran["status"].eq(CERTIFIED), np.inf)
-    table = ran.assign(time=proven)
-    times = table.pivot_table("time", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
+    times = by_algorithm(ran.assign(time=proven), "time")
     ratios, left_out = {}, []
     for encoding, every in times.groupby(level="encoding"):
         every = every.dropna(axis=1, how="all")
         wide = _shared(every)
         if wide.shape[1] > 1 and len(wide):
             ratios[encoding] = wide.div(wide.min(axis=1), axis=0)
-            left_out += [
-                f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
-                for name in every.columns.difference(wide.columns)
-            ]
+        left_out += [
+            f"{name} ({every[name].count()} of {len(every)} problems of {encoding})"
+            for name in every.columns.difference(wide.columns)
+        ]
     if not ratios:
-        raise NothingToDraw("no two exact algorithms were run on the same problems")
+        raise NothingToDraw("no two exact algorithms were run on half of an encoding's problems, or none is proven")
     looks = styles.styles(runs["algorithm"], {name for wide in ratios.values() for name in wide})
     finite = [value for wide in ratios.values() for value in wide.to_numpy().ravel() if np.isfinite(value)]
     end = 1.3 * max(2.0, *finite)

@@ -172,14 +172,17 @@ h2 { font-size: 1rem; margin: .2rem 0; }
 h2 a { display: inline-block; min-width: 1.6rem; text-decoration: none; }
 ul { margin: .2rem 0 .8rem; padding-left: 1.2rem; overflow-wrap: anywhere; }
 article div { overflow-x: auto; }
+.tree { height: auto; }
 input { font: inherit; width: 14rem; max-width: 60vw; }
-@media print { article div { overflow: visible; } .tree { max-width: 100%; height: auto; } label { display: none; } }
+@media print { article div { overflow: visible; } .tree { max-width: 100% !important; } label { display: none; } }
 """
 _FILTER = """
 const cards = [...document.querySelectorAll("article")].map(card => [card, card.textContent.toLowerCase()]);
-const toRoots = () => cards.forEach(([card]) => {  // Scroll wide trees to their roots.
-  const frame = card.querySelector("div"), root = card.querySelector("text:last-of-type");
-  frame.scrollLeft = root.getAttribute("x") - frame.clientWidth / 2;
+const middle = element => { const box = element.getBoundingClientRect(); return box.left + box.width / 2; };
+const toRoots = () => cards.forEach(([card]) => {  // Shrink wide trees to two thirds, and scroll to roots.
+  const frame = card.querySelector("div"), tree = frame.querySelector("svg"), texts = tree.querySelectorAll("text");
+  tree.style.maxWidth = `max(100%, ${tree.getAttribute("width") / 1.5}px)`;
+  frame.scrollLeft += middle(texts[texts.length - 1]) - middle(frame);
 });
 toRoots();
 window.addEventListener("resize", toRoots);

@@ -13,7 +13,7 @@ from optree.bench.papers.claims import answer, tally
 from optree.bench.papers.verdicts import FAIL, KNOWN
 from optree.bench.runs.store import path_of
 from optree.bench.tables import certificates
-from optree.bench.tables.comparison import CERTIFIED, PROBLEM, reasons, times, with_interval
+from optree.bench.tables.comparison import CERTIFIED, by_algorithm, reasons, times, with_interval
 from optree.bench.tables.formats import count
 from optree.bench.tables.pairwise import pairwise_comparisons
 from optree.bench.tables.proofs import checked_proofs
@@ -43,15 +43,9 @@ def first_page(
     ``runs`` are searches, and ``models`` are models, as :func:`optree.bench.tables.frame.read` gives them. ``paper`` is
     a title, and ``claims`` the data of the paper's table of claims, of whose tables some are ``required``.
     """
-    asked, found, machine = [], [], []
-    if len(runs):
-        asked, found, machine = _asked(runs), _found(runs), provenance(runs)[1:]
-    if len(models):
-        asked, found, machine = (
-            [*asked, *_asked_of(models)],
-            [*found, *_scores(models)],
-            machine or [measured_on(models)],
-        )
+    asked = [*(_asked(runs) if len(runs) else []), *(_asked_of(models) if len(models) else [])]
+    found = [*(_found(runs) if len(runs) else []), *_scores(models)]
+    machine = [*provenance(runs)[1:3], *measured_on(runs, models)]
     if paper:
         asked.append(f"Does it reproduce {_escape(paper)}?")
     cells = pd.concat([runs["cell"], models["cell"]]).dropna()
@@ -151,8 +145,7 @@ def _found(runs: pd.DataFrame) -> list[str]:
 def _held_out(runs: pd.DataFrame) -> list[str]:
     """Return a sentence on held-out rows: mean accuracies over the problems that all algorithms were tested on."""
     tested = runs[runs["accuracy_test"].notna()]
-    wide = tested.pivot_table("accuracy_test", PROBLEM, "algorithm", dropna=False, observed=True, aggfunc="first")
-    wide = wide.dropna(axis=1, how="all").dropna()
+    wide = by_algorithm(tested, "accuracy_test").dropna()
     if not len(wide):
         return []
     return [f"Mean accuracy on held-out rows, over {_means(wide, 'problem')}."]

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -64,8 +64,11 @@ class Overview:
                 spent[cell.run.algorithm].append(_spent(record.read(cell.path(self.store))))
         return {name: sum(values) / len(values) for name, values in spent.items()}
 
-    def table(self) -> str:
-        """Return a table of runs planned, done and to do, a line for each algorithm, with the time of the last."""
+    def table(self, requests: Sequence[Mapping[str, int]] = ()) -> str:
+        """Return a table of runs planned, done and to do, a line for each algorithm, with the time of the last.
+
+        ``requests`` are the resources of the jobs to do: the options of Snakemake may replace the resources of a job.
+        """
         done = self.done()
         missing = [cell.run for cell in self.cells if cell.digest not in done]
         means = self._means(cell for cell in self.cells if cell.digest in done) if missing else {}
@@ -85,10 +88,10 @@ class Overview:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
         jobs = sum(any(cell.digest not in done for cell in job.cells) for job in self.jobs)
-        note = (
-            f'{jobs:,} jobs have runs to do. "at most": on one core, if each reached its limits (of models: a guess);'
-        )
-        return "\n".join([*lines, f'{note} "about": by earlier records.'])
+        most_of = {name: max((one[name] for one in requests), default=0) for name in ("mem_mb", "runtime")}
+        asked = ", with at most {mem_mb:,} MB and {runtime:,} minutes each".format(**most_of) if requests else ""
+        note = f'{jobs:,} jobs have runs to do{asked}. "at most": on one core, if each reached its limits'
+        return "\n".join([*lines, f'{note} (of models: a guess); "about": by earlier records.'])
 
     def watch(self) -> None:
         """Print the progress now and then, in a thread that ends with the last run or with this process."""

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from optree.errors import OptreeError
+from optree.errors import OptreeError, accepted_names
 from optree.objective import CONSTRAINTS
 
 
@@ -45,9 +45,9 @@ def _explain(error) -> str:
     if error.validator == "additionalProperties":
         accepted = error.schema.get("properties", {})
         unknown = [key for key in error.instance if key not in accepted]
-        return f"unknown key {unknown[0]!r}; accepted: {', '.join(sorted(accepted))}"
+        return f"unknown key {unknown[0]!r}; {accepted_names(unknown[0], sorted(accepted))}"
     if error.validator == "enum":
-        return f"{error.instance!r} is not accepted; accepted: {', '.join(map(str, error.validator_value))}"
+        return f"{error.instance!r} is not accepted; {accepted_names(error.instance, error.validator_value)}"
     hint = error.schema.get("description")
     if error.validator == "type" and error.validator_value == "string" and isinstance(error.instance, int | float):
         hint = f'write it in quotes: "{error.instance}"'

@@ -49,6 +49,11 @@ def pairs(runs: pd.DataFrame, reference: str, other: str) -> pd.DataFrame:
     return left[facts].merge(right[facts], on=PROBLEM, suffixes=("", "_reference"))
 
 
+def by_algorithm(runs: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return a row per problem of the runs, with its values of a quantity; NaN without a run."""
+    return runs.groupby([*PROBLEM, "algorithm"], dropna=False, observed=True)[quantity].first().unstack("algorithm")
+
+
 def both_certify(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of :func:`pairs` whose problem both algorithms prove."""
     return pairs[pairs["status"].eq(CERTIFIED) & pairs["status_reference"].eq(CERTIFIED)]

@@ -49,7 +49,7 @@ def summary(models: pd.DataFrame) -> Table:
     shown = pd.DataFrame(
         {
             **table[["dataset", "model"]],
-            "encoding": table["encoding"].fillna("columns of the table"),
+            "encoding": table["encoding"].astype(object).fillna("columns of the table"),
             **table[["score", "rows", "status"]],
             "train score": with_deviation(table, "train"),
             "test score": with_deviation(table, "test"),
@@ -65,7 +65,7 @@ def summary(models: pd.DataFrame) -> Table:
         "mean ± standard deviation over the seeds or folds. "
         "rows: full = trained on every row; seeds = stratified random train/test partitions; folds = folds of a "
         "cross-validation. seconds = wall-clock seconds of a fit, the median. MiB = peak memory of the whole process.",
-        measured_on(models),
+        *measured_on(models),
     )
     shown = drop_constant(shown, ["encoding", "score", "status"])
     return Table("Models", table, shown, notes if len(models) else ())

@@ -14,8 +14,8 @@ import pandas as pd
 
 from optree.bench.tables.comparison import (
     CERTIFIED,
-    PROBLEM,
     both_certify,
+    by_algorithm,
     memory_and_iterations,
     pairs,
     ratio_of_seconds,
@@ -54,8 +54,7 @@ def by_dataset(ran: pd.DataFrame, quantity: str, names: list[str]) -> pd.DataFra
 
     The mean of ``score`` is geometric. The table is empty if the algorithms share no problem.
     """
-    wide = ran[ran["algorithm"].isin(names)].pivot_table(quantity, PROBLEM, "algorithm", dropna=False, observed=True)
-    wide = wide.reindex(columns=names).dropna()
+    wide = by_algorithm(ran[ran["algorithm"].isin(names)], quantity).reindex(columns=names).dropna()
     if quantity == "score":
         return np.exp(np.log(wide.clip(lower=1e-6)).groupby(level="dataset").mean())
     return wide.groupby(level="dataset").mean()

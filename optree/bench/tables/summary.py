@@ -24,6 +24,7 @@ STATUS = {
     "skipped": "not run: its environment or an input is missing",
 }
 _TITLES = {name: constraint.title for name, constraint in CONSTRAINTS.items()}
+_MEASURED = ["host", "cpu", "cores", "system", "date", "versions", "solver", "code", "commit"]
 # Each row of the summary is one combination of these; "rows" is "full", "seeds" or "folds".
 _GROUP = ["dataset", "encoding", "algorithm", "regularization", "lambda", "penalty", *CONSTRAINTS, "measure", "rows"]
 
@@ -225,14 +226,35 @@ def provenance(runs: pd.DataFrame) -> tuple[str, ...]:
         "seconds = wall-clock seconds of the search alone, after a warm-up; the median if the search was repeated. "
         "MiB = peak memory of the whole process, interpreter and libraries included. "
         f"Limits of a search: {_limits(runs)}.",
-        measured_on(runs),
+        *measured_on(runs),
     )
 
 
-def measured_on(runs: pd.DataFrame) -> str:
-    """Return a sentence on machines, versions and code of runs, at least one."""
-    machines = sorted(set(runs["cpu"] + ", " + runs["system"]))
-    commits = sorted(set(runs["commit"].dropna()))
+def measured_on(*frames: pd.DataFrame) -> tuple[str, ...]:
+    """Return sentences on machines and days, and on each solver's code, of searches and models; none without any.
+
+    The sentences have the first digits of digests and commits. The tables ``runs`` and ``models`` have all digits.
+    """
+    runs = pd.concat([pd.DataFrame(frame, columns=_MEASURED, dtype=object) for frame in frames])
+    if runs.empty:
+        return ()
+    machines = [
+        f"{_few(own['host'], 'hosts')} ({cpu}, {cores} cores, {system})"
+        for (cpu, cores, system), own in runs.groupby(["cpu", "cores", "system"])
+    ]
+    days = sorted(set(runs["date"].str[:10]))
+    period = " to ".join(dict.fromkeys((days[0], days[-1])))
     versions = sorted({version for text in set(runs["versions"]) for version in text.split(", ")})
-    code = f"code {', '.join(sorted(set(runs['code'])))}" + (f", commit {', '.join(commits)}" if commits else "")
-    return f"Measured on {'; '.join(machines)} with {', '.join(versions)}; {code}."
+    codes = [f"{solver} {_few(own.str[:8], 'versions')}" for solver, own in runs.groupby("solver")["code"]]
+    commits = runs["commit"].dropna()
+    at = f"; commit {_few(commits.str[:8] + commits.str[40:], 'commits')}" if len(commits) else ""
+    return (
+        f"Measured on {'; '.join(machines)}, {period}, with {', '.join(versions)}.",
+        f"Code of each solver, as digests: {', '.join(codes)}{at}.",
+    )
+
+
+def _few(names: pd.Series, noun: str) -> str:
+    """Return up to four distinct names, or their number with a noun."""
+    distinct = sorted(set(names))
+    return ", ".join(distinct) if len(distinct) <= 4 else f"{len(distinct)} {noun}"

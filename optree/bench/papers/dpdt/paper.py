@@ -19,7 +19,7 @@ from optree.bench.papers.spec import Paper, Results
 from optree.bench.papers.verdicts import FITS, NOT_RUN, Finding, agreement
 from optree.bench.runs.folds import FULL
 from optree.bench.tables.formats import Table
-from optree.bench.tables.summary import seconds
+from optree.bench.tables.summary import measured_on, seconds
 
 _CLOSE = Fraction(1, 1000)  # Tolerance of an accuracy.
 _SAME_WORK = 0.03  # Relative tolerance of a count: the authors' program breaks ties between splits at random.
@@ -102,12 +102,11 @@ def _machine(fits: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on machine, code, operations, seconds and memory."""
     if fits.empty:
         return ()
-    machines, code = sorted(set(fits["cpu"])), sorted(set(fits["code"]))
     return (
         "An operation is a node of the CARTs that DPDT fits (Table 1), or a candidate split (Top-B, Table 4). "
         "Seconds are processor seconds of one fit; MiB is the peak memory of its process minus the memory after "
         "reading the data.",
-        f"Measured on {'; '.join(machines)}; code {', '.join(code)}.",
+        *measured_on(fits),
     )
 
 
