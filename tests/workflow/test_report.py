@@ -163,6 +163,8 @@ def test_a_tree_is_one_click_from_its_row_of_the_table(report, width):
         assert -1 < opened.ask_frame(seen) < 900
         assert opened.ask_frame(f"document.getElementById('{number}').querySelectorAll('svg text').length") > 0
         assert opened.ask_frame("document.documentElement.scrollWidth") <= width
+        root = f"[...document.getElementById('{number}').querySelectorAll('svg text')].pop().getBoundingClientRect()"
+        assert 0 <= opened.ask_frame(f"{root}.left") < opened.ask_frame(f"{root}.right") <= width
         opened.ask_frame("document.querySelector('p a').click()")
         opened.wait(f"app.state.resultPath === '{table}'")
         assert opened.errors == []
@@ -218,6 +220,17 @@ def test_tables_and_plots_come_from_the_records_alone(finished, tmp_path):
         for path in sorted(of_records):
             assert (tmp_path / path).read_bytes() == (finished.path / path).read_bytes(), path
     assert not (made / "jobs").exists()
+
+
+def test_records_without_a_configuration_file_keep_their_own_configuration(finished, tmp_path):
+    copy = Checkout(tmp_path)
+    for path in ("configuration.yaml", "tables/runs.jsonl"):
+        (tmp_path / "given" / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(finished.path / "results" / "test" / path, tmp_path / "given" / path)
+    done = copy.run(["snakemake", "--cores", "1", "--until", "tables", "--config", "records=given"])
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "test" / "tables" / "runs.csv").is_file()
+    assert not (tmp_path / "results" / "default").exists()
 
 
 def test_records_that_are_not_there_are_named(finished):
