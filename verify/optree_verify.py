@@ -479,9 +479,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         print(check(*read_proof(arguments[1]), read_table(arguments[0])))
-    except (Refused, OSError, MemoryError) as error:
-        print(f"refused: {str(error) or 'not enough memory'}")
+    except (Refused, OSError) as error:
+        print(f"refused: {error}")
         return 1
+    except MemoryError:
+        print("undecided: not enough memory")
+        return 3
     return 0
 
 
