@@ -53,23 +53,27 @@ def _refuse_missing(name: str, count: int) -> None:
 
 def read_texts(name: str, values, missing: str = "error") -> list[str | None]:
     """Return the categories of a column as text, None for a missing value, which ``missing = "error"`` refuses."""
-    raw, texts = _texts_of_values(name, values, missing)
-    return list(map(texts.__getitem__, raw))
+    number, texts = number_texts(name, values, missing)
+    return list(map(texts.__getitem__, number.tolist()))
 
 
 def distinct_texts(name: str, values, missing: str = "error") -> set[str | None]:
     """Return the distinct categories of a column, as :func:`read_texts` reads them."""
-    return set(_texts_of_values(name, values, missing)[1].values())
+    return set(number_texts(name, values, missing)[1])
 
 
-def _texts_of_values(name: str, values, missing: str) -> tuple[list, dict]:
-    """Return the values of a column, and the text of each distinct value."""
+def number_texts(name: str, values, missing: str = "error") -> tuple[np.ndarray, list[str | None]]:
+    """Return the number of the value of each row, int[n], and the text of each distinct value by its number."""
+    if isinstance(values, np.ndarray) and values.dtype == bool:
+        found = [value for value in (False, True) if (values == value).any()]
+        return values.astype(np.intp) * (len(found) - 1), list(map(cell_text, found))
     raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
     raw = raw.tolist()
-    texts = {value: None if is_missing(value) else cell_text(value) for value in set(raw)}
-    if missing == "error" and None in texts.values():
+    numbers = {value: number for number, value in enumerate(set(raw))}
+    texts = [None if is_missing(value) else cell_text(value) for value in numbers]
+    if missing == "error" and None in texts:
         _refuse_missing(name, sum(map(is_missing, raw)))
-    return raw, texts
+    return np.fromiter(map(numbers.__getitem__, raw), np.intp, len(raw)), texts
 
 
 def read_numbers(name: str, values, missing: str = "error") -> np.ndarray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise, repeat
+from itertools import pairwise
 
 import numpy as np
 
 from optree.columns import NO_SIDE, Feature
-from optree.encoding.cells import cell_text, is_missing, number_text, read_numbers, read_texts
+from optree.encoding.cells import cell_text, is_missing, number_text, number_texts, read_numbers, read_texts
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, EQUAL, EQUAL_OR_MISSING, POSITION
 from optree.encoding.user_tables import ranks
 from optree.errors import OptreeError, choice
@@ -141,26 +141,33 @@ class Column:
         """Return the values of rows for :meth:`tests`, array[n]: numbers for thresholds, else positions."""
         if self.order:
             values = self._positions(values, unseen, missing)
-        else:
-            values = (read_numbers if self.is_numeric else read_texts)(self.name, values, missing)
+        elif self.is_numeric:
+            values = read_numbers(self.name, values, missing)
         if self.form == "thresholds":
             return values
         if self.has_thresholds:
             position, lacks = np.searchsorted(self.parts, values).astype(np.float64), np.isnan(values)
         else:
-            rank = {part: i for i, part in enumerate(self.parts)}
-            if rank.keys() <= {"false", "true"}:
-                rank |= {str(int(part == "true")): i for part, i in rank.items()}  # 0 and 1 in place of truth values
-            position = np.fromiter(map(rank.get, values, repeat(-1)), np.float64, len(values))
-            if position.min(initial=0) == 0:
-                return position
-            lacks = np.fromiter((is_missing(value) for value in values), bool, len(values))
-            unknown = (position < 0) & ~lacks
-            if unseen == "error" and unknown.any():
-                raise self._unseen(values[int(unknown.argmax())], self.parts)
+            position, lacks = self._of_parts(values, unseen, missing)
         own = self.n_categories - 1 if self.is_whole else math.nan
         position[lacks] = own if self.has_missing else NO_SIDE
         return position
+
+    def _of_parts(self, values: np.ndarray, unseen: str, missing: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of values in the parts, -1 for an ignored unseen value, and which values are missing."""
+        if self.is_numeric:
+            found, number = np.unique(values, return_inverse=True)
+        else:
+            number, found = number_texts(self.name, values, missing)
+        rank = {part: i for i, part in enumerate(self.parts)}
+        if rank.keys() <= {"false", "true"}:
+            rank |= {str(int(part == "true")): i for part, i in rank.items()}  # 0 and 1 in place of truth values
+        position = np.array([rank.get(value, -1) for value in found], np.float64)[number]
+        lacks = np.array([is_missing(value) for value in found], bool)[number]
+        unknown = (position < 0) & ~lacks
+        if unseen == "error" and unknown.any():
+            raise self._unseen(found[number[unknown.argmax()]], self.parts)
+        return position, lacks
 
     def _positions(self, values: np.ndarray, unseen: str, missing: str) -> np.ndarray:
         """Return the positions of categories in the order, NaN for a missing or an ignored unseen category."""

@@ -192,7 +192,7 @@ def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:
 
 
 def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray:
-    """Return a column of a table: numbers as float64[n], others as object[n].
+    """Return a column of a table: numbers as float64[n], truth values as bool[n], others as object[n].
 
     mixed : whether values of several kinds are accepted in a column, as categories.
     """
@@ -235,7 +235,9 @@ def _of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
         return column.astype(np.float64)
     if kind in "mM":
         raise _refused_dates(name, column[0] if len(column) else column.dtype)
-    return _of_objects(name, column, mixed) if kind == "O" else column.astype(object)
+    if kind == "O":
+        return _of_objects(name, column, mixed)
+    return column if kind == "b" else column.astype(object)
 
 
 @lru_cache(1024)

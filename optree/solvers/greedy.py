@@ -44,11 +44,11 @@ class Level(NamedTuple):
 
 
 @inner_function
-def _purity(counts, without, x_log_x):
-    """Return the purity of ``counts - without``, int64[K], times its weight; for Gini if ``x_log_x`` is empty."""
+def _purity(counts, without, at, x_log_x):
+    """Return the purity of ``(counts - without)[at]``, times its weight; for Gini if ``x_log_x`` is empty."""
     weight, purity = 0.0, 0.0
-    for k in range(len(counts)):
-        count = counts[k] - without[k]
+    for k in range(counts.shape[1]):
+        count = counts[at, k] - without[at, k]
         weight += count
         if len(x_log_x) == 0:
             purity += float(count) * float(count)
@@ -60,19 +60,22 @@ def _purity(counts, without, x_log_x):
 
 
 @kernel
-def rate_column(words, feature, multiway, slot, bits, weight, total, size, least, another, x_log_x, work, best, split):
+def rate_column(
+    words, feature, multiway, slot, bits, weight, total, size, least, another, x_log_x, work, zeros, purity, best, split
+):
     """Rate the splits of a column for every node; update the purity ``best`` and the ``split`` of each node.
 
     words : uint64[n], as in `Rows.packed`; slot : int64[n], ``node << bits | label``, -1 for a row of a leaf; weight :
     int64[n], or empty if all are one; total : int64[m, K], the weight of each class; size : int64[m], rows; least :
-    rows of a leaf; another : charge for each child after the second; work : int64[3, n], scratch; best : float64[m];
-    split : int64[m, 3], see `Level`. Ties: the first split.
+    rows of a leaf; another : charge for each child after the second; work : int64[3, n], scratch; zeros :
+    int64[2, m, K]; purity : float64[m], zeros; best : float64[m]; split : int64[m, 3], see `Level`. Ties: the
+    first split.
     """
     m, classes = total.shape
     before, seen, ways, label_bits = work[0], work[1], work[2], (1 << bits) - 1
-    left, purity = np.zeros((m, classes), np.int64), np.zeros(m)
-    nothing = np.zeros(classes, np.int64)
-    before[:m], seen[:m], ways[:m] = -1, 0, 0
+    left, nothing = zeros[0], zeros[1]
+    for at in range(m):
+        before[at], seen[at], ways[at] = -1, 0, 0
     for word in words:
         row = word & np.uint64(0xFFFFFFFF)
         if slot[row] < 0:
@@ -81,14 +84,15 @@ def rate_column(words, feature, multiway, slot, bits, weight, total, size, least
         if rank != before[at]:
             if multiway:
                 if seen[at]:
-                    purity[at] += _purity(left[at], nothing, x_log_x)
+                    purity[at] += _purity(left, nothing, at, x_log_x)
                     if seen[at] < least:
                         purity[at] = -np.inf
-                    left[at] = 0
+                    for k in range(classes):
+                        left[at, k] = 0
                     seen[at] = 0
                 ways[at] += 1
             elif seen[at] >= least and size[at] - seen[at] >= least:
-                value = _purity(left[at], nothing, x_log_x) + _purity(total[at], left[at], x_log_x)
+                value = _purity(left, nothing, at, x_log_x) + _purity(total, left, at, x_log_x)
                 if value > best[at]:
                     best[at] = value
                     split[at, 0], split[at, 1], split[at, 2] = feature, before[at], rank
@@ -98,7 +102,7 @@ def rate_column(words, feature, multiway, slot, bits, weight, total, size, least
     if multiway:
         for at in range(m):
             if ways[at] > 1 and seen[at] >= least:
-                value = purity[at] + _purity(left[at], nothing, x_log_x) - another * (ways[at] - 2)
+                value = purity[at] + _purity(left, nothing, at, x_log_x) - another * (ways[at] - 2)
                 if value > best[at]:
                     best[at] = value
                     split[at, 0], split[at, 1], split[at, 2] = feature, ways[at], -1
@@ -111,7 +115,8 @@ def send_rows(words, feature, slot, bits, split, first, work, moved, rank_of):
     first : int64[m], the first child of each node.
     """
     before, ways = work[0], work[2]
-    before[: len(first)], ways[: len(first)] = -1, -1
+    for at in range(len(first)):
+        before[at], ways[at] = -1, -1
     for word in words:
         row = word & np.uint64(0xFFFFFFFF)
         at = slot[row] >> bits
@@ -209,7 +214,8 @@ class Greedy:
         """Rate the splits of a column; see `rate_column`."""
         rows = self.rows
         data = slot, self._bits, self._weight, total, size, self._least, self._another, self._x_log_x, self._work
-        rate_column(rows.packed[feature], feature, bool(rows.sample.is_multiway[feature]), *data, best, split)
+        zeros = np.zeros((2, *total.shape), np.int64), np.zeros(len(total))
+        rate_column(rows.packed[feature], feature, bool(rows.sample.is_multiway[feature]), *data, *zeros, best, split)
 
     def _send(self, slot: np.ndarray, split: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each row on the next level, and the categories of the nodes."""

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 _ROWS, _CELLS = 10_000, 2_000_000  # of the sample, at most
 
 
-def sampled_tree(task: Task, ordered: bool = False) -> tuple[Tree, Columns] | None:
+def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tuple[Tree, Columns] | None:
     """Return a tree and the columns whose features it splits, or None if the objective is another or no tree is better.
 
-    ordered : whether a feature of several categories is split between two of them, not into all. The tree obeys the
-    constraints of the objective. It takes a small part of a second; no limit is obeyed.
+    ordered : whether a feature of several categories is split between two of them, not into all; whole : whether the
+    tree splits coded features of the problem's own columns. The tree obeys the constraints of the objective. It takes a
+    small part of a second; no limit is obeyed.
     """
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
     from optree.solvers.starts import carts
@@ -33,12 +34,12 @@ def sampled_tree(task: Task, ordered: bool = False) -> tuple[Tree, Columns] | No
     problem, objective = task.problem, task.objective
     if problem.target.kind != "classes" or objective.measure != ACCURACY or problem.costs is not None:
         return None
-    columns = problem.columns
-    width = columns.take(np.arange(1)).as_numbers().X.shape[1] if columns.has_numbers else len(problem.n_parts)
+    columns, has_numbers = problem.columns, problem.columns.has_numbers and not whole
+    width = columns.take(np.arange(1)).as_numbers().X.shape[1] if has_numbers else len(problem.n_parts)
     count = min(_ROWS, max(1000, _CELLS // width))
     kept = np.flatnonzero(problem.weights)
     part = problem.take(kept[:: max(1, len(kept) // count)])
-    if columns.has_numbers:
+    if has_numbers:
         rows = Rows.of(part, objective.min_samples_leaf, lambda: None)
     else:
         data = part.codes, part.y, len(part.classes), part.weights
@@ -46,14 +47,14 @@ def sampled_tree(task: Task, ordered: bool = False) -> tuple[Tree, Columns] | No
     _, found, _ = next(carts(rows, objective, objective.scale(part), Budget().start()), (None, None, None))
     if found is None:
         return None
-    if columns.has_numbers:
+    if has_numbers:
         tree, columns = rows.tree(problem, found)
     else:
         splits = [found]
         for split in splits:
             splits += [child for child in split.children if child]
         used = np.unique([split.feature for split in splits])
-        if columns.has_codes:
+        if whole or columns.has_codes:
             place = np.arange(len(problem.n_parts))
         else:
             columns, place = columns.keep(used.tolist()), np.searchsorted(used, np.arange(used[-1] + 1))

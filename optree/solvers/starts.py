@@ -1,11 +1,11 @@
 """Heuristic trees for an exact search to start from, each pruned exactly for the objective.
 
-CART and small DPDTs come first. LicketySPLIT, a CART that looks ahead (``greedy.py``) and wide DPDTs take longer.
-LicketySPLIT takes thresholds that part the rows evenly; a limit on depth and few thresholds keep its work small.
+CART (``greedy.py``) comes first. DPDT, LicketySPLIT and a CART that looks ahead take longer, and the first two compile
+for seconds in a first fit. LicketySPLIT takes thresholds that part the rows evenly; a limit on depth and few thresholds
+keep its work small.
 
-DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). With one candidate split for each state its tree
-is CART's. Its hulls are sums over two children, so its columns are the columns without multiway splits. If there are
-others, another CART comes first, which takes multiway splits too (``greedy.py``). A node whose errors cost at most the
+DPDT is a dynamic program over the splits of CART (``dpdt/solver.py``). Its hulls are sums over two children, so its
+columns are the columns without multiway splits. CART takes multiway splits too. A node whose errors cost at most the
 penalty of a split stays a leaf: no pruned tree splits such a node.
 
 DPDT's hulls have the best subtree of each penalty. Under a limit on splits the next larger tree of the hull is pruned
@@ -42,11 +42,9 @@ _DEPTH = 64  # of a tree without a limit
 AHEAD, _AHEAD_CELLS = 16, 2**23  # splits of a node that look ahead: at most, and times rows times columns
 _LICKETY_DEPTH, _THRESHOLDS = 5, 100  # levels of LicketySPLIT, and thresholds of a column, at most
 _LICKETY_WORK = 3 * 10**7  # at most: words of all rows, times the square of the number of thresholds
-CARTS = {"multiway CART, gini": False, "multiway CART, entropy": True}
-"""Whether each CART with multiway splits goes by entropy."""
+CARTS = {"CART, gini": False, "CART, entropy": True}
+"""Whether each CART goes by entropy."""
 QUICK = {
-    "CART, gini": ("gini", ()),
-    "CART, entropy": ("entropy", ()),
     "DPDT": ("gini", (4, 4)),
     "DPDT, entropy": ("entropy", (4, 4)),
 }
@@ -69,10 +67,9 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
     iterator ends when the clock reaches a limit of time or memory. It has no trees if no split is allowed.
     """
     task = rows, objective, scale, clock
-    if rows.sample.is_multiway.any():
-        yield from carts(*task)
-    yield from dpdts(*task, QUICK)
+    yield from carts(*task)
     yield None
+    yield from dpdts(*task, QUICK)
     for best in _lickety(*task, objective.max_splits)[-1:]:
         yield "LicketySPLIT", best.tree, best.cost
     yield from carts(*task, candidates=AHEAD)
@@ -99,7 +96,7 @@ def _without_multiway(rows: Rows) -> tuple[np.ndarray, Rows]:
 def carts(
     rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None = None, candidates: int = 0
 ) -> Iterator[tuple[str, Grown, int]]:
-    """Yield the name, the tree and the cost of each CART with multiway splits, see :func:`heuristics`.
+    """Yield the name, the tree and the cost of each CART, see :func:`heuristics`.
 
     levels : the greatest number of splits on a path, beside the objective's; candidates : the greatest number of splits
     of a node that look ahead, 0 for none. When the clock reaches a limit, the levels that are grown are the tree.
@@ -126,7 +123,7 @@ def _carts(
         greedy = Greedy(rows, by_entropy, *limits, lambda: clock.limit(0))
         if candidates:
             most = max(2, min(candidates, _AHEAD_CELLS // rows.packed.size))
-            yield name.replace("multiway CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
+            yield name.replace("CART", "CART ahead"), greedy.look_ahead(depth, scale, per_leaf, most)
         else:
             yield name, greedy.grow(depth)
 
@@ -185,8 +182,7 @@ def heuristic_lines(
     for option in _lickety(rows, objective, scale, clock, limit):
         errors = (option.cost - option.splits * scale.penalty) // scale.error
         yield errors, option.splits, lambda tree=option.tree: tree
-    kinds = (0, AHEAD) if rows.sample.is_multiway.any() else (AHEAD,)
-    for _, grown in chain(*(_carts(rows, objective, scale, clock, None, candidates) for candidates in kinds)):
+    for _, grown in chain(*(_carts(rows, objective, scale, clock, None, candidates) for candidates in (0, AHEAD))):
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)

@@ -89,8 +89,8 @@ def test_costs_are_recounted_and_limits_are_obeyed():
         rows = Rows(X, y, classes, weights, objective.min_samples_leaf, is_multiway)
         leaf, trees = scale.error * rows.leaf(np.arange(len(rows.label))), found(rows, objective, scale)
         may_split = 0 not in (objective.max_depth, objective.max_splits) and len(rows.label) > 1
-        ahead = [name.replace("multiway CART", "CART ahead") for name in CARTS]
-        families = [CARTS if is_multiway.any() else [], ahead, [] if is_multiway.all() else [*QUICK, *WIDE]]
+        ahead = [name.replace("CART", "CART ahead") for name in CARTS]
+        families = [CARTS, ahead, [] if is_multiway.all() else [*QUICK, *WIDE]]
         assert set(trees) - {"LicketySPLIT"} == {name for some in families for name in some if may_split}
         has_thresholds = any(len(np.unique(column)) > 1 for column in X.T[~is_multiway])
         assert ("LicketySPLIT" in trees) == (may_split and has_thresholds)

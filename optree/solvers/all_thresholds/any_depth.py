@@ -86,25 +86,26 @@ from optree.tree import LEAF
 
 
 @inner_function
-def bound_wave(sample, rules, machine, level, general):
+def bound_wave(sample, rules, machine, level, general, multiway):
     """Bound up to 32 thresholds, or a multiway split, by their stumps; open splits are candidates.
 
     Return False if no split is left.
     """
     frame, known, queue = machine.frame[level], machine.known[level], machine.queue[level]
     frame["candidates"] = frame["number"] = 0
-    while frame["column"] < len(machine.multiway):
-        feature = machine.multiway[frame["column"]]
-        frame["column"] += 1
-        if machine.n_thresholds[level, frame["side"], feature]:
-            bound_multiway(sample, rules, machine, level, feature, general)
-            return True
+    if multiway is not None:
+        while frame["column"] < len(machine.multiway):
+            feature = machine.multiway[frame["column"]]
+            frame["column"] += 1
+            if machine.n_thresholds[level, frame["side"], feature]:
+                bound_multiway(sample, rules, machine, level, feature, general, multiway)
+                return True
     deep = min(frame["levels"], frame["splits"]) > 2 and known["limit"] > 3 * rules.penalty
     n = fill_lanes(rules, machine, level, known, queue, 1 if deep else LANES)
     if n == 0:
         return False
     assign_rows(rules, machine, level, machine.chosen[n], general)
-    bound_lanes(sample, rules, machine, level, general)
+    bound_lanes(sample, rules, machine, level, general, multiway)
     forget_subtrees(machine, level, 2)
     for number in range(n):
         interval, any_open = machine.interval[number], False
@@ -117,9 +118,9 @@ def bound_wave(sample, rules, machine, level, general):
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
             far = after[0] - rules.slope * (weights[last + 1] - weights[threshold + 1])
-            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general)
+            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general, multiway)
             far = before[1] - rules.slope * (weights[threshold + 1] - weights[first + 1])
-            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general)
+            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general, multiway)
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
@@ -312,15 +313,21 @@ def settle(sample, rules, machine, level):
 
 @kernel
 def lay_out(sample, machine, packed, top):
-    """Lay out the columns of all rows on the top level; packed : uint64[p, n], ``rank << 32 | row`` in order."""
-    machine = borrow(machine)
+    """Lay out the columns of all rows on the top level; packed : uint64[p, n], ``rank << 32 | row`` in order.
+
+    machine : a `Root`, whose few arrays make the kernel compile in a third of the time of a `Machine`.
+    """
     for feature in range(len(packed)):
         lay_out_column(sample, machine, top, feature, packed[feature])
 
 
 @kernel
-def search(sample, rules, sets, machine, steps, general):
-    """Search for a number of steps, each a wave of up to 32 thresholds of a node. In phase OPEN the root starts."""
+def search(sample, rules, sets, machine, steps, general, multiway):
+    """Search for a number of steps, each a wave of up to 32 thresholds of a node. In phase OPEN the root starts.
+
+    general : True for any number of classes, None for two; multiway : True if a column is split into all its
+    categories, else None, which leaves out the code of such splits.
+    """
     machine, sets = borrow(machine), borrow(sets)
     while True:
         level = machine.state[LEVEL]
@@ -334,7 +341,7 @@ def search(sample, rules, sets, machine, steps, general):
                 return PAUSED
             steps -= 1
             machine.state[ITERATIONS] += 1
-            if bound_wave(sample, rules, machine, level, general):
+            if bound_wave(sample, rules, machine, level, general, multiway):
                 machine.frame[level]["phase"] = NEXT
             elif level == rules.top:
                 return COMPLETE

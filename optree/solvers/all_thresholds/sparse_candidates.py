@@ -199,32 +199,33 @@ def find_multiway_stumps(rules, machine, level, general):
 
 
 @inner_function
-def bound_lanes(sample, rules, machine, level, general):
+def bound_lanes(sample, rules, machine, level, general, multiway):
     """Compute the best stumps and the sure errors of all lanes."""
     find_stumps(sample, rules, machine, level, general)
-    if rules.multiway:
+    if multiway is not None:
         find_multiway_stumps(rules, machine, level, general)
     if rules.has_sure:
         find_sure(machine, level)
 
 
 @inner_function
-def cost_of_one_split(rules, machine, level, lane, side, limited, general):
+def cost_of_one_split(rules, machine, level, lane, side, limited, general, multiway):
     """Return the cost of the best tree of at most one split for one child of a lane; see ``child_cost``."""
     cost = child_cost(rules, machine, level, lane, side, limited, general)
     if cost == INFINITE:
         return cost
-    cost = min(cost, machine.way_cost[int(limited), side, lane]) if rules.multiway else cost
+    if multiway is not None:
+        cost = min(cost, machine.way_cost[int(limited), side, lane])
     return cost - rules.error * sure_of(machine, level, lane, side)
 
 
 @inner_function
-def bound_child(rules, machine, level, lane, side, near, far, at, general):
+def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway):
     """Bound one child of a lane by its stumps: write `low`, `exact` and `free` at a place of the candidates.
 
     near, far : lower bounds from the ends of the interval. Return the cost of its best tree of at most one split.
     """
-    frame, low = machine.frame[level], cost_of_one_split(rules, machine, level, lane, side, False, general)
+    frame, low = machine.frame[level], cost_of_one_split(rules, machine, level, lane, side, False, general, multiway)
     stump, is_exact, two = low, True, INFINITE
     if frame["levels"] > 2 and frame["splits"] > 2:
         two = cost_of_two_splits(rules, machine, level, lane, side)
@@ -232,7 +233,7 @@ def bound_child(rules, machine, level, lane, side, near, far, at, general):
         low, is_exact = max(two, near, far), False
     machine.free[level, at] = low
     if rules.min_rows > 1:
-        stump = cost_of_one_split(rules, machine, level, lane, side, True, general)
+        stump = cost_of_one_split(rules, machine, level, lane, side, True, general, multiway)
         is_exact = stump <= two
         low = stump if is_exact else max(low, two)
     for cap in range(caps_of(machine, level)):
@@ -306,7 +307,7 @@ def take_bound(rules, machine, level, at, free):
 
 
 @inner_function
-def bound_multiway(sample, rules, machine, level, feature, general):
+def bound_multiway(sample, rules, machine, level, feature, general, multiway):
     """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
     frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
     column, ways = column_of(machine, level, feature), len(places) + 1
@@ -325,10 +326,10 @@ def bound_multiway(sample, rules, machine, level, feature, general):
                 machine.bits[row] = np.uint32(1) << np.uint32(child - first)
                 k = class_of(machine, level, frame["start"] + row, general)
                 machine.inside[k, child - first] += abs(np.int64(machine.mark[level, frame["start"] + row]))
-        bound_lanes(sample, rules, machine, level, general)
+        bound_lanes(sample, rules, machine, level, general, multiway)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general)
+            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general, multiway)
             free += machine.free[level, child]
             has_rows &= stump < INFINITE
             stumps += stump if has_rows else none

@@ -164,6 +164,17 @@ class Machine(NamedTuple):
     state: np.ndarray  # int64[4]
 
 
+class Root(NamedTuple):
+    """The arrays of a machine that the layout of the root needs."""
+
+    words: np.ndarray
+    place: np.ndarray
+    before: np.ndarray
+    n_thresholds: np.ndarray
+    row: np.ndarray
+    mark: np.ndarray
+
+
 @inner_function
 def cost_of_leaves(rules, class_weight, weight, sure, leaves):
     """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten."""

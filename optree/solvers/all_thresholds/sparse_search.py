@@ -19,7 +19,7 @@ from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import ITERATIONS, LEVEL
 from optree.solvers.all_thresholds.search import AnytimeSearch, Search, node_arrays
 from optree.solvers.all_thresholds.similar_sets import CELLS, Sets, fill_cells
-from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, Machine, Rules
+from optree.solvers.all_thresholds.sparse_nodes import BEST, FRAME, OPEN, SIZE, Machine, Root, Rules
 from optree.solvers.driver import Sweep, drive
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, UNLIMITED
 from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
@@ -136,7 +136,7 @@ class SparseSearch(AnytimeSearch):
         machine.mark[top] = rows.weight if self.general else np.where(rows.label, rows.weight, -rows.weight)
         if self.general:
             machine.label[top] = rows.label
-        kernel.lay_out(rows.sample, machine, rows.packed, top)
+        kernel.lay_out(rows.sample, Root(*(getattr(machine, name) for name in Root._fields)), rows.packed, top)
         fill_cells(self._sets.cell, [rows.label, *rows.sample.rank])
         slope = max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error
         if slope * rows.total >= 2**61:
@@ -203,6 +203,7 @@ class SparseSearch(AnytimeSearch):
         Budget and bounds do not count sure errors.
         """
         machine, whole, sure = self._machine, levels == self.levels, self._sure
+        multiway = True if self._rules.multiway else None
         machine.state[BEST] = self.cost - sure
         machine.task[:] = min(budget, self.cost - sure), lower, levels, self.splits
         top = machine.state[LEVEL] = self._rules.top
@@ -215,7 +216,7 @@ class SparseSearch(AnytimeSearch):
 
         def step(iterations: int) -> int:
             nonlocal done
-            code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general)
+            code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general, multiway)
             cost, done = min(self.cost, sure + int(machine.state[BEST])), code == COMPLETE
             self._note(cost, max(self.lower, min(cost, sure + self._bound())) if whole else min(cost, self.lower))
             return code
