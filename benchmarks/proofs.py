@@ -46,12 +46,17 @@ CASES = {
     "lymph": Case("lymph", "first", "0.02"),
     "kr-vs-kp": Case("kr-vs-kp", "first", "0.01"),
     "mushroom": Case("mushroom", "first", "0.01"),
+    "lymph-0.01": Case("lymph", "first", "0.01"),
+    "mushroom-0.003": Case("mushroom", "first", "0.003"),
     "anneal": Case("cp4im-anneal", "values", "0", 4),
     "diabetes": Case("cp4im-diabetes", "values", "0", 4),
     "german-credit": Case("cp4im-german-credit", "values", "0", 4),
     "iris": Case("iris", "numbers", "0.01"),
-    "wine": Case("wine", "numbers", "0.01", 2),
-    "breast cancer": Case("breast_cancer", "numbers", "0.01", 2),
+    "wine": Case("wine", "numbers", "0.01"),
+    "wine-depth-3": Case("wine", "numbers", "0.01", 3),
+    "breast-cancer-depth-2": Case("breast_cancer", "numbers", "0.01", 2),
+    "breast-cancer-depth-3": Case("breast_cancer", "numbers", "0.01", 3),
+    "rice-depth-3": Case("rice-train", "numbers", "0.01", 3),
 }
 
 
@@ -101,5 +106,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with reporting():
+    with reporting(os.devnull):
         main()

@@ -1,39 +1,14 @@
 """Check that a decision tree is optimal, from the raw table and a list of supports.
 
-Call: ``optree-verify data.csv tree.proof``. README.md has the grammar of the file.
+Call: ``optree-verify data.csv tree.proof``. README.md has the grammar of the file and the proofs of the rules B1 to B5.
 
 A *support* is the set of rows that reach a node. A proof lists supports and states no lower bound. This program
 computes a lower bound of each support, smaller supports first, and compares the bound of all rows with the cost of the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
-Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each non-empty leaf. Rows of equal
-features are a *group*. A group has a loss for each class that its leaf may predict. The least of these losses is
-inevitable, and so is the price of one leaf: both are left out first, and added to the result last.
-
-S, P and Q are supports. The *parts* of a split of S are the supports of its children. T(S, d, m) is the least cost of a
-tree for S with at most d levels, at most m splits, and leaves of enough rows. G_k(S) is the loss of S if all its groups
-predict class k. M(S) is the sum of their greatest losses. leaf(S) is ``error`` times the least G_k(S). Splits that
-leave all rows in one part need no consideration: the subtree of this part alone costs no more.
-
-B1  Statement: T = leaf if d = 0 or m = 0. Otherwise T >= min(leaf, price).
-    Proof: a tree is a leaf, or pays for a split and for a second leaf.
-B2  Statement: let all splits be binary, or leaves be paid for. Then T >= min(leaf, price + error (a + b - M), 2 price),
-    where a and b are the two least G_k. The last term is left out where no tree has three leaves.
-    Proof: two leaves predict at most two classes, j and k. A group with losses L_j and L_k loses at least min(L_j, L_k)
-    = L_j + L_k - max(L_j, L_k). The sum is at least G_j + G_k - M. Three leaves pay twice.
-B3  Statement: T is at least the minimum of leaf and, over all splits, of the price plus the least sum of
-    T(part, d - 1, m'), over shares m' that add up to m - 1. A split with a part of too few rows is left out.
-    Proof: this is the definition of T, with lower bounds of the parts in place of their T.
-B4  Statement: under condition C, a split can be left out if its price plus the T of all parts but one is at least
-    ``error`` times the M of these parts. C: all splits are binary; or splits are paid for, and leaves have any size.
-    Proof: put the subtree of the one part in the place of the split. It costs at most M on the rows of the others, has
-    fewer splits, is no deeper, and its leaves grow. By induction over splits, some best tree has no such split at the
-    top. (Without C, a multiway split may have an empty leaf that is filled: it costs a price, or has too few rows.)
-B5  Statement: under condition C, T(P) >= T(Q) - error M(Q - P). If leaves need several rows: only for P within Q.
-    Proof: a best tree for P costs at most T(P) on the rows of P in Q, and at most M(Q - P) on the others. If P is
-    within Q, its leaves grow.
-
-A part that is not listed has bound B3 over its own splits, whose parts have bounds B1 and B2.
+Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first. Rows of
+equal features are a *group*. G_k is the loss of a support if class k is predicted, less the losses that are inevitable.
+M is the sum of the greatest losses of its groups. The *parts* of a split are the supports of its children.
 """
 
 from __future__ import annotations
@@ -48,11 +23,12 @@ from math import inf, lcm
 
 import numpy as np
 
-__version__ = "1.0"
+__version__ = "1.1"
 MAGIC = b"optree-proof 1 "
-NONE = np.int64(2**60)  # above every cost
-_MOST_PAIRS = 256  # splits whose parts are counted in pairs at once
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
+MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
+MANY_PAIRS = 2**15  # pairs of splits and parts that are counted at a time
+MANY_SPLITS = 256  # open splits of a support; of more, the cheapest ones of the features are counted first
 LIMITS = "max_depth", "max_splits", "min_samples_leaf"
 FIELDS = {"features", "missing", "target", "classes", "costs", "weight", "lambda", "penalty", *LIMITS}
 FIELDS |= {"tree", "claim", "supports"}
@@ -113,9 +89,6 @@ def fraction(text, name: str) -> Fraction:
     return Fraction(text)
 
 
-# The table -----------------------------------------------------------------------------------------------------------
-
-
 def read_table(path: str) -> dict[str, np.ndarray]:
     """Return the texts of each column of a CSV file, by its name."""
     try:
@@ -153,6 +126,7 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
     texts, where = column(table, name), f"feature {str(name)[:40]!r}"
     if kind == "values":
         need(side is None, f"{where}: a missing value is a text")
+        need(type(value) is list and len(value) > 1, f"{where}: fewer than two lists of texts")
         return positions(value, texts, where), [len(value)]
     is_missing = np.array([text in missing for text in texts])
     try:
@@ -168,50 +142,57 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
         return np.where(is_missing, side, codes).astype(int), [max(parts, (side or 0) + 1)]
     need(kind == "numbers" and value is None, f"{where}: a kind other than values, cuts and numbers")
     need(side in (["low", "high"] if is_missing.any() else [None]), f"{where}: no side if missing, or needless")
-    codes = np.unique(np.where(is_missing, -inf if side == "low" else inf, numbers), return_inverse=True)[1]
-    return codes.ravel(), [2] * int(codes.max())
+    codes = np.unique(np.where(is_missing, -inf if side == "low" else inf, numbers), return_inverse=True)[1].ravel()
+    return codes, [2] * int(codes.max())
 
 
 class Shape:
-    """The positions of the parts of splits in an array, where the parts of a split are neighbours."""
+    """The places of parts in an array: the first parts of all splits, then all second parts, and so on.
+
+    ``size`` has the number of parts of each split, two at least. ``of`` and ``part`` are the split and the number of
+    each place.
+    """
 
     def __init__(self, size: np.ndarray):
-        self.size, self.first = size, np.cumsum(size) - size
-        self.last, self.of = self.first + size - 1, np.repeat(np.arange(len(size)), size)
-        self.kept = np.delete(np.arange(size.sum()), self.last)
+        splits = [np.flatnonzero(size > part) for part in range(size.max(initial=2))]
+        self.size, self.n, self.of = size, len(size), np.concatenate(splits)
+        self.part = np.repeat(np.arange(len(splits)), [len(some) for some in splits])
+        ends = np.cumsum([len(some) for some in splits])
+        self.more = [(some, slice(ends[p], ends[p + 1])) for p, some in enumerate(splits[2:], 1)]
 
-    def sum(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum over the parts of each split."""
-        return np.add.reduceat(values, self.first, axis=-1) if len(self.first) else values
+    def over(self, combine: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Return the sum or the maximum of values over the parts of each split."""
+        out = combine(values[..., : self.n], values[..., self.n : 2 * self.n])
+        for splits, places in self.more:
+            out[..., splits] = combine(out[..., splits], values[..., places])
+        return out
 
-    def most(self, values: np.ndarray) -> np.ndarray:
-        """Return the maximum over the parts of each split."""
-        return np.maximum.reduceat(values, self.first, axis=-1) if len(self.first) else values
-
-    def fill(self, kept: np.ndarray, total: np.ndarray) -> np.ndarray:
-        """Return values of all parts: the last part of a split has the total less the values of the others."""
-        full = np.zeros((*kept.shape[:-1], len(self.of)), np.int64)
-        full[..., self.kept] = kept
-        full[..., self.last] = total[..., None] - self.sum(full)
-        return full
+    def fill(self, later: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return values of all parts: the first part of a split has the total less the values of the later parts."""
+        first = total[..., None] - later[..., : self.n]
+        for splits, places in self.more:
+            first[..., splits] -= later[..., places.start - self.n : places.stop - self.n]
+        return np.concatenate([first, later], axis=-1)
 
 
 class Problem:
-    """The groups of a table, their losses, and their parts by each split."""
+    """The groups of a table, their losses, and their parts by each split.
+
+    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows. ``codes`` are those of the
+    features; ``words`` has the groups in each part of each split, as bits.
+    """
 
     def __init__(self, head: dict, table: dict):
-        texts = column(table, head["target"])
-        weights = [Fraction(1)] * len(texts)
-        if head["weight"] is not None:
-            weights = [fraction(text, "data: weight") for text in column(table, head["weight"])]
+        need(is_list(head["classes"], str), "classes: no list of texts")
+        ones, name = ["1"] * len(column(table, head["target"])), head["weight"]
+        weights = [fraction(text, "data: weight") for text in (ones if name is None else column(table, name))]
         heavy = [i for i, weight in enumerate(weights) if weight]
         need(heavy, "data: no row has a weight")
         table = {name: values[heavy] for name, values in table.items()}
         need(is_list(head["missing"], str) and is_list(head["features"], list) and head["features"], "features: none")
         need(len(head["features"]) * len(heavy) <= MOST, "features: too many for the rows")
         found = [read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
-        need(is_list(head["classes"], str), "classes: no list of texts")
-        y = positions([[text] for text in head["classes"]], texts[heavy], "classes")
+        y = positions([[text] for text in head["classes"]], table[head["target"]], "classes")
         self.unit = lcm(*(weight.denominator for weight in weights))
         weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
         self.set_limits(head, weight.sum())
@@ -226,22 +207,22 @@ class Problem:
         """Return the loss of each prediction for a row of each class; a problem of one class has a second one."""
         if costs is None:
             return 1 - np.eye(max(classes, 2), dtype=object)[:classes]
-        need(is_list(costs, list) and len(costs) == classes > 1, "costs: no row for each of several classes")
-        good = all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs)
-        need(good, "costs: no whole number from 0 on for each class")
+        good = is_list(costs, list) and len(costs) == classes > 1
+        good = good and all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs)
+        need(good, "costs: no whole number from 0 on for each two of several classes")
         return np.array(costs, object)
 
     def set_limits(self, head: dict, total: int) -> None:
         """Set the units of cost, the limits, and the rules that hold for them."""
-        charge = fraction(head["lambda"], "lambda") * total
         need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
+        charge = fraction(head["lambda"], "lambda") * total
         self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
         self.levels, self.budget = whole(head, "max_depth", 0), whole(head, "max_splits", 0)
         self.least = 1 if head["min_samples_leaf"] is None else whole(head, "min_samples_leaf", 1)
         need(self.budget == inf or self.budget <= 1000, "max_splits: more than 1000")
 
     def set_groups(self, codes: np.ndarray, losses: np.ndarray) -> None:
-        """Set the groups with the sums of their losses, in columns: G_k for each class k, M, and the number of rows."""
+        """Set the groups with the sums of their losses, and the kind of whole numbers that holds all costs."""
         self.codes, group = np.unique(codes, axis=0, return_inverse=True)
         sums = np.zeros((len(self.codes), losses.shape[1]), object)
         np.add.at(sums, group.ravel(), losses)
@@ -249,32 +230,40 @@ class Problem:
         sums, rows = sums - least[:, None], np.bincount(group.ravel())
         exact = int(sums.sum()) * self.error + int(least.sum()) * self.error + self.price * 10**4
         need(exact < 2**58, "data: weights, costs or lambda are too large")
-        self.inevitable, self.sums = int(least.sum()), np.column_stack([sums, sums.max(1), rows]).astype(np.int64)
+        self.kind, self.none = (np.int32, np.int32(2**30)) if exact < 2**28 else (np.int64, np.int64(2**60))
+        self.inevitable, self.sums = int(least.sum()), np.column_stack([sums, sums.max(1), rows]).astype(self.kind)
 
     def set_splits(self, sizes: list[list[int]]) -> None:
         """Set the splits of all features, and the groups in each part of each split."""
-        n, self.shape = len(self.codes), Shape(np.array([parts for size in sizes for parts in size], int))
-        need(n * self.shape.size.sum() <= MOST and max(self.shape.size, default=2) < 10**4, "features: too many splits")
-        self.feature = np.repeat(np.arange(len(sizes)), [len(size) for size in sizes])
-        masks = []
+        n, shape = len(self.codes), Shape(np.array([parts for size in sizes for parts in size], int))
+        need(n * len(shape.of) <= MOST and len(shape.more) < 10**4, "features: too many splits")
+        counts, packed = [len(size) for size in sizes], [np.zeros((0, -(-n // 8)), np.uint8)]
         for codes, size in zip(self.codes.T, sizes, strict=True):
+            above = codes > np.arange(len(size))[:, None]
+            sides = np.stack([~above, above], axis=1).reshape(-1, n)
             if len(size) == 1:
-                masks += [codes == part for part in range(size[0])]
-            else:
-                masks += [side for cut in range(len(size)) for side in (codes <= cut, codes > cut)]
-        bits = np.zeros((len(masks), -(-n // 64) * 64), bool)
-        bits[:, :n] = np.reshape(masks, (len(masks), n))
-        self.words = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+                sides = codes == np.arange(size[0])[:, None]
+            packed.append(np.packbits(sides, axis=1, bitorder="little"))
+        bits = np.zeros((len(shape.of), -(-n // 64) * 8), np.uint8)
+        self.numbered = np.lexsort([shape.part, shape.of])  # the place of each part in the order of the proof
+        bits[self.numbered, : -(-n // 8)] = np.concatenate(packed)
+        self.words, self.shape, self.feature = bits.view(np.uint64), shape, np.repeat(np.arange(len(sizes)), counts)
+        self.everything = np.packbits(np.arange(bits.shape[1] * 8) < n, bitorder="little").view(np.uint64)
+        self.is_sorted = np.repeat(counts, counts) > MANY_CUTS
         kind = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
-        self.holds, self.floats = bits[self.shape.kept, :n].T.astype(kind), self.sums.astype(kind)
-        self.binary = max(self.shape.size, default=2) <= 2
-        self.two_leaves = self.binary or self.leaves
+        self.floats = self.sums.astype(kind)
+        self.counted = np.flatnonzero(~self.is_sorted[shape.of[shape.n :]])  # later parts, by matrix products
+        self.holds = self.members(shape.n + self.counted, np.arange(n)).T.astype(kind)
+        self.binary = not shape.more
         self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
-        self.everything = np.packbits(np.arange(bits.shape[1]) < n, bitorder="little").view(np.uint64)
 
     def groups(self, words: np.ndarray) -> np.ndarray:
         """Return the groups of a support."""
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    def members(self, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return whether each part has each of some groups, uint8[parts, groups]."""
+        return np.unpackbits(self.words[parts].view(np.uint8), axis=1, bitorder="little")[:, rows]
 
     def cost(self, nodes) -> int:
         """Return the cost of a tree in preorder: the number of a split, or -1 - the class of a leaf."""
@@ -282,21 +271,20 @@ class Problem:
         waiting, loss, splits, leaves = [(self.everything, 0)], 0, 0, 0
         n_classes = self.sums.shape[1] - 2
         for node in nodes:
-            need(waiting and -n_classes <= node < len(self.shape.size), "tree: a node too many, or unknown")
+            need(waiting and -n_classes <= node < self.shape.n, "tree: a node too many, or unknown")
             words, level = waiting.pop()
             if node >= 0:
                 splits += 1
                 need(level < self.levels and splits <= self.budget, "tree: deeper than max_depth, or too many splits")
-                parts = self.words[self.shape.first[node] : self.shape.last[node] + 1]
-                waiting += [(words & part, level + 1) for part in parts[::-1]]
+                waiting += [(words & part, level + 1) for part in self.words[self.shape.of == node][::-1]]
             elif words.any():
-                sums = self.sums[self.groups(words)].sum(0)
+                sums = self.sums[self.groups(words)].sum(0, np.int64)
                 need(sums[-1] >= self.least or level == 0, "tree: a leaf with fewer rows than min_samples_leaf")
                 loss, leaves = loss + int(sums[-1 - node]), leaves + 1
         need(not waiting, "tree: nodes are missing")
         return self.error * loss + self.price * (leaves - 1 if self.leaves else splits)
 
-    # Lower bounds. ``sums`` is int64[K + 2, ...]: each G_k, M, and the number of rows, of an array of supports.
+    # Lower bounds. ``sums``, int[K + 2, ...], has each G_k, M, and the number of rows of an array of supports.
 
     def simple(self, sums: np.ndarray, d: float, m: float) -> np.ndarray:
         """Return the bounds B1 and B2 of supports."""
@@ -306,86 +294,105 @@ class Problem:
         leaf = self.error * first
         if d <= 0 or m <= 0:
             return leaf
-        two = np.maximum(first + second - sums[-2], 0) if self.two_leaves else 0
+        two = np.maximum(first + second - sums[-2], 0) if self.binary or self.leaves else 0
         bound = np.minimum(leaf, self.price + self.error * two)
         if (d == 1 or m == 1) and (self.binary or not self.leaves):
             return bound
         return np.minimum(bound, 2 * self.price)
 
     def by_splits(self, low: np.ndarray, sums: np.ndarray, shape: Shape) -> np.ndarray:
-        """Return the bound B3 of each split, or NONE if B4 leaves it out.
+        """Return the bound B3 of each split, or more than every cost if B4 leaves it out.
 
         low : bounds of the parts, [shares, ..., parts], for each number of splits of a part from 0 on; or one for any.
         """
-        rows = sums[-1]
-        held = shape.sum((rows > 0).astype(np.int64))
-        price = self.price * (held - 1) if self.leaves else self.price
-        best = low[..., shape.first]
-        for p in range(1, shape.size.max(initial=0)):
-            s = np.flatnonzero(shape.size > p)
-            old, part = best[..., s], low[..., shape.first[s] + p]
+        n, best = shape.n, low[..., : shape.n]
+        for splits, places in [(np.s_[:], np.s_[n : 2 * n]), *shape.more]:
+            old, part, best = best[..., splits], low[..., places], best.copy()
             for b in range(len(low)):
-                best[b][..., s] = np.min([old[b - i] + part[i] for i in range(b + 1)], axis=0)
-        out = (held < 2) | (shape.most(((rows > 0) & (rows < self.least)).astype(np.int64)) > 0)
+                best[b][..., splits] = np.min([old[b - i] + part[i] for i in range(b + 1)], axis=0)
+        held = shape.over(np.add, (sums[-1] > 0).astype(np.int16))
+        price = self.price * (held.astype(self.kind) - 1) if self.leaves else self.price
+        out = held < 2
+        if self.least > 1:
+            out |= shape.over(np.maximum, (sums[-1] > 0) & (sums[-1] < self.least))
         if self.movable:
             gain = self.error * sums[-2] - low[-1]
-            out |= shape.sum(gain) - shape.most(gain) <= price
-        return np.where(out, NONE, best[-1] + price)
+            out |= shape.over(np.add, gain) - shape.over(np.maximum, gain) <= price
+        return np.where(out, self.none, best[-1] + price)
 
     def bound(self, words: np.ndarray, d: float, m: float, known: dict) -> int:
         """Return the best lower bound of T(words, d, m) by the rules; ``known`` has the bounds of smaller supports."""
         rows = self.groups(words)
-        total = self.sums[rows].sum(0)
+        total = self.sums[rows].sum(0, self.kind)
         leaf = int(self.simple(total, 0, 0))
         if d <= 0 or m <= 0:
             return leaf
         node = Node(self, rows, total, d, m)
-        near = self.movable and self.levels < inf  # B5 pays
-        value = node.by_splits()
-        is_listed = node.look_up(words, (value < leaf)[node.shape.of], known)
-        value, done = node.by_splits(), np.zeros(len(value), bool)
+        near = self.movable and (self.levels < inf or self.is_sorted.any())  # B5 pays
+        is_listed, done = node.look_up(words, leaf, known), np.zeros(len(node.live), bool)
         while True:
-            is_open = (value < min(leaf, value[done].min(initial=NONE))) & ~done
-            if not is_open.any():
-                return int(min(leaf, value.min(initial=NONE)))
-            todo = np.flatnonzero(is_open | (is_listed & ~done & near))  # B5 spreads the bounds of listed parts
-            todo = todo[np.argsort(value[todo], kind="stable")]
-            if near and len(todo) > _MOST_PAIRS:  # the cheapest split of each feature, and the splits of listed parts
-                todo = todo[np.unique(self.feature[node.live[todo]], return_index=True)[1]]
-                todo = np.union1d(todo, np.flatnonzero(is_listed & ~done)[:_MOST_PAIRS])
-            todo = todo[: _MOST_PAIRS if near or done.any() else 1]
+            value = node.by_splits()
+            is_open = (value < min(leaf, value[done].min(initial=self.none))) & ~done
+            todo = np.flatnonzero(is_listed & ~done & near & (value.min(initial=leaf) < leaf))
+            if not len(todo):  # B5 has spread the bounds of listed parts
+                todo = np.flatnonzero(is_open)
+                todo = todo[np.argsort(value[todo], kind="stable")]
+            if not len(todo):
+                return int(value.min(initial=leaf))
+            if near and len(todo) > MANY_SPLITS:  # the cheapest split of each feature
+                todo = todo[np.sort(np.unique(self.feature[node.live[todo]], return_index=True)[1])]
+            todo = todo[: 1 + MANY_PAIRS // len(node.parts)]
             node.count_pairs(todo, near)
             done[todo] = True
-            value = node.by_splits()
 
 
 class Node:
     """A support while it is bounded: its live splits, which part its rows, and the bounds of their parts.
 
-    ``sums``, int64[K + 2, parts], has the sums of the parts. ``low``, int64[shares, parts], has their bounds for each
+    ``sums``, int[K + 2, parts], has the sums of the parts. ``low``, int[shares, parts], has their bounds for each
     number of splits of a part.
     """
 
     def __init__(self, problem: Problem, rows: np.ndarray, total: np.ndarray, d: float, m: float):
-        self.problem, self.d, whole = problem, d, problem.shape
-        self.X, self.V = problem.holds[rows], problem.floats[rows]
-        sums = whole.fill((self.V.T @ self.X).astype(np.int64), total)
-        is_live = whole.most(((sums[-1] > 0) & (sums[-1] < total[-1])).astype(np.int64)) > 0
-        self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[whole.of])
-        self.shape, self.sums = Shape(whole.size[self.live]), sums[:, self.parts]
-        self.X = self.X[:, is_live[whole.of[whole.kept]]]
+        self.problem, self.rows, self.d, self.V = problem, rows, d, problem.floats[rows].T
+        self.shape, self.counted, self.X, self.ladders = problem.shape, problem.counted, problem.holds[rows], []
+        for feature in np.unique(problem.feature[problem.is_sorted]):
+            codes, cuts = problem.codes[rows, feature], np.flatnonzero(problem.feature == feature)
+            order = np.argsort(codes, kind="stable")
+            self.ladders.append((order, np.searchsorted(codes[order], np.arange(len(cuts)), "right"), cuts))
+        self.sums = self.shape.fill(self.count(self.V), total)
+        self.keep(self.shape.over(np.maximum, (self.sums[-1] > 0) & (self.sums[-1] < total[-1])))
         self.shares = [inf] if m == inf else range(m)
         self.low = np.array([problem.simple(self.sums, d - 1, share) for share in self.shares])
+
+    def keep(self, is_live: np.ndarray) -> None:
+        """Forget the splits that leave all rows in one part."""
+        self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[self.shape.of])
+        self.X, self.sums = self.X[:, is_live[self.shape.of[self.shape.n + self.counted]]], self.sums[:, self.parts]
+        self.shape, place = Shape(self.shape.size[self.live]), np.cumsum(is_live) - 1
+        self.ladders = [(order, at[is_live[cuts]], place[cuts[is_live[cuts]]]) for order, at, cuts in self.ladders]
+        self.counted = np.flatnonzero(~self.problem.is_sorted[self.live[self.shape.of[self.shape.n :]]])
+
+    def count(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sums of weights, [..., rows], over the rows of each later part: int[..., later parts]."""
+        out = np.empty((*weights.shape[:-1], len(self.shape.of) - self.shape.n), weights.dtype)
+        out[..., self.counted] = weights @ self.X
+        for order, at, cuts in self.ladders:
+            upward = np.cumsum(weights[..., order[::-1]], axis=-1)  # sums of the rows of the greatest codes
+            out[..., cuts] = upward[..., len(order) - 1 - at]  # a split with all rows below is not live: see __init__
+        return out.astype(self.problem.kind)
 
     def by_splits(self) -> np.ndarray:
         """Return the bound of each live split."""
         return self.problem.by_splits(self.low, self.sums, self.shape)
 
-    def look_up(self, words: np.ndarray, wanted: np.ndarray, known: dict) -> np.ndarray:
-        """Raise the bounds of wanted parts that are listed, and return the mask of the splits with such a part."""
-        is_listed = np.zeros(len(self.live), bool)
-        for part in np.flatnonzero(wanted):
-            for levels, most, bound in known.get((words & self.problem.words[self.parts[part]]).tobytes(), ()):
+    def look_up(self, words: np.ndarray, leaf: int, known: dict) -> np.ndarray:
+        """Raise the bounds of parts that are listed, and return the mask of the splits with such a part."""
+        is_wanted = (self.by_splits() < leaf) & (self.d > 2)  # with one level, B3 of a part is its least cost
+        is_listed, wanted = np.zeros(len(self.live), bool), np.flatnonzero(is_wanted[self.shape.of])
+        keys = words & self.problem.words[self.parts[wanted]]
+        for part, key in zip(wanted, keys, strict=True):
+            for levels, most, bound in known.get(key.tobytes(), ()):
                 if levels >= self.d - 1:
                     use = [i for i, share in enumerate(self.shares) if share <= most]
                     self.low[use, part] = np.maximum(self.low[use, part], bound)
@@ -394,11 +401,13 @@ class Node:
 
     def count_pairs(self, splits: np.ndarray, near: bool) -> None:
         """Raise the bounds of the parts of some splits by B3 and, if ``near``, the bounds of all parts by B5."""
-        is_chosen = np.zeros(len(self.live), bool)
-        is_chosen[splits] = True
-        at, kept = np.flatnonzero(is_chosen[self.shape.of]), np.flatnonzero(is_chosen[self.shape.of[self.shape.kept]])
-        pairs = self.pairs(at, kept, Shape(self.shape.size[is_chosen]))
-        problem, leaf = self.problem, self.problem.simple(self.sums[:, at], 0, 0)
+        is_chosen = np.isin(np.arange(len(self.live)), splits)
+        at, problem = np.flatnonzero(is_chosen[self.shape.of]), self.problem
+        chosen, later = Shape(self.shape.size[is_chosen]), at[len(splits) :]
+        weights = problem.members(self.parts[later], self.rows) * self.V[:, None]
+        pairs = self.shape.fill(self.count(weights), self.sums[:, later])
+        pairs = chosen.fill(pairs.swapaxes(1, 2), self.sums).swapaxes(1, 2)  # of each chosen part, and each part
+        leaf = problem.simple(self.sums[:, at], 0, 0)
         for i, share in enumerate(self.shares):
             if share > 0 and self.d > 1:
                 simple = problem.simple(pairs, self.d - 2, share - 1)
@@ -407,18 +416,9 @@ class Node:
         if near:
             away = problem.error * (self.sums[-2, at, None] - pairs[-2])  # M(Q - P) for each Q of the chosen splits
             if problem.least > 1:
-                away[pairs[-1] < self.sums[-1]] = NONE  # P is not within Q
+                away[pairs[-1] < self.sums[-1]] = problem.none  # P is not within Q
             for low in self.low:
                 low[:] = np.maximum(low, (low[at, None] - away).max(0))
-
-    def pairs(self, at: np.ndarray, kept: np.ndarray, chosen: Shape) -> np.ndarray:
-        """Return the sums of the rows in both P and Q, for each part P of chosen splits and each part Q of all."""
-        counts = np.zeros((len(self.sums), len(kept), self.X.shape[1]), np.int64)
-        for k, values in enumerate(self.V.T):
-            some = np.flatnonzero(values)
-            counts[k] = (self.X[some][:, kept] * values[some, None]).T @ self.X[some]
-        counts = self.shape.fill(counts, self.sums[:, at[chosen.kept]])
-        return chosen.fill(counts.swapaxes(1, 2), self.sums).swapaxes(1, 2)
 
 
 def prove(problem: Problem, numbers: list[int], count: int) -> int:
@@ -439,7 +439,7 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
             need(part < len(problem.words) and d > 1, "supports: no such part, or no level is left")
             share = numbers[at + 1] if limited else inf
             need(share < m or not limited, "supports: more splits than are left")
-            child = words & problem.words[part]
+            child = words & problem.words[problem.numbered[part]]
             need(child.any() and (child != words).any(), "supports: a part without rows, or with all")
             supports.append((child, d - 1, share))
             at += 1 + limited
@@ -479,9 +479,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         print(check(*read_proof(arguments[1]), read_table(arguments[0])))
-    except (Refused, OSError, MemoryError) as error:
-        print(f"refused: {str(error) or 'not enough memory'}")
+    except (Refused, OSError) as error:
+        print(f"refused: {error}")
         return 1
+    except MemoryError:
+        print("undecided: not enough memory")
+        return 3
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The verifier's bounds B1 to B5, as kernels: ``verify/optree_verify.py`` states and proves them.
+"""The verifier's bounds B1 to B5, as kernels: ``verify/README.md`` states and proves them.
 
 A bound here is never above the verifier's for the same list of supports. ``sums`` of many supports is int64[K + 2,
 width]: the loss for each predicted class, the greatest loss M, the number of rows.

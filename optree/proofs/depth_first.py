@@ -11,7 +11,7 @@ import numpy as np
 from optree.proofs.frame import expand, fewer, find_part, raise_part, weakest
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_ROOM, PAUSED
-from optree.solvers.kernels.jit import inner_function, kernel
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.memo import LEVELS, insert, limits_of, load_rows, splits_left_of
 from optree.solvers.kernels.row_set_table import has_room
 
@@ -82,6 +82,7 @@ def finish(memo, stack, d):
 @kernel
 def search(table, memo, stack, rules, visits):
     """Raise the bound of the support at the bottom of the stack to its target; return a code after some visits."""
+    table, memo, stack, rules = borrow(table), borrow(memo), borrow(stack), borrow(rules)
     end, d = stack.state[1] + visits, stack.state[0]
     while d >= 0:
         frame = stack.frame[d]

@@ -12,7 +12,7 @@ from optree.proofs.depth_first import levels_of
 from optree.proofs.frame import expand, find_part, part_leaf, raise_part, weakest
 from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_ROOM, PAUSED
-from optree.solvers.kernels.jit import inner_function, kernel
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.kernels.memo import insert, load_rows, splits_left_of
 from optree.solvers.kernels.row_set_table import has_room
 
@@ -91,6 +91,7 @@ def list_supports(table, memo, stack, rules, head, visits):
     stack : one frame. Its ``state``: 0, the visits, the size of the largest support that waits, and for ASKS an entry
     and the target of its search. head : int64[groups + 1], the first entry of each size that waits.
     """
+    table, memo, stack, rules = borrow(table), borrow(memo), borrow(stack), borrow(rules)
     end, frame, state = stack.state[1] + visits, stack.frame[0], stack.state
     while True:
         if frame["current"] < 0:

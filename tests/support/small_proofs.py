@@ -53,7 +53,7 @@ def texts_of(random: np.random.Generator, kind: str, n: int) -> list[str]:
 def feature_of(random: np.random.Generator, name: str, texts: list[str]) -> list:
     """Return a feature of a header for the texts of a column in the rows that have a weight."""
     if texts[0].startswith("t"):
-        lists = [[text] for text in sorted(set(texts))]
+        lists = [[text] for text in sorted({*texts, "t0", "t1"})]
         grouped = [["t0", "t9", *(text for text in sorted(set(texts)) if text > "t1")], ["t1"]]
         return [name, "values", grouped if random.random() < 0.3 else lists, None]
     has_missing = bool({"", "?"} & set(texts))
@@ -153,7 +153,10 @@ class Recursion:
         found: dict[tuple, set[int]] = {}
         for row in self.everything:
             found.setdefault(tuple(row in part for part in parts), set()).add(row)
-        bits = [np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")) for words in problem.words]
+        bits = [
+            np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+            for words in problem.words[problem.numbered]
+        ]
         members = [tuple(group in some for some in map(set, bits)) for group in range(len(problem.codes))]
         return [frozenset(found[member]) for member in members]
 
@@ -218,7 +221,7 @@ def random_supports(
     seen = {(problem.everything.tobytes(), problem.levels, problem.budget)}
     for words, levels, budget in queue:
         children = []
-        for part, members in enumerate(problem.words if levels > 1 and len(queue) < most else ()):
+        for part, members in enumerate(problem.words[problem.numbered] if levels > 1 and len(queue) < most else ()):
             child = words & members
             if child.any() and (child != words).any():
                 for splits in range(1, int(budget)) if limited else [inf]:

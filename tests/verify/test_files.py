@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 import re
@@ -129,6 +130,25 @@ def test_no_change_of_a_proof_shows_a_false_statement(example, capsys):
     for _ in range(500):
         content = changed(generator, example.head, example.body)
         example.check_statement(example.answer(capsys, content), content)
+
+
+def test_a_lack_of_memory_decides_nothing(tmp_path, monkeypatch, capsys):
+    example = Example(3, tmp_path)
+    example.proof.write_bytes(seal(example.head, example.body))
+    monkeypatch.setattr(optree_verify, "check", lambda *given: np.empty(2**55))
+    assert optree_verify.main([str(example.data), str(example.proof)]) == 3
+    assert capsys.readouterr().out == "undecided: not enough memory\n"
+
+
+def test_the_program_is_short():
+    source = PROGRAM.read_text()
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)]
+    told = {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}
+    lines = [line.strip() for number, line in enumerate(source.splitlines(), 1) if number not in told]
+    assert sum(bool(line) and not line.startswith("#") for line in lines) < 370
+    assert len(source.splitlines()) < 500
 
 
 def test_a_deep_or_large_header_is_refused(example, capsys):

@@ -168,6 +168,15 @@ def test_proofs_have_to_agree(record):
     assert table.result.startswith("2 problems: 1 where all proofs agree, 1 where they do not")
 
 
+def test_an_optimum_whose_proof_was_refused_is_not_proven(record):
+    rows = [{"dataset": "cp4im-vote", "algorithm": name, "errors_train": 5} for name in ("murtree", "dl85", "paper")]
+    runs = made(record, *rows).assign(
+        proof_verdict=["optimal", "refused", None], proof_statement=["optimal: cost 5", "refused: why", None]
+    )
+    shown = PAPER.tables["errors"](Results(FOLDER, runs)).shown
+    assert shown[["proven by", "dl85", "murtree", "paper"]].to_numpy().tolist() == [["2", "(5)", "5", "5"]]
+
+
 # --- tuning
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from harness.checkout import Checkout
 from optree_verify import main as verify
 
 from optree.bench.runs import record
-from optree.bench.runs.proof import ProofLimits
+from optree.bench.runs.proof import ProofLimits, remove_incomplete
 from optree.bench.runs.prove import prove_job
 from optree.bench.tables.frame import load
 
@@ -121,3 +122,38 @@ def test_limits_and_other_measures_are_verdicts(proven):
     late = jobs_with(proven, dict, check_seconds=0.001)
     assert {entry["statement"] for entry in late} == {"the check did not end within 0.001 s"}
     assert {entry["verdict"] for entry in jobs_with(proven, dict, memory_mib=1)} == {"none"}
+
+
+def test_answers_whose_files_are_gone_are_made_again(tmp_path):
+    answers = [tmp_path / "one.jsonl", tmp_path / "two.jsonl", tmp_path / "none.jsonl"]
+    for path, name in zip(answers, ("a.proof", "b.proof"), strict=False):
+        entries = [{"file": name, "table": "data.csv"}, {"verdict": "none"}]
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    for name in ("a.proof", "b.proof", "data.csv"):
+        (tmp_path / name).touch()
+    remove_incomplete(map(str, answers))
+    assert answers[0].exists()
+    (tmp_path / "a.proof").unlink()
+    remove_incomplete(map(str, answers))
+    assert [path.exists() for path in answers] == [False, True, False]
+
+
+def test_a_wrong_bound_in_the_engine_is_caught(tmp_path):
+    """The engine prunes splits that gain up to six times the penalty: it returns a worse tree as the optimum."""
+    checkout = Checkout(tmp_path)
+    engine = tmp_path / "optree" / "solvers" / "engine" / "search.py"
+    text = engine.read_text()
+    assert text.count("margin=gains[0],") == 1
+    engine.write_text(text.replace("margin=gains[0],", "margin=6 * gains[0],"))
+    experiment = PROVEN["experiments"][0] | {"encodings": ["onehot-drop-first"], "splits": ["full"]}
+    experiment["regularization"] = ["0.01"]
+    config = PROVEN | {"prove": True, "experiments": [experiment]}
+    (tmp_path / "proven.json").write_text(json.dumps(config))
+    done = checkout.snakemake("--until", "tables", "first_page", config="proven.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {entry["run"]["algorithm"]: entry for entry in load(tmp_path / "results/proven/tables/runs.jsonl")}
+    assert found["branches"]["proof"]["verdict"] == "optimal"
+    assert found["optree"]["status"] == "optimal"
+    assert found["optree"]["proof"]["verdict"] == "refused", found["optree"]["proof"]
+    assert "the lower bound is" in found["optree"]["proof"]["statement"]
+    assert "1 refused" in (tmp_path / "results/proven/tables/findings.rst").read_text()

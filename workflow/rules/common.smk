@@ -28,7 +28,7 @@ from optree.bench.runs.jobs import JOB_SECONDS, Job, group_into_jobs, identify, 
 from optree.bench.runs.levels import at_level
 from optree.bench.runs.overview import Overview
 from optree.bench.runs.plan import plan_runs
-from optree.bench.runs.proof import ProofLimits
+from optree.bench.runs.proof import ProofLimits, remove_incomplete
 from optree.bench.system import driver, schema
 from optree.bench.system.environment import code_digest, readers_digest
 from optree.bench.system.numba_cache import VARIABLE, cache_folder
@@ -132,6 +132,7 @@ PROOF_LIMITS = ProofLimits(**config["prove"]) if isinstance(config.get("prove"),
 # Of the jobs with searches.
 PROVEN = [Path(path).name for path in RECORDS if has_searches(path)] if config.get("prove") else []
 PROOFS = [f"{RESULTS}/proofs/{name}" for name in PROVEN]
+remove_incomplete(PROOFS)
 if config.get("partial"):
     PROOFS = list(filter(os.path.exists, PROOFS))
 REFERENCE = config.get("reference")

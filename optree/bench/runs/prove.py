@@ -24,7 +24,7 @@ from pandas import DataFrame
 
 from optree.bench.runs.folds import fold_kind, held_out
 from optree.bench.runs.jobs import Job
-from optree.bench.runs.proof import CHECKED, NONE, REFUSED, ProofLimits
+from optree.bench.runs.proof import CHECKED, NONE, REFUSED, UNDECIDED, ProofLimits
 from optree.bench.runs.record import Run
 from optree.bench.system.cli import parse_command, reporting
 from optree.bench.system.process_limits import run_program
@@ -41,7 +41,6 @@ from optree.proofs.features import Texts
 from optree.proofs.files import WrongBoundError, write_proof
 from optree.tree import Tree
 
-_NO_MEMORY = ("not enough memory", "Unable to allocate")  # words of Python and of numpy
 _MOST_CELLS = 2**26  # rows times parts of all splits, of a table whose proof is searched for
 
 
@@ -139,11 +138,11 @@ class Prover:
         if end.status == "time_limit":
             return _none(f"the check did not end within {self.limits.check_seconds:g} s")
         statement = lines[-1] if lines else end.reason
-        if end.status in ("memory_limit", "killed") or any(text in statement for text in _NO_MEMORY):
+        verdict = statement.partition(":")[0].partition(" ")[0]
+        if end.status in ("memory_limit", "killed") or verdict == UNDECIDED:
             return _none(f"the check: {end.reason}")
-        verdict = statement.split(":")[0].split()[0] if end.status is None and lines else REFUSED
         return {
-            "verdict": verdict if verdict in CHECKED else REFUSED,
+            "verdict": verdict if verdict in CHECKED and end.status is None else REFUSED,
             "statement": statement,
             "check_seconds": time.perf_counter() - start,
             "verifier": f"optree-verify {self.version}",
