@@ -19,7 +19,7 @@ def table(kind, rows):
     random = np.random.RandomState(0)
     if kind == "mixed":
         X = pd.DataFrame(random.random_sample((rows, 6))).add_prefix("x")
-        for j, count in enumerate((2, 5, 6, 7, 9, 15, 42, 90)):
+        for j, count in enumerate((2, 5, 6, 7, 9, 15, 16, 42)):
             X[f"c{j}"] = np.char.add("c", random.randint(0, count, rows).astype(str))
         signal = X["x0"] + X["x1"] * (X["c1"] == "c0") + 0.5 * (X["c5"] < "c4")
     else:

@@ -25,7 +25,7 @@ from optree.solvers.kernels.codes import COMPLETE, INFINITE, UNLIMITED
 from optree.solvers.routing import SPARSE_THRESHOLDS, is_for_limited_depth
 
 _LEVELS, _LEVEL_BYTES = (12, 200), 2**30  # of the stack: the limits on its levels, and on its untouched memory between
-_LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**25  # of the memo: the limits on its sets, and on its memory between
+_LEAST_SETS, _SETS, _SET_BYTES = 64, 2**14, 2**27  # of the memo: the limits on its sets, and on its memory between
 _QUICK_ROUND = 4  # penalties: the best tree of three levels comes before the rounds of larger budgets, but the last
 _LAST_ROUND = 0.9  # of the incumbent's cost: a budget above it becomes the cost itself
 
