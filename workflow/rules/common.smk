@@ -132,7 +132,8 @@ PROOF_LIMITS = ProofLimits(**config["prove"]) if isinstance(config.get("prove"),
 # Of the jobs with searches.
 PROVEN = [Path(path).name for path in RECORDS if has_searches(path)] if config.get("prove") else []
 PROOFS = [f"{RESULTS}/proofs/{name}" for name in PROVEN]
-remove_incomplete(PROOFS)
+if workflow.is_main_process:
+    remove_incomplete(PROOFS)
 if config.get("partial"):
     PROOFS = list(filter(os.path.exists, PROOFS))
 REFERENCE = config.get("reference")
