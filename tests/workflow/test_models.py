@@ -183,7 +183,7 @@ def test_runs_of_models_are_planned_in_order_and_once():
     ("algorithms", "entry", "words"),
     [
         ({}, {"datasets": ["nothing"]}, ["experiments[0]: dataset", "'nothing'"]),
-        ({}, {"algorithms": ["bush"]}, ["experiments[0]: algorithm", "'bush'", "search, tree"]),
+        ({}, {"algorithms": ["bush"]}, ["experiments[0]: algorithm", "'bush'", "the nearest are search"]),
         ({}, {"algorithms": ["search"]}, ["'search'", "rows held out"]),
         ({"bush": {"solver": "Bush"}}, {}, ["algorithm 'bush': solver", "'Bush'", TREE]),
         ({"bush": {"solver": TREE, "parameters": {"leaves": 3}}}, {}, ["algorithms.bush: parameters", "leaves"]),
