@@ -178,8 +178,8 @@ class Shape:
 class Problem:
     """The groups of a table, their losses, and their parts by each split.
 
-    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows. ``codes`` are those of the
-    features; ``words`` has the groups in each part of each split, as bits.
+    ``sums``, int[groups, K + 2], has G_k for each class k, M, and the number of rows. ``codes`` has the code of each
+    feature; ``words`` has the groups in each part of each split, as bits.
     """
 
     def __init__(self, head: dict, table: dict):

@@ -88,24 +88,23 @@ def dpdts(
 
 
 def carts(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None = None, candidates: int = 0
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, candidates: int = 0
 ) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree and the cost of each CART, see :func:`heuristics`.
 
-    levels : the greatest number of splits on a path, beside the objective's; candidates : the greatest number of splits
-    of a node that look ahead, 0 for none. When the clock reaches a limit, the levels that are grown are the tree.
+    candidates : the greatest number of splits of a node that look ahead, 0 for none. When the clock reaches a limit,
+    the levels that are grown are the tree.
     """
-    for name, grown in _carts(rows, objective, scale, clock, levels, candidates):
+    for name, grown in _carts(rows, objective, scale, clock, candidates):
         best = _pruned(grown, scale, objective.penalty == "leaf", objective.max_splits)
         yield name, best.tree, best.cost
 
 
 def _carts(
-    rows: Rows, objective: Objective, scale: Scale, clock: Clock, levels: int | None, candidates: int
+    rows: Rows, objective: Objective, scale: Scale, clock: Clock, candidates: int
 ) -> Iterator[tuple[str, list[Level]]]:
     """Yield the name and the levels of each CART, not yet pruned; see :func:`carts`."""
-    limits = levels, objective.max_depth, _DEPTH, len(rows.label) - 1
-    depth = min(limit for limit in limits if limit is not None)
+    depth = min(_DEPTH, len(rows.label) - 1, *([] if objective.max_depth is None else [objective.max_depth]))
     if not depth or objective.max_splits == 0:
         return
     per_leaf = objective.penalty == "leaf"
@@ -174,7 +173,7 @@ def heuristic_lines(
     for option in _lickety(rows, objective, scale, clock, limit):
         errors = (option.cost - option.splits * scale.penalty) // scale.error
         yield errors, option.splits, lambda tree=option.tree: tree
-    for _, grown in chain(*(_carts(rows, objective, scale, clock, None, candidates) for candidates in (0, AHEAD))):
+    for _, grown in chain(*(_carts(rows, objective, scale, clock, candidates) for candidates in (0, AHEAD))):
         found, penalty = {}, max(least, Fraction(1, rows.total))
         while penalty < rows.total:
             scale = Scale(penalty.denominator, penalty.numerator, penalty.denominator)

@@ -27,7 +27,7 @@ def best_stump(packed, columns, is_multiway, label, weight, min_rows, error, ano
     the second.
 
     One pass over each of some columns, O(p n K) in all. Ties: the first split. columns : int64[p]; label : int32[n], -1
-    for the rows of other nodes; weight : int64[n], or [0] if all are 1; counts : int64[2, K], scratch; out : int64[3],
+    for the rows of other nodes; weight : int64[n], empty if all are 1; counts : int64[2, K], scratch; out : int64[3],
     the fields of a `Split`, of which a multiway split has the first.
     """
     left, total, rows = counts[0], counts[1], 0
