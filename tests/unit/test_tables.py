@@ -13,7 +13,7 @@ import pytest
 from support.refusal import refused
 from support.runs import records, run, shuffled
 
-from optree.bench.runs import record
+from optree.bench.runs import record, store
 from optree.bench.tables import formats, summary
 from optree.bench.tables.frame import collect, frame, load
 
@@ -148,19 +148,22 @@ def test_an_unknown_format_is_refused(runs, tmp_path):
         formats.write(summary.summary(runs), tmp_path / "table.xls")
 
 
-def test_records_survive_being_collected_and_a_truncated_or_an_edited_one_is_named(tmp_path):
-    paths, lines = (
-        [tmp_path / f"{i}.jsonl" for i in range(3)],
-        [json.dumps(record.seal(entry)) for entry in records()[:3]],
-    )
-    for path, line in zip(paths, lines, strict=True):
-        path.write_text(f"{line}\n")
-    collect(paths, tmp_path / "runs.jsonl")
-    pd.testing.assert_frame_equal(frame(load(tmp_path / "runs.jsonl")), frame(records()[:3]))
-    objective = json.dumps(records()[1]["objective"])
-    for text, problem in ((lines[1][:300], "not a record"), (lines[1].replace(objective, "0.999"), "was edited")):
-        paths[1].write_text(text)
-        with refused(f"{paths[1]}, line 1", problem, "delete the file"):
+def test_records_survive_being_collected_and_a_broken_file_of_a_job_is_named(tmp_path):
+    cells = [{**entry, "cell": f"{number:024}"} for number, entry in enumerate(records()[:4])]
+    jobs, paths = [cells[:1], cells[1:3], cells[3:]], []
+    for entries in jobs:
+        paths.append(tmp_path / f"{store.job_name((entry['cell'], entry['run']) for entry in entries)}.jsonl")
+        paths[-1].write_text("".join(json.dumps(record.seal(entry)) + "\n" for entry in entries))
+    assert collect(paths, tmp_path / "runs.jsonl") == 4
+    pd.testing.assert_frame_equal(frame(load(tmp_path / "runs.jsonl")), frame(cells))
+    text, objective = paths[1].read_text(), json.dumps(cells[1]["objective"])
+    for broken, problem in (
+        (text[:300], ", line 1: not a record"),
+        (text.replace(objective, "0.999", 1), ", line 1: was edited"),
+        (text[: text.index("\n") + 1], "records of the job are missing"),
+    ):
+        paths[1].write_text(broken)
+        with refused(str(paths[1]), problem, "delete the file"):
             collect(paths, tmp_path / "other.jsonl")
     assert not (tmp_path / "other.jsonl").exists()
 

@@ -18,7 +18,7 @@ from optree.bench.models import fit, trials
 from optree.bench.models.frame import frame
 from optree.bench.papers import Results
 from optree.bench.report.reproduce import merged_configuration
-from optree.bench.runs import record
+from optree.bench.runs import record, store
 from optree.bench.runs.plan import plan_runs
 from optree.bench.tables.frame import collect, load
 from optree.datasets import read_table
@@ -71,9 +71,10 @@ def records(folder):
 def test_records_are_valid_and_come_back(records, tmp_path):
     for number, made in enumerate(records):
         record.write(made, tmp_path / f"{number}.json")
-    lines = [json.dumps(record.read(tmp_path / f"{number}.json")) + "\n" for number in range(len(records))]
-    (tmp_path / "job.jsonl").write_text("".join(lines))
-    assert collect([tmp_path / "job.jsonl"], tmp_path / "all.jsonl") == len(records)
+    read = [record.read(tmp_path / f"{number}.json") | {"cell": str(number)} for number in range(len(records))]
+    path = tmp_path / f"{store.job_name((entry['cell'], entry['run']) for entry in read)}.jsonl"
+    path.write_text("".join(json.dumps(record.seal(entry)) + "\n" for entry in read))
+    assert collect([path], tmp_path / "all.jsonl") == len(records)
     again = load(tmp_path / "all.jsonl")
     table = frame(again)
     assert len(table) == len(records)

@@ -93,14 +93,14 @@ def test_the_report_is_one_file(finished):
 
 def test_a_truncated_file_of_a_job_is_named_and_a_missing_one_is_made_of_finished_cells(finished):
     before, cells = finished.records(), {path: path.stat().st_ino for path in finished.cells()}
-    path = sorted((finished.path / "results" / "test" / "jobs").glob("*.jsonl"))[0]
-    text = path.read_text()
-    path.write_text(text[: len(text) // 2])
-    done = finished.snakemake("--forcerun", "collect")
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("error: ")]
-    assert done.returncode != 0
-    assert lines
-    assert all(path.name in line and "delete the file and its runs are done again" in line for line in lines)
+    text, path = max((path.read_text(), path) for path in (finished.path / "results" / "test" / "jobs").glob("*.jsonl"))
+    for size in (len(text) // 2, text.index("\n") + 1):  # within a record, and after the first one
+        path.write_text(text[:size])
+        done = finished.snakemake("--forcerun", "collect")
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("error: ")]
+        assert done.returncode != 0
+        assert lines
+        assert all(path.name in line and "delete the file and its runs are done again" in line for line in lines)
     for _ in range(2):  # after the failure, and again with all tables there
         path.unlink()
         assert finished.snakemake().returncode == 0

@@ -22,7 +22,7 @@ from optree.bench.runs.progress import hard_limit_seconds
 from optree.bench.runs.record import Run, comparison_key
 from optree.bench.runs.score import REPEAT_SECONDS, solver_digest
 from optree.bench.runs.solve import hard_limit_mib
-from optree.bench.runs.store import Cell, digest_of
+from optree.bench.runs.store import Cell, digest_of, job_name
 from optree.datasets import Dataset
 from optree.files import write_whole
 
@@ -74,8 +74,7 @@ class Job:
     @cached_property
     def name(self) -> str:
         """Return the digest of all cells, with the names that the configuration gives them."""
-        names = ((cell.run.encoding, cell.run.algorithm, cell.run.depth_of) for cell in self.cells)
-        return digest_of([[cell.digest for cell in self.cells], list(names)])[:16]
+        return job_name((cell.digest, vars(cell.run)) for cell in self.cells)
 
     @property
     def runs(self) -> list[Run]:

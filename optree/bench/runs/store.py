@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +54,12 @@ def path_of(digest: str, store: Path) -> Path:
 def digest_of(*parts) -> str:
     """Return a digest of JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+def job_name(cells: Iterable[tuple[str, Mapping]]) -> str:
+    """Return the digest of a job's cells, each a digest and the fields of its run with the configuration's names."""
+    names = [[digest, [run[key] for key in ("encoding", "algorithm", "depth_of")]] for digest, run in cells]
+    return digest_of(names)[:16]
 
 
 def finished(store: Path) -> set[str]:

@@ -11,7 +11,7 @@ from statistics import median_low
 import pandas as pd
 
 from optree.bench.models import frame as model_frame
-from optree.bench.runs import record
+from optree.bench.runs import record, store
 from optree.bench.runs.record import COMPARED
 from optree.bench.system.environment import versions_text
 from optree.bench.tables.certificates import refute
@@ -21,25 +21,30 @@ from optree.objective import CONSTRAINTS
 
 
 def collect(paths: Iterable[str | Path], target: str | Path, proofs: Iterable[str | Path] = ()) -> int:
-    """Write the records of all jobs to one file, a line each, and return their number; an edited record stops all.
+    """Write the records of all jobs to one file, a line each, and return their number.
 
+    A file with an edited record, or without a record of its job, raises an :exc:`~optree.errors.OptreeError`.
     ``proofs`` are the files of :mod:`optree.bench.runs.prove`, whose entries become part of the records.
     """
     lines, proven = [], {}
     for entry in (json.loads(line) for path in proofs for line in Path(path).read_text().splitlines()):
         proven[entry.pop("cell")] = entry
-    for path in paths:
-        for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+    for path in map(Path, paths):
+        cells = []
+        for number, line in enumerate(path.read_text().splitlines(), 1):
             try:
                 entry = json.loads(line)
                 record.check_seal(entry, f"{path}, line {number}")
+                cells.append((entry["cell"], entry["run"]))
             except ValueError as error:
                 raise OptreeError(
                     f"{path}, line {number}: not a record ({error}); delete the file and its runs are done again"
                 ) from error
-            if proof := proven.get(entry.get("cell")):
+            if proof := proven.get(entry["cell"]):
                 line = json.dumps(record.seal(entry | {"proof": proof}))
             lines.append(line)
+        if store.job_name(cells) != path.stem:
+            raise OptreeError(f"{path}: records of the job are missing; delete the file and its runs are done again")
     write_whole(target, "".join(line + "\n" for line in lines).encode())
     return len(lines)
 
