@@ -63,7 +63,7 @@ def note(table, memo, stack, head, part, bound, rules, share):
         entry["lister"], entry["part"], entry["next"] = stack.frame[0]["entry"], part, head[size]
         head[size] = at
     entry["need"] = max(entry["need"], bound)
-    raise_part(stack, 0, rules, part, share, bound, False)
+    raise_part(table, stack, 0, rules, part, share, bound, False)
 
 
 @inner_function
@@ -100,6 +100,9 @@ def list_supports(table, memo, stack, rules, head, visits):
             if not take_next(table, memo, stack, head):
                 return COMPLETE
             state[1] += 1
+            if frame["levels"] == 2:  # the verifier finds the least cost without a list
+                frame["current"] = -1
+                continue
             expand(table, memo, stack, 0, rules, True)
         while frame["current"] < frame["candidates"]:
             split = stack.order[0, frame["current"]]

@@ -40,6 +40,7 @@ class Rules(NamedTuple):
     two_leaves: bool  # B2: all splits are binary, or leaves are paid for
     one_price: bool  # a tree of one split pays one price
     movable: bool  # condition C of B4 and B5
+    near: bool  # B5 pays with any number of levels
     limited: bool  # the number of splits is limited
     step: int  # first step of the target of a part
 
@@ -133,6 +134,7 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
     table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]))
     per_leaf, least = objective.penalty == "leaf", objective.min_samples_leaf
     binary = max(sizes, default=2) <= 2
+    movable = binary or (not per_leaf and least == 1)
     rules = Rules(
         error=scale.error,
         price=scale.penalty,
@@ -141,7 +143,8 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
         least=least,
         two_leaves=binary or per_leaf,
         one_price=binary or not per_leaf,
-        movable=binary or (not per_leaf and least == 1),
+        movable=movable,
+        near=movable and objective.max_depth is not None,
         limited=objective.max_splits is not None,
         step=max(2 * scale.penalty, scale.error),
     )
