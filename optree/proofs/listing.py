@@ -34,7 +34,8 @@ def choose(table, memo, stack, split, gap, rules):
         gain, listed = min(gap, memo.entry[at]["lower"] - low), memo.entry[at]["need"] > 0
         better = listed > was_listed or (listed == was_listed and size < rows)
         if gain > most or (gain == most and gain > 0 and better):
-            chosen, most, bound, rows, was_listed = part, gain, low + gain, size, listed
+            chosen, most, rows, was_listed = part, gain, size, listed
+            bound = memo.entry[at]["lower"] if stack.frame[0]["levels"] == 3 else low + gain
     return chosen, bound
 
 
