@@ -235,7 +235,7 @@ class Problem:
         counts, packed = [len(size) for size in sizes], [np.zeros((0, -(-n // 8)), np.uint8)]
         for codes, size in zip(self.codes.T, sizes, strict=True):
             above = codes > np.arange(len(size))[:, None]
-            sides = np.stack([~above, above], 1) if len(size) > 1 else codes == np.arange(size[0])[:, None]
+            sides = np.stack([~above, above], 1) if len(size) != 1 else codes == np.arange(size[0])[:, None]
             packed.append(np.packbits(sides.reshape(-1, n), axis=1, bitorder="little"))
         bits = np.zeros((len(shape.of), -(-n // 64) * 8), np.uint8)
         self.numbered = np.lexsort([shape.part, shape.of])  # the place of each part in the order of the proof

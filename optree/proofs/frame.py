@@ -199,14 +199,14 @@ def expand(table, memo, stack, d, rules, listed):
     The verifier counts the pairs of all splits of a small table, but of some splits of a wide one. So the search uses
     the pairs there with two levels only, for which both find the least cost.
     """
-    frame, order = stack.frame[d], stack.order[d]
+    frame, order, shares = stack.frame[d], stack.order[d], n_shares(stack, d, rules)
     bound_singles(table, stack, d, rules)
     if frame["levels"] == 2:
         value_all(table, stack, d, rules)
         while frame["candidates"]:
             for i in range(min(frame["candidates"], _AT_ONCE)):
                 bound_by_pairs(table, stack, d, order[i], rules)
-                value = value_of(table, stack.sums[d], stack.low[d], n_shares(stack, d, rules), order[i], stack.best, rules)
+                value = value_of(table, stack.sums[d], stack.low[d], shares, order[i], stack.best, rules)
                 frame["goal"] = min(frame["goal"], value)  # the least cost with this split, or at least the goal
             value_all(table, stack, d, rules)
     elif frame["levels"] != 1 and not (rules.limited and frame["splits"] == 1):

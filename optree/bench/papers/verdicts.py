@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from optree.bench.runs.proof import OPTIMAL, REFUSED
-from optree.measure import ACCURACY
 from optree.bench.tables.summary import seconds
+from optree.measure import ACCURACY
 
 PASS, CONSISTENT, FAIL, KNOWN, SKIPPED = "PASS", "CONSISTENT", "FAIL", "known FAIL", "SKIPPED"
 MEANING = {

@@ -121,8 +121,8 @@ def bucketization(results: Results) -> Table:
     data = data.join(found[["rows_train", "accuracy_train"]]).rename(columns=names | {"accuracy_train": "accuracy"})
     data = data.assign(paper=np.where(data["dataset"].eq("bucketization"), "93.5%", "92.2%"))
     shown = as_text(data, {"accuracy": "{:.1%}"})
-    proven = np.array([run["status"] == "optimal" and not verdicts.doubt_of_optimum(run) for _, run in found.iterrows()])
-    best = found[proven.astype(bool)].groupby("dataset")["errors_train"].min()
+    proven = [run["status"] == "optimal" and not verdicts.doubt_of_optimum(run) for _, run in found.iterrows()]
+    best = found[np.array(proven, bool)].groupby("dataset")["errors_train"].min()
     text = "; ".join(f"{name}: {errors} of 77 wrong, proven" for name, errors in best.items())
     claims = [
         declare(f"{row['dataset']}, {row['algorithm']}: accuracy of the optimum", row["paper"], row["accuracy"], DIGITS,
