@@ -14,6 +14,7 @@ from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.proofs import search
 from optree.proofs.search import Proof
 from optree.proofs.table import ProofFeature, Rows, read_rows
 from optree.solvers.kernels.codes import INFINITE
@@ -74,6 +75,16 @@ def check_case(case: Case) -> int:
 def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
     for seed in range(first, first + 20):
         check_case(random_case(np.random.default_rng(seed)))
+
+
+def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypatch):
+    monkeypatch.setattr(search, "_MOST_SPLITS", 0)
+    for name, value in {"MANY_CUTS": 1, "MANY_PAIRS": 8, "MANY_SPLITS": 1}.items():
+        monkeypatch.setattr(optree_verify, name, value)
+    cases = [random_case(np.random.default_rng(seed)) for seed in range(100, 160)]
+    for case in cases:
+        check_case(case)
+    assert sum(case.head["max_depth"] in (3, 4) for case in cases) > 5
 
 
 @pytest.mark.slow
