@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from optree.proofs.depth_first import levels_of
-from optree.proofs.frame import expand, find_part, part_leaf, raise_part, weakest
+from optree.proofs.frame import (
+    expand,
+    find_part,
+    is_wide,
+    n_shares,
+    part_leaf,
+    raise_part,
+    value_all,
+    weakest,
+)
 from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
@@ -68,6 +77,18 @@ def note(table, memo, stack, head, part, bound, rules, share):
 
 
 @inner_function
+def list_known(table, memo, stack, head, rules):
+    """List the parts of a wide frame that the search bounded: the bounds of their neighbours follow by B5."""
+    for i in range(stack.frame[0]["parts"]):
+        part = stack.parts[0, i]
+        for share in range(n_shares(stack, 0, rules)):
+            at = find_part(table, memo, stack, 0, part, share, rules)[0]
+            if at >= 0 and memo.entry[at]["lower"] > stack.low[0, share, part]:
+                note(table, memo, stack, head, part, memo.entry[at]["lower"], rules, share)
+    value_all(table, stack, 0, rules)
+
+
+@inner_function
 def take_next(table, memo, stack, head):
     """Make a frame of the largest support that waits; return False if none waits."""
     size = stack.state[2]
@@ -105,6 +126,8 @@ def list_supports(table, memo, stack, rules, head, visits):
                 frame["current"] = -1
                 continue
             expand(table, memo, stack, 0, rules, True)
+            if is_wide(stack, rules) and frame["levels"] == 3:
+                list_known(table, memo, stack, head, rules)
         while frame["current"] < frame["candidates"]:
             split = stack.order[0, frame["current"]]
             value = weakest(table, stack, 0, split, rules)[0]

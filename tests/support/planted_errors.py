@@ -46,8 +46,14 @@ PLANTED = {
         "problem.simple(pairs, self.d - 2, share - 2)",
     ),
     "unlisted parts: no leaf": ("np.minimum(leaf, below)", "below"),
-    "the first part has all rows": ("first = total[..., None] - later", "first = total[..., None] - 0 * later"),
-    "a third part is in the first part, too": ("first[..., splits] -= later", "first[..., splits] -= 0 * later"),
+    "the first part has all rows": (
+        "first = total[..., None] - parts_last",
+        "first = total[..., None] - 0 * parts_last",
+    ),
+    "a third part is in the first part, too": (
+        "first[..., splits] -= parts_last",
+        "first[..., splits] -= 0 * parts_last",
+    ),
     "the parts of a threshold overlap": ("above = codes > np", "above = codes >= np"),
     "cumulative sums have a row too few": ("len(order) - 1 - at]", "np.maximum(len(order) - 2 - at, 0)]"),
 }

@@ -39,7 +39,9 @@ def stated_bytes(problem: optree_verify.Problem, files: int, supports: int) -> i
     """Return the bound of README.md on the memory of a check, beyond the memory of the interpreter and numpy."""
     n, f = problem.codes.shape
     q, p, sums = len(problem.shape.of), int(problem.shape.size.max()), problem.sums.shape[1]
-    return 32 * files + 32 * n * (q + f) + 64 * p * sums * (optree_verify.MANY_PAIRS + q) + n * supports
+    m = 1 if np.isinf(problem.budget) else problem.budget
+    pairs = p * sums * (optree_verify.MANY_PAIRS + q)
+    return 32 * files + 32 * n * (q + f) + 64 * (pairs + m * q) + n * supports
 
 
 def peak_bytes(data: Path, proof: Path) -> int:
