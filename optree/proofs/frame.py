@@ -9,6 +9,7 @@ import numpy as np
 from optree.proofs.bounds import (
     bound_parts,
     count_parts,
+    count_ranked,
     leaf_of,
     list_words,
     raise_by_pairs,
@@ -99,6 +100,16 @@ def n_shares(stack, d, rules):
 
 
 @inner_function
+def count_support(table, stack, d, part, sums):
+    """Fill ``sums`` of each part with the groups of a frame's support, or of its part if ``part`` is not negative."""
+    list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
+    if len(table.by_code):
+        count_ranked(table, stack.key[d], part, sums)
+    else:
+        count_parts(table, stack.place, stack.mask, stack.stop, sums)
+
+
+@inner_function
 def is_wide(stack, rules):
     """Return whether B5 pays in a table of too many splits to keep the sums of all pairs of parts."""
     return rules.near and stack.met.shape[1] == 0
@@ -114,8 +125,7 @@ def raise_part(table, stack, d, rules, part, share, bound, closed):
         count, shares = stack.frame[d]["parts"], n_shares(stack, d, rules)
         most, rows = stack.pairs[rules.classes], stack.pairs[rules.classes + 1]
         if is_wide(stack, rules):
-            list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
-            count_parts(table, stack.place, stack.mask, stack.stop, stack.pairs)
+            count_support(table, stack, d, part, stack.pairs)
         else:
             most, rows = stack.met[d, part, 0], stack.met[d, part, 1]
         spread(rules, stack.parts[d], count, stack.sums[d], most, rows, part, shares, stack.low[d])
@@ -125,8 +135,7 @@ def raise_part(table, stack, d, rules, part, share, bound, closed):
 def bound_singles(table, stack, d, rules):
     """Bound the parts of a frame by B1 and B2; its candidates are the splits whose value is below the goal."""
     frame, sums, low, shares = stack.frame[d], stack.sums[d], stack.low[d], n_shares(stack, d, rules)
-    list_words(table, stack.key[d], -1, stack.place, stack.mask, stack.stop)
-    count_parts(table, stack.place, stack.mask, stack.stop, sums)
+    count_support(table, stack, d, -1, sums)
     frame["leaf"] = leaf_of(table, stack.mask, stack.stop, rules)
     frame["goal"] = min(frame["target"], frame["leaf"])
     for share in range(shares):
@@ -171,8 +180,7 @@ def bound_by_pairs(table, stack, d, split, rules):
     for part in range(table.first_part[split], table.first_part[split + 1]):
         if value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
             return
-        list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
-        count_parts(table, stack.place, stack.mask, stack.stop, pairs)
+        count_support(table, stack, d, part, pairs)
         leaf = part_leaf(stack, d, part, rules)
         raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, stack.low[d], stack.scratch)
         most, rows = pairs[rules.classes], pairs[rules.classes + 1]
