@@ -1,9 +1,9 @@
 """The search for a proof, and the list of the supports that the proof needs.
 
 The search is depth first (``depth_first.py``) and raises the bound of all rows to a target. The list is made from all
-rows down (``listing.py``). In a table of many thresholds with three levels left, the search bounds one threshold exactly
-and spreads this bound to the neighbours by B5; the list then has all supports that were bounded. Both use the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound
-of the list.
+rows down (``listing.py``). Both use the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound
+of the list. In a table of many thresholds, a support of two levels gets its least cost, which B5 spreads to the supports
+of neighbouring thresholds. The list then has all supports that the search bounded.
 """
 
 from __future__ import annotations
