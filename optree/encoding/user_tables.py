@@ -1,7 +1,8 @@
 """The tables that users give: data frames of any library, arrays and sparse matrices, read column by column.
 
 A column of numbers is read as floats, NaN for a missing value. A column of texts, truth values or categories is read as
-objects, None for a missing value. Dates, durations and other objects are refused: the user knows their meaning.
+objects, None for a missing value; the values of many rows are numbered by the frame's own library, once. Dates,
+durations and other objects are refused: the user knows their meaning.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from numbers import Real
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from optree.encoding.cells import cell_text, is_missing
+from optree.encoding.cells import Categories, cell_text, is_missing
 from optree.errors import OptreeError, choice
 
 _NUMBER, _TEXT, _TRUTH, _DATE, _NOTHING = "numbers", "texts", "truth values", "dates or durations", ""
@@ -30,6 +32,7 @@ _TYPES = (
 )
 _PLAIN = {str, type(None)}  # of most columns, which need no closer look
 _KEPT_CELLS = 2**20  # of a small table
+_MANY_ROWS = 10_000  # whose texts a library of frames numbers faster than a loop
 _NAMED = {"NAType": _NOTHING, "NaTType": _NOTHING, "Period": _DATE}  # pandas' types, by name: pandas is optional
 
 
@@ -45,7 +48,7 @@ class Frame:
     orders : sequence of tuple of str, or None for each
         The categories of ordered columns.
 
-    Several readers of a small table share its converted columns.
+    Several readers share the columns of :class:`Categories`, and the other converted columns of a small table.
     """
 
     def __init__(self, source, series: Sequence, orders: Sequence[tuple[str, ...] | None]):
@@ -53,7 +56,7 @@ class Frame:
         self.columns = list(getattr(source, "column_names", source.columns))
         self.shape, self.ndim = (len(self.series[0]) if self.series else 0, len(self.columns)), 2
         self.is_small = self.shape[0] * self.shape[1] <= _KEPT_CELLS
-        self._kept: dict[int, tuple[np.ndarray, bool]] = {}  # whether `mixed` values would be refused
+        self._kept: dict[int, tuple[np.ndarray | Categories, bool]] = {}  # whether `mixed` values would be refused
 
     @classmethod
     def of(cls, X) -> Self | None:
@@ -87,17 +90,20 @@ class Frame:
             return Frame(self.source, [one[rows] for one in self.series], self.orders)
         return Frame(self.source, [self.array(number)[rows] for number in range(len(self.series))], self.orders)
 
-    def read(self, number: int, name: str, mixed: bool) -> np.ndarray:
+    def read(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         """Return a column as :func:`read_column` reads it."""
         values, is_checked = self._kept.get(number, (None, False))
         if values is None or not (mixed or is_checked):
             values = self._convert(number, name, mixed)
-            if self.is_small:
+            if self.is_small or isinstance(values, Categories):
                 self._kept[number] = values, not mixed
         return values
 
-    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         """Return a column, converted anew."""
+        number_texts = _number_of_arrow if hasattr(self.series[number], "combine_chunks") else _number_of_polars
+        if len(self) >= _MANY_ROWS and (found := number_texts(self.series[number])):
+            return found
         return _of_array(name, self.array(number), mixed)
 
     def array(self, number: int) -> np.ndarray:
@@ -119,7 +125,7 @@ class PandasFrame(Frame):
     def __getitem__(self, rows: np.ndarray | slice) -> PandasFrame:
         return PandasFrame(self.source.iloc[rows])
 
-    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         return _of_series(name, self.series[number], mixed)
 
 
@@ -138,6 +144,25 @@ def _arrow_table(X):
         raise OptreeError(f"X: a {type(X).__name__} is read with pyarrow, which is not installed") from error
     except (TypeError, ValueError) as error:
         raise OptreeError(f"X: a {type(X).__name__} is no table of columns ({error})") from error
+
+
+def _number_of_arrow(column) -> Categories | None:
+    """Return the texts of a column of pyarrow, None for other columns."""
+    if not str(column.type).endswith("string"):
+        return None
+    found = column.combine_chunks().dictionary_encode()
+    return Categories.of_codes(found.indices.fill_null(-1).to_numpy(), found.dictionary.to_pylist())
+
+
+def _number_of_polars(column) -> Categories | None:
+    """Return the texts of a series of polars, None for other columns."""
+    if str(getattr(column, "dtype", None)) not in ("String", "Categorical"):
+        return None
+    import polars
+
+    found = column.drop_nulls().unique().cast(polars.String)
+    codes = column.cast(polars.Enum(found)).to_physical().cast(polars.Int64).fill_null(-1)
+    return Categories.of_codes(codes.to_numpy(), found.to_list())
 
 
 def _enum_order(dtype) -> tuple[str, ...] | None:
@@ -191,8 +216,8 @@ def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:
     return np.array([rank.get(text, -1) for text in texts], np.float64)
 
 
-def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray:
-    """Return a column of a table: numbers as float64[n], truth values as bool[n], others as object[n].
+def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray | Categories:
+    """Return a column of a table: numbers as float64[n], truth values as bool[n], others as categories or object[n].
 
     mixed : whether values of several kinds are accepted in a column, as categories.
     """
@@ -203,7 +228,7 @@ def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray
     return table.read(number, name, mixed) if isinstance(table, Frame) else _of_array(name, table[:, number], mixed)
 
 
-def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict[str, np.ndarray]:
+def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict:
     """Return the columns of a table by name, as :func:`read_column` reads them."""
     table = as_table(X)
     names = column_names(table, names)
@@ -214,12 +239,17 @@ def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> d
     return {name: read_column(table, number, name, mixed) for number, name in enumerate(names)}
 
 
-def _of_series(name: str, column, mixed: bool) -> np.ndarray:
-    dtype = column.dtype
+def _of_series(name: str, column, mixed: bool) -> np.ndarray | Categories:
+    dtype, is_long = column.dtype, len(column) >= _MANY_ROWS
     if hasattr(dtype, "categories"):
         if dtype.categories.dtype.kind in "mM":
             raise _refused_dates(name, dtype.categories[0])
+        if is_long:
+            return Categories.of_codes(column.cat.codes.to_numpy(np.intp), dtype.categories.tolist())
         return column.to_numpy(object, na_value=None)
+    if dtype.type is str and is_long:
+        codes, found = column.factorize()
+        return Categories.of_codes(codes, found.tolist())
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return column.to_numpy(np.float64)
     if dtype.kind in "iuf":  # pandas' nullable numbers
@@ -229,7 +259,7 @@ def _of_series(name: str, column, mixed: bool) -> np.ndarray:
     return _of_array(name, column.to_numpy(object, na_value=None), mixed)
 
 
-def _of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
+def _of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Categories:
     kind = column.dtype.kind
     if kind in "iuf":
         return column.astype(np.float64)
@@ -248,18 +278,21 @@ def _kind_of(given: type) -> str | None:
     return next((kind for types, kind in _TYPES if issubclass(given, types)), None)
 
 
-def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
-    """Return objects of one kind: numbers as float64[n], others unchanged."""
-    if set(map(type, column.tolist())) <= _PLAIN:
-        return column
+def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Categories:
+    """Return objects of one kind: numbers as float64[n], many texts as categories, others unchanged."""
+    cells = column.tolist()
+    types = dict.fromkeys(map(type, cells))  # in order, for errors
+    if types.keys() <= _PLAIN:
+        return Categories.of(column) if len(column) >= _MANY_ROWS else column
     found = {}
-    for value in column:
-        kind = _kind_of(type(value))
+    for given in types:
+        kind = _kind_of(given)
         if kind is None:
-            text = f"encoding: column {name!r} has a value of type {type(value).__name__}"
+            text = f"encoding: column {name!r} has a value of type {given.__name__}"
             raise TypeError(f"{text}; argument must be a truth value, a string or a number")  # scikit-learn's words
-        if kind not in found and kind != _NOTHING and not is_missing(value):
-            found[kind] = value
+        if kind not in (*found, _NOTHING):
+            known = (value for value in cells if type(value) is given and not is_missing(value))
+            found |= {kind: value for value in islice(known, 1)}
     if _DATE in found:
         raise _refused_dates(name, found[_DATE])
     if len(found) > 1 and not mixed:

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from optree.encoding.cells import is_missing, number_text, read_numbers
+from optree.encoding.cells import Categories, is_missing, number_text, read_numbers
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import (
     Frame,
@@ -27,8 +27,8 @@ from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
-# there are at least 20. Fewer rows may all differ by chance. In most columns the first rows have too many equal values.
-_IDENTIFIER_SHARE, _IDENTIFIER_ROWS, _FIRST_ROWS = 0.95, 20, 0.1
+# there are at least 20. Fewer rows may all differ by chance.
+_IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
 
@@ -141,13 +141,8 @@ def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=Non
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
     may_count = _may_count(table) if spec is None or spec.numeric != "values" else np.ones(table.shape[1], bool)
-    some, spare = slice(int(_FIRST_ROWS * len(table))), (1 - _IDENTIFIER_SHARE) * len(table)
-    first = table if getattr(table, "is_small", False) else table[some]
     for number, name in enumerate(column_names(table, names)):
         if not may_count[number]:
-            continue
-        values = read_column(first, number, name, mixed=False)[some]
-        if values.dtype.kind != "f" and _repeats(values, spare):
             continue
         values = read_column(table, number, name, mixed=False)
         is_number = values.dtype.kind == "f"
@@ -169,26 +164,17 @@ def _may_count(table) -> np.ndarray:
     return steps == len(table) - np.isnan(table).sum(axis=0) - 1
 
 
-def _repeats(values: np.ndarray, spare: float) -> bool:
-    """Return whether more than ``spare`` of some values repeat others, and a value is neither missing nor a number."""
-    found = set(values.tolist())
-    return len(values) - len(found) > spare and any(
-        isinstance(value, str) and not _is_number_text(value) for value in found
-    )
-
-
 def _identifies(different: int, known: int) -> bool:
     """Return whether a column identifies rows, by the numbers of different values and of rows with a value."""
     return known >= _IDENTIFIER_ROWS and different >= _IDENTIFIER_SHARE * known
 
 
-def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
+def _doubt_of_categories(values: np.ndarray | Categories) -> tuple[str, bool]:
     """Return the text of a warning of a column of categories, or "", and whether the column identifies rows."""
-    found = set(values.tolist())
-    gaps = {value for value in found if is_missing(value)}
-    different = found - gaps
+    read = Categories.of(values)
+    different = [value for value in read.values if not is_missing(value)]
     identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
-        len(different), len(values) - (sum(map(is_missing, values)) if gaps else 0)
+        len(different), len(values) - read.n_missing
     )
     if len(different) > FEW_NUMBERS and all(map(_is_number_text, different)):
         return "its texts are numbers; " + (

@@ -24,7 +24,8 @@ from optree import (
     OptimalTreeClassifierCV,
     SPLITClassifier,
 )
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec, user_tables
+from optree.encoding.cells import Categories, is_missing
 from optree.estimators.tables import MOST_CHILDREN, find_identifiers, read_table
 
 N = 60
@@ -47,6 +48,37 @@ def table(seed=0, n=N):
 
 
 X, Y = table()
+
+
+@pytest.fixture(params=[10_000, 0], ids=["few rows", "many rows"], autouse=True)
+def many_rows(request, monkeypatch):
+    """Read the columns of each test as those of few rows, and as those of many."""
+    monkeypatch.setattr(user_tables, "_MANY_ROWS", request.param)
+
+
+def test_a_fit_numbers_the_texts_of_a_column_once(many_rows, monkeypatch):
+    monkeypatch.setattr(user_tables, "_MANY_ROWS", 0)
+    monkeypatch.setattr(user_tables, "_KEPT_CELLS", 0)
+    names, factorize = [], pd.Series.factorize
+    monkeypatch.setattr(pd.Series, "factorize", lambda one: names.append(one.name) or factorize(one))
+    texts = X[["number"]].assign(colour=X["colour"].astype("string"), other=X["colour"].str[:1])
+    OptimalTreeClassifier(max_depth=2).fit(texts, Y)
+    assert sorted(names) == ["colour", "other"]
+
+
+def test_categories_have_the_values_of_their_rows():
+    column = X["colour"].where(X.index % 7 > 0)
+    unused = pd.Categorical(column, ["black", "blue", "green", "red", "white"])
+    for values in (column.astype("str"), column.astype("string"), column.astype(object), pd.Series(unused)):
+        read = Categories.of(user_tables.read_column(values.to_frame("a"), 0, "a"))
+        expected = column.astype(object).where(column.notna(), None).tolist()
+        shown = [None if is_missing(value) else value for value in np.asarray(read)]
+        assert shown == expected
+        assert len(read.values) == 4
+        assert read.n_missing == column.isna().sum()
+        assert set(read[:5].values) <= set(read.values)
+        assert np.asarray(read[:5]).tolist() == np.asarray(read)[:5].tolist()
+        assert len(read[np.flatnonzero(column == "red")].values) == 1
 
 
 @pytest.mark.parametrize(
