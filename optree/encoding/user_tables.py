@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from itertools import islice
 from numbers import Real
 from typing import Self
 
@@ -291,8 +290,8 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
             text = f"encoding: column {name!r} has a value of type {given.__name__}"
             raise TypeError(f"{text}; argument must be a truth value, a string or a number")  # scikit-learn's words
         if kind not in (*found, _NOTHING):
-            known = (value for value in cells if type(value) is given and not is_missing(value))
-            found |= {kind: value for value in islice(known, 1)}
+            known = [value for value in cells if type(value) is given and not is_missing(value)]
+            found |= {kind: known[0]} if known else {}
     if _DATE in found:
         raise _refused_dates(name, found[_DATE])
     if len(found) > 1 and not mixed:
