@@ -13,6 +13,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
+from textwrap import shorten
 from typing import Self
 
 import numpy as np
@@ -260,6 +261,8 @@ def _of_series(name: str, column, mixed: bool) -> np.ndarray | Categories:
 
 def _of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Categories:
     kind = column.dtype.kind
+    if column.ndim > 1 or kind in "cSV":  # as structs of polars
+        raise CellTypeError(name, column[0] if len(column) else column.dtype)
     if kind in "iuf":
         return column.astype(np.float64)
     if kind in "mM":
@@ -287,8 +290,7 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
     for given in types:
         kind = _kind_of(given)
         if kind is None:
-            text = f"encoding: column {name!r} has a value of type {given.__name__}"
-            raise TypeError(f"{text}; argument must be a truth value, a string or a number")  # scikit-learn's words
+            raise CellTypeError(name, next(value for value in cells if type(value) is given))
         if kind not in (*found, _NOTHING):
             known = [value for value in cells if type(value) is given and not is_missing(value)]
             found |= {kind: known[0]} if known else {}
@@ -309,6 +311,17 @@ def _without_gaps(column: np.ndarray) -> np.ndarray:
     if all(kind.__name__ not in _NAMED for kind in kinds):
         return column
     return np.array([None if is_missing(value) else value for value in column], object)
+
+
+class CellTypeError(OptreeError, TypeError):
+    """The error for a value that is no cell of a table; its end is scikit-learn's."""
+
+    def __init__(self, name: str, value):
+        shown, what = shorten(repr(value), 40), type(value).__name__
+        super().__init__(
+            f"encoding: column {name!r} has a value of type {what}, {shown}; a cell or argument must be a truth value, "
+            "a string or a number; give the parts of such a value columns of their own"
+        )
 
 
 def _refused_dates(name: str, example) -> OptreeError:

@@ -50,8 +50,8 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     if y is not None:
         _warn_of_order(X, y)
         y = read_target(y, is_regressor(estimator))
-    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind == "U":
-        X = np.array(X, object)  # rows of numbers and texts, in which numbers stay numbers
+    if isinstance(X, (list, tuple)) and _has_other_cells(X):
+        X = np.array(X, object)  # in which numbers beside texts stay numbers
     if hasattr(X, "to_frame") and len(X.shape) == 1:
         raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
     frame = X if hasattr(X, "iloc") else Frame.of(X)
@@ -73,6 +73,14 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
     check_consistent_length(frame, y)
     return PandasFrame(frame) if reset and frame is X else frame, y
+
+
+def _has_other_cells(rows: list | tuple) -> bool:
+    """Return whether some cells of rows are no numbers."""
+    try:
+        return np.asarray(rows).dtype.kind == "U"
+    except ValueError:  # cells, or rows, of several lengths
+        return True
 
 
 def _warn_of_order(X, y) -> None:

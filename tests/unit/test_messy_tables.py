@@ -533,3 +533,16 @@ def test_columns_of_other_libraries_are_no_table():
     dates = frame.with_columns(when=datetime.date(2020, 1, 1))
     with refused("column 'when' has dates"):
         OptimalTreeClassifier().fit(dates, Y)
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, (1, "b"), {1}, 1j, b"text"], ids=repr)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_a_column_of_other_values_is_refused_by_name(estimator, value):
+    """In a frame, in rows, and in an array of objects."""
+    cells = [value] * (N - 1) + [None]
+    frame = X[["number"]].assign(parts=pd.Series(cells, dtype=object))
+    rows = [list(row) for row in zip(X["number"], cells, strict=True)]
+    tables = [(frame, "parts"), (np.array(rows, object), "x1")] + [(rows, "x1")] * (type(value) in (list, dict, tuple))
+    for table, name in tables:
+        with refused(f"column {name!r}", f"type {type(value).__name__}", "a string or a number"):
+            estimator().fit(table, Y)
