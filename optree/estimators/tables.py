@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from optree.encoding.cells import Categories, is_missing, number_text, read_numbers
+from optree.encoding.cells import Categories, is_missing, number_text
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import (
     Frame,
@@ -21,7 +21,6 @@ from optree.encoding.user_tables import (
     column_names,
     column_order,
     read_column,
-    read_columns,
 )
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
@@ -124,17 +123,6 @@ def _dense(X, memory_limit: float | None) -> np.ndarray:
             f"{kind.name}, and {int(available)} MiB are available; give fewer rows or columns"
         )
     return X.astype(kind, copy=False).toarray()
-
-
-def read_numeric(X, missing: str) -> np.ndarray:
-    """Return a table as float64[n, p], finite or missing."""
-    table = as_table(X).toarray() if sparse.issparse(X) else as_table(X)
-    if isinstance(table, np.ndarray) and table.dtype.kind in "iuf":
-        numbers = np.ascontiguousarray(table, np.float64)
-        if np.isfinite(numbers.sum()):
-            return numbers
-    columns = read_columns(table, mixed=False)
-    return np.column_stack([read_numbers(name, values, missing) for name, values in columns.items()])
 
 
 def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=None) -> tuple[str, ...]:
