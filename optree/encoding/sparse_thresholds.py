@@ -21,6 +21,8 @@ from optree.encoding.fitted_columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.thresholds import threshold_between
 from optree.encoding.user_tables import as_table, read_column, read_columns
 
+_ROWS = 2**12  # that are written at once, so that they stay in the processor's cache
+
 
 class SparseEncoder(Encoder):
     """An encoder of columns as numbers; :meth:`at_splits` gives the encoder of the few thresholds of a tree."""
@@ -67,7 +69,7 @@ class SparseEncoder(Encoder):
         A column of numbers has the missing values above all numbers, and another column has them below. A category has
         a 0/1 column for each of its features. A missing value that the fitted rows have not is NaN, and so is an unseen
         category of a column with one feature. Without columns that vary there is one of zeros. ``check`` is called
-        before each column.
+        before each column and block of rows.
         """
         table, blocks = as_table(X), []
         place = {name: number for number, name in enumerate(self.names_)}
@@ -89,7 +91,23 @@ class SparseEncoder(Encoder):
             elif column.has_missing:
                 values = np.where(np.isnan(values), [np.inf, -np.inf], values)
             blocks.append(values)
-        return np.hstack(blocks or [np.zeros((table.shape[0], 1))]).astype(np.float64, copy=False)
+        blocks = blocks or [np.zeros((table.shape[0], 1))]
+        X = np.empty((table.shape[0], sum(block.shape[1] for block in blocks)))
+        for start in range(0, len(X), _ROWS):
+            check()
+            rows = slice(start, start + _ROWS)
+            np.concatenate([block[rows] for block in blocks], axis=1, out=X[rows])
+        return X
+
+    def numeric_column(self, X, number: int) -> np.ndarray:
+        """Return one column of :meth:`numeric_columns`, float64[n]."""
+        start = np.cumsum([0, *self._width])
+        owner = int(np.searchsorted(start, number, side="right")) - 1
+        only, column, at = copy(self), self.columns_[owner], number - int(start[owner])
+        if not column.is_numeric:
+            column, at = column.over([column.tests(self.spec.drop)[at]]), 0
+        only.columns_ = [column]
+        return only.numeric_columns(X)[:, at]
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
         """Return the encoder whose numeric columns have the thresholds of splits alone, and each split's feature.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -30,16 +31,23 @@ class AlphaStep(NamedTuple):
 class AlphaPath:
     """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling alpha from the leaf on.
 
-    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``X`` has the training rows as
-    numbers of ``encoder``, ``y`` their class indices int64[n] or targets float64[n]. With ``per_split`` the complexity
-    is the number of splits.
+    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``column`` returns a column of
+    numbers of ``encoder`` for the training rows, ``y`` has their class indices int64[n] or targets float64[n]. With
+    ``per_split`` the complexity is the number of splits.
     """
 
     def __init__(
-        self, path: Path, sample: Sample, X: np.ndarray, encoder: SparseEncoder, y: np.ndarray, weight, per_split: bool
+        self,
+        path: Path,
+        sample: Sample,
+        column: Callable[[int], np.ndarray],
+        encoder: SparseEncoder,
+        y: np.ndarray,
+        weight,
+        per_split: bool,
     ):
         self._path, self._classes, self._encoder = path, sample.classes, encoder
-        every = np.arange(len(X))
+        every = np.arange(len(y))
         # The sums of a node's rows: the weight of each class; for regression, the weight and the sum of the target.
         self._root = self._node_sums(every, y, weight)
         self._weight = float(self._root.sum() if self._classes else self._root[0])
@@ -55,7 +63,7 @@ class AlphaPath:
             seen.add(link)
             feature = int(path.feature[link])
             self._threshold[link] = _short_threshold(path.threshold[link], sample, feature)
-            goes_left = X[rows, feature] <= min(self._threshold[link], _GREATEST)
+            goes_left = column(feature)[rows] <= min(self._threshold[link], _GREATEST)
             for child, child_rows, sums in (
                 (path.left, rows[goes_left], self._sums_left),
                 (path.right, rows[~goes_left], self._sums_right),

@@ -100,8 +100,8 @@ class _Boosting(NumericEstimator):
         self._check()
         X, y = self._rows(X, y)
         X, y, weight = self._weighted(X, y, sample_weight)
-        X, self._encoder = self._numbers(X)
-        self._boost(X, self._outputs(y), weight, clock)
+        self._encoder = self._fit_encoder(X)
+        self._boost(self._encoder.numeric_columns(X), self._outputs(y), weight, clock)
         self.compile_seconds_ = clock.compile_seconds()
         return self
 

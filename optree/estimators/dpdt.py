@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -60,22 +61,24 @@ class _DPDTree(TreeViews, NumericEstimator):
         alpha = number(self, "alpha")
         n = len(X)
         X, y, weight = self._weighted(X, y, sample_weight)
-        X, encoder = self._numbers(X)
-        growth = self._growth(n, X.shape[1], float(len(X) if weight is None else weight.sum()))
+        encoder = self._fit_encoder(X)
+        growth = self._growth(n, max(1, encoder.n_numeric_columns), float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
         arguments, searched = (y, classes, weight, mergeable, growth.n_layers), growth
         try:
-            sample = presort(X, *arguments, clock.check)
+            numbers = encoder.numeric_columns(X, clock.check)
+            sample, column = presort(numbers, *arguments, clock.check), numbers.T.__getitem__
         except Stopped:  # without thresholds the search ends at once, with a leaf
             sample, searched = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
+            column = cache(partial(encoder.numeric_column, X))
         clock.prepared()
         path = solve(sample, searched, effective_n_jobs(self.n_jobs), clock)
         require_iterations(path.status, {"iterations": path.fitted})
         late = path.status == "time_limit" and len(path.link) == 1 and self.time_limit > 0
         if late := late and not growth.min_impurity_decrease:  # which is a share of the gain on all rows
-            few, sample = sampled_path(X, y, classes, weight, growth)
+            few, sample = sampled_path(lambda rows: encoder.numeric_columns(X[rows]), y, classes, weight, growth)
             path = replace(few, status=path.status, fitted=path.fitted, offered=path.offered)
-        self._path = AlphaPath(path, sample, X, encoder, y, weight, growth.per_split)
+        self._path = AlphaPath(path, sample, column, encoder, y, weight, growth.per_split)
         if late:
             self._path.rate(y, weight)
         self.search_seconds_ = clock.searched()

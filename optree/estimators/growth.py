@@ -102,8 +102,8 @@ class NumericEstimator(BaseEstimator):
         """Return the table of new rows."""
         return read_table(self, X, reset=False)[0]
 
-    def _numbers(self, X) -> tuple[np.ndarray, SparseEncoder]:
-        """Return a table as columns of numbers without missing values, float64[n, p], and their encoder.
+    def _fit_encoder(self, X) -> SparseEncoder:
+        """Return the encoder of a table as columns of numbers without missing values.
 
         A column of two categories without missing values is a column of 0 and 1; of more categories, each has one.
         """
@@ -111,8 +111,7 @@ class NumericEstimator(BaseEstimator):
         with renamed(NAMES):
             left_out = find_identifiers(X, self.categorical_features, spec)
             given = {"categorical": self.categorical_features, "without": left_out, "needs_features": False}
-            encoder = SparseEncoder(spec).fit(X, **given)
-            return encoder.numeric_columns(X), encoder
+            return SparseEncoder(spec).fit(X, **given)
 
     def _weighted(self, X, y: np.ndarray, sample_weight):
         """Drop rows of zero weight; return X, y and the weights, None if all weights are one."""

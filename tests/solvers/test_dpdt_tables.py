@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from support.refusal import refused
 
 from optree import (
@@ -15,6 +17,7 @@ from optree import (
     DPDTreeClassifier,
     DPDTreeRegressor,
 )
+from optree.budget import Clock, Stopped
 
 SIZES = ["S", "M", "L"]
 CLASSIFIERS = [DPDTreeClassifier(3, cart_nodes_list=(4, 4)), DPDTGradientBoostingClassifier(4)]
@@ -108,3 +111,30 @@ def test_an_identifier_is_left_out_with_a_warning():
     named = DPDTreeClassifier(categorical_features=["kind", "two", "flag", "size"])
     with refused("column 'id'"):
         named.fit(X, y > y.median())
+
+
+def test_a_column_alone_is_that_of_all():
+    X = table()[0]
+    for holed in (X, X.assign(kind=X["kind"].where(X.index % 5 > 0), number=X["number"].where(X.index % 7 > 0))):
+        encoder = DPDTreeClassifier()._fit_encoder(holed)
+        for number, values in enumerate(encoder.numeric_columns(holed).T):
+            assert np.array_equal(encoder.numeric_column(holed, number), values)
+
+
+@pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=str)
+def test_time_that_ends_while_columns_are_laid_out_leaves_a_tree_of_few_rows(monkeypatch, model):
+    """Its loss is that on all rows, of which only the columns of its splits are read."""
+    X, _, y = table()
+    y = (y > y.median()).to_numpy() if model is CLASSIFIERS[0] else y.to_numpy()
+
+    def check(clock):
+        raise Stopped("time_limit")
+
+    with monkeypatch.context() as late:
+        late.setattr(Clock, "check", check)
+        late.setattr(Clock, "limit", lambda clock, *_: "time_limit" if clock.budget.seconds else None)
+        with pytest.warns(ConvergenceWarning, match="of few rows"):
+            found = clone(model).set_params(time_limit=60).fit(X, y)
+    assert found.tree_.n_splits > 0
+    error = np.mean(found.predict(X) != y) if model is CLASSIFIERS[0] else np.mean((found.predict(X) - y) ** 2)
+    assert found.cost_ == pytest.approx(error * len(y))
