@@ -14,7 +14,7 @@ import pytest
 from harness.checkout import Checkout
 from trials import jobs, parent, processes, read, searches
 
-from optree.bench.system.screen import _SCHEDULER
+from optree.bench.system.screen import _SCHEDULER, Screen
 
 RUNS = 8
 # Jobs of one run each; a run takes minutes.
@@ -82,6 +82,13 @@ def test_ctrl_c_with_eight_running_jobs(finished, interruptible):
     assert f"stopped by Ctrl-C: 0 of {RUNS} runs are done and kept. To continue, type\n    snakemake" in said
     logs = (finished.path / ".snakemake" / "log").glob("*.log")
     assert max(logs, key=lambda path: path.stat().st_mtime).read_text().count("CalledProcessError") == RUNS
+
+
+def test_an_error_has_a_traceback_but_not_after_ctrl_c(capsys):
+    screen = Screen()
+    for error, printed in ((OSError("first"), True), (KeyboardInterrupt(), False), (RuntimeError("loop"), False)):
+        screen.print_error(type(error), error, None)
+        assert (type(error).__name__ in capsys.readouterr().err) == printed
 
 
 def test_ctrl_c_while_jobs_and_plans_are_made(finished, interruptible):

@@ -128,6 +128,23 @@ def test_killed_in_the_middle_it_resumes_and_gives_the_same_records(finished, tm
     assert kept == {path: path.stat().st_ino for path in kept}, "a finished cell is not written again"
 
 
+def test_an_output_that_a_cancelled_job_of_a_killed_driver_removes_is_made_again(finished, monkeypatch):
+    """Give the driver a SLURM with one job, which removes a planned input of ``collect`` when it is cancelled."""
+    before, path = finished.records(), sorted((finished.path / "results" / "test" / "jobs").glob("*.jsonl"))[0]
+    (programs := finished.path / "programs").mkdir()
+    for name, script in {
+        "squeue": f'test ! -e "{path}" || echo "7|optree_1|{finished.path}"',
+        "scancel": f'rm "{path}"',
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setitem(finished.environment, "PATH", f"{programs}:{finished.environment['PATH']}")
+    done = finished.snakemake("--forcerun", "collect")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 jobs of a driver that was killed are cancelled: scancel 7" in done.stderr
+    assert finished.records() == before
+
+
 def test_tables_of_the_finished_jobs_name_the_others(finished):
     """Check the tables while one dataset has no records; then the missing job is made of finished cells."""
     before, results = finished.records(), finished.path / "results" / "test"

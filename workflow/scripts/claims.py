@@ -9,8 +9,8 @@ from optree.bench.tables import formats
 from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
-    runs, fits = read(snakemake.input.records)
-    results = papers.Results(Path(snakemake.params.folder), runs, fits)
+    searches, models = read(snakemake.input.records)
+    results = papers.Results(Path(snakemake.params.folder), searches, models)
     table = claims.claims(papers.get(snakemake.params.paper), results)
     for path in snakemake.output:
         formats.write(table, path)

@@ -9,8 +9,8 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
-    runs, fits = read(snakemake.input.records)
-    results = papers.Results(Path(snakemake.params.folder), runs, fits)
+    searches, models = read(snakemake.input.records)
+    results = papers.Results(Path(snakemake.params.folder), searches, models)
     makers = papers.get(snakemake.params.paper).figures
     figures = {name: partial(make, results) for name, make in makers.items()}
     titles = {name: f"figure {name} of the paper" for name in figures}

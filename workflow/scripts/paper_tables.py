@@ -9,10 +9,10 @@ from optree.bench.tables import formats
 from optree.bench.tables.frame import read
 
 with reporting(snakemake.log[0]):
-    runs, fits = read(snakemake.input.records)
-    results = papers.Results(Path(snakemake.params.folder), runs, fits)
+    searches, models = read(snakemake.input.records)
+    results = papers.Results(Path(snakemake.params.folder), searches, models)
     for name, make in papers.get(snakemake.params.paper).tables.items():
-        table = tree_pages.with_links(make(results), runs)
+        table = tree_pages.with_links(make(results), searches)
         for path in snakemake.output:
             if Path(path).stem == f"paper_table_{name}":
                 formats.write(table, path)

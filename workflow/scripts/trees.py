@@ -8,6 +8,6 @@ from optree.bench.tables.frame import read
 from optree.files import write_whole
 
 with reporting(snakemake.log[0]):
-    runs, fits = read(snakemake.input.records)
+    searches, models = read(snakemake.input.records)
     for path in map(Path, snakemake.output):
-        write_whole(path, tree_pages.page(runs, path.stem, fits).encode())
+        write_whole(path, tree_pages.page(searches, path.stem, models).encode())

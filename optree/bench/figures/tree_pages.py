@@ -58,13 +58,13 @@ def _representative(runs: pd.DataFrame) -> pd.Series:
     return pd.Series(runs.index.isin(candidates.drop_duplicates(_GROUP).index), runs.index)
 
 
-def page(runs: pd.DataFrame, dataset: str, fits: pd.DataFrame | None = None) -> str:
-    """Return the page of a dataset: a card per tree, with its picture and the runs or fits that returned it."""
+def page(runs: pd.DataFrame, dataset: str, models: pd.DataFrame | None = None) -> str:
+    """Return the page of a dataset: a card per tree, with its picture and the runs that returned it."""
     own = runs.assign(number=picture_numbers(runs)).query("dataset == @dataset")
     cards = [_card(int(number), same) for number, same in own.groupby("number")]
     proven = own["status"].eq(CERTIFIED)
     introduction = _introduction(own, proven)
-    if fits is not None and (fitted := _fit_cards(fits, dataset, int(own["number"].max() if len(cards) else 0))):
+    if models is not None and (fitted := _model_cards(models, dataset, int(own["number"].max() if len(cards) else 0))):
         cards += fitted
         introduction += " The last trees are from estimators that were fitted to the raw numbers and proved them."
     body = [
@@ -121,17 +121,17 @@ def _article(number: int, title: str, lines: list[str], tree: Tree) -> str:
     )
 
 
-def _fit_cards(fits: pd.DataFrame, dataset: str, last: int) -> list[str]:
-    """Return cards of the trees that fits of a dataset proved optimal, numbered after ``last``."""
-    proven = fits[fits["dataset"].eq(dataset) & fits["status"].eq(CERTIFIED) & fits["tree"].notna()]
+def _model_cards(models: pd.DataFrame, dataset: str, last: int) -> list[str]:
+    """Return cards of the trees that models of a dataset proved optimal, numbered after ``last``."""
+    proven = models[models["dataset"].eq(dataset) & models["status"].eq(CERTIFIED) & models["tree"].notna()]
     cards = []
     for number, (_, same) in enumerate(proven.groupby(_texts(proven), sort=False), last + 1):
         tree = Tree.from_dict(same["tree"].iloc[0])
         size = _size(tree.n_splits, tree.n_leaves, tree.depth)
         lines = []
-        for _, fit in same.iterrows():
-            split = f", {name}" if (name := fold_name(fit["split"])) else ""
-            lines.append(escape(f"{fit['model']}{split}: training accuracy {fit['train']:.5f}, proven"))
+        for _, run in same.iterrows():
+            split = f", {name}" if (name := fold_name(run["split"])) else ""
+            lines.append(escape(f"{run['model']}{split}: training accuracy {run['train']:.5f}, proven"))
         cards.append(_article(number, size, lines, tree))
     return cards[: max(0, MAX_PICTURES - last)]
 

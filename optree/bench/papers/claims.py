@@ -100,7 +100,7 @@ def claims(paper: Paper, results: Results) -> Table:
         f"else; {SKIPPED} = undecided, about other data, or not run.",
         f"{DIGITS} = the measured value, rounded or cut off, has the printed digits. table = paper_table_NAME, which "
         "explains each claim and the meaning of its verdict.",
-        *provenance(results.runs),
+        *provenance(results.searches),
     )
     return Table(f"Claims of {paper.title}", data, data, notes, f"{len(every)} claims: {tally(data)}.", linked=linked)
 

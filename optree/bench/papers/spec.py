@@ -49,15 +49,15 @@ class Results:
     ----------
     folder : Path
         The folder of printed numbers.
-    runs : pandas.DataFrame
-        All runs, from :func:`optree.bench.tables.frame.frame`. Runs that a table needs may be missing.
-    fits : pandas.DataFrame
-        All fits of estimators, from :func:`optree.bench.models.frame.frame`; empty by default.
+    searches : pandas.DataFrame
+        The runs of searches, from :func:`optree.bench.tables.frame.frame`. Runs that a table needs may be missing.
+    models : pandas.DataFrame
+        The runs of models, from :func:`optree.bench.models.frame.frame`; empty by default.
     """
 
     folder: Path
-    runs: pd.DataFrame
-    fits: pd.DataFrame = field(default_factory=lambda: frame([]))
+    searches: pd.DataFrame
+    models: pd.DataFrame = field(default_factory=lambda: frame([]))
 
     def printed(self, file: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file of printed numbers, every value as text."""

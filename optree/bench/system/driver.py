@@ -38,8 +38,9 @@ def start(results: str) -> None:
         os._exit(1)
     # A SLURM job does not show its driver. All drivers, of whatever configuration, share a lock in this directory. Only
     # a driver that gets it exclusively is alone, and may take unfinished jobs for leftovers.
-    if _hold(Path(results).parent / ".drivers"):
-        cancel_leftovers()
+    if _hold(Path(results).parent / ".drivers") and cancel_leftovers():
+        # A cancelled job removes its output, on which Snakemake's plan may rely. So this driver plans once more.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     fcntl.flock(_held[-1], fcntl.LOCK_SH)
     correct_times([*Path(results).rglob("*"), *Path(".peers").glob("*")])  # the environments themselves are large
 
@@ -73,10 +74,13 @@ def _queue(form: str) -> list[str]:
     return [facts for facts, name, folder in rows if name.startswith(JOB_PREFIX) and folder == os.getcwd()]
 
 
-def cancel_leftovers() -> None:
-    """Cancel the SLURM jobs of a killed driver, which would repeat this driver's runs; finished records stay."""
+def cancel_leftovers() -> bool:
+    """Cancel the SLURM jobs of a killed driver, if there are any; finished records stay.
+
+    These jobs would repeat the runs of this driver.
+    """
     if not (jobs := _queue("%A")):
-        return
+        return False
     print(f"{len(jobs)} jobs of a driver that was killed are cancelled: scancel {' '.join(jobs)}", file=sys.stderr)
     subprocess.run(["scancel", *jobs], check=False)
     end = time.monotonic() + CANCEL_SECONDS
@@ -86,6 +90,7 @@ def cancel_leftovers() -> None:
         listed = " ".join(remaining)
         print(f"error: cancelled jobs do not end: {listed}; wait, then type the same command again", file=sys.stderr)
         os._exit(1)
+    return True
 
 
 def tell_of_waiting_jobs() -> None:

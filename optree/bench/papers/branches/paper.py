@@ -91,14 +91,14 @@ def _search_claims(row: dict, runs: pd.DataFrame, objective: str, time: str, ite
 
 def table_2(results: Results) -> Iterator[dict]:
     """Yield the claims of the BRANCHES columns of Table 2, which Table 3 repeats."""
-    runs, columns = comparable(results.runs), ("branches_objective", "branches_time_s", "branches_iterations")
+    runs, columns = comparable(results.searches), ("branches_objective", "branches_time_s", "branches_iterations")
     for row in results.printed("tables_2_3_5.csv"):
         yield from _search_claims(row, runs, *(row[name] for name in columns))
 
 
 def program(results: Results) -> Iterator[dict]:
     """Yield the claims on the results of the authors' program on its own files."""
-    runs = comparable(results.runs)
+    runs = comparable(results.searches)
     for row in results.printed("authors_program.csv"):
         time = row["seconds"] if float(row["seconds"]) < LIMIT_SECONDS else TIMEOUT
         yield from _search_claims(row, runs, row["objective"], time, row["iterations"])
@@ -106,7 +106,7 @@ def program(results: Results) -> Iterator[dict]:
 
 def table_3(results: Results) -> Iterator[dict]:
     """Yield the claims of Table 3: no other solver's objective is better."""
-    runs = comparable(results.runs)
+    runs = comparable(results.searches)
     for row in results.printed("tables_2_3_5.csv"):
         found = fitting(row, runs, row["branches_objective"])
         for key, name in _PEERS.items():
@@ -116,7 +116,7 @@ def table_3(results: Results) -> Iterator[dict]:
 
 def table_5(results: Results) -> Iterator[dict]:
     """Yield the claims of Table 5: rows, features and classes of the encoded data."""
-    runs = comparable(results.runs)
+    runs = comparable(results.searches)
     for row in results.printed("tables_2_3_5.csv"):
         found = by_encoding(row, runs, any_lambda=True)
         one = dict([next((pair for pair in found.items() if pair[1] is not None), ("", None))])
@@ -151,7 +151,7 @@ def _compare(table: str, results: Results) -> Table:
     """Return a table of claims, with explanations and provenance."""
     title, make = _TABLES[table]
     rows, subject = list(make(results)), ["row", "lambda", "encoding"]
-    measured = provenance(comparable(results.runs)) if table != "1" else ()
+    measured = provenance(comparable(results.searches)) if table != "1" else ()
     return judged(f"{PAPER.title}, {title}", subject, rows, _TOLERANCES, measured, results.explanations(table))
 
 

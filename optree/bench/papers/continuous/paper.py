@@ -30,23 +30,23 @@ _PRINTED_DEPTH = 3
 _SUFFIX = "-train"
 
 
-def _found(fits: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, dict]]]:
-    """Yield dataset, depth and the fits of each model."""
-    fits = fits[fits["split"].eq(FULL)]
+def _found(runs: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, dict]]]:
+    """Yield dataset, depth and the run of each model."""
+    runs = runs[runs["split"].eq(FULL)]
     for depth in (2, 3, 4):
-        for dataset in sorted(fits["dataset"].unique()):
-            mine = fits[fits["dataset"].eq(dataset)].set_index("model")
+        for dataset in sorted(runs["dataset"].unique()):
+            mine = runs[runs["dataset"].eq(dataset)].set_index("model")
             rows = {name: mine.loc[f"{name}-{depth}"].to_dict() for name in _MODELS if f"{name}-{depth}" in mine.index}
             if rows:
                 yield dataset.removesuffix(_SUFFIX), depth, rows
 
 
-def _accuracy(fit: dict | None) -> str:
+def _accuracy(run: dict | None) -> str:
     """Return an accuracy with four digits, and the status of a search that a limit ended."""
-    if not fit or pd.isna(fit["train"]):
-        return fit["status"] if fit else ""
-    ended = "" if fit["status"] in ("optimal", "heuristic") else f" ({fit['status'].replace('_', ' ')})"
-    return f"{fit['train']:.4f}{ended}"
+    if not run or pd.isna(run["train"]):
+        return run["status"] if run else ""
+    ended = "" if run["status"] in ("optimal", "heuristic") else f" ({run['status'].replace('_', ' ')})"
+    return f"{run['train']:.4f}{ended}"
 
 
 def _judge(ours: dict, printed: str) -> str:
@@ -62,7 +62,7 @@ def _judge(ours: dict, printed: str) -> str:
 def _nothing_better(dataset: str, depth: int, models: dict[str, dict]) -> Iterator[dict]:
     """Yield the claim that no other tree is better than a proven optimum."""
     ours = models.get("optimal")
-    others = [fit["train"] for name, fit in models.items() if name != "optimal" and pd.notna(fit["train"])]
+    others = [run["train"] for name, run in models.items() if name != "optimal" and pd.notna(run["train"])]
     if ours and others and ours["status"] == "optimal":
         claim, paper = f"{dataset}, depth {depth}: no tree is better than the optimum", f"others: {max(others):.4f}"
         verdict = reproduced(ours["train"] > max(others) - 1e-9)
@@ -73,7 +73,7 @@ def accuracies(results: Results) -> Table:
     """Return the training accuracy of each model, and verdicts on the proofs."""
     printed = {row["dataset"]: row["accuracy"] for row in results.printed("quantbnb.csv")}
     rows, claims = [], []
-    for dataset, depth, models in _found(results.fits):
+    for dataset, depth, models in _found(results.models):
         ours, theirs = models.get("optimal"), models.get("contree")
         paper = printed.get(dataset, "") if depth == _PRINTED_DEPTH else ""
         verdict = []
@@ -98,9 +98,9 @@ def accuracies(results: Results) -> Table:
 
 
 def times(results: Results) -> Table:
-    """Return processor seconds of whole fits, and the ratio of ConTree's to ours."""
+    """Return processor seconds of whole calls, and the ratio of ConTree's to ours."""
     rows = []
-    for dataset, depth, models in _found(results.fits):
+    for dataset, depth, models in _found(results.models):
         spent = {name: models[name]["processor_seconds"] for name in _MODELS if name in models}
         ended = [models[name]["status"] for name in ("optimal", "contree") if name in models]
         ratio = spent["contree"] / spent["optimal"] if ended == ["optimal", "optimal"] else np.nan
@@ -128,9 +128,9 @@ def times(results: Results) -> Table:
 
 def thresholds(results: Results) -> Table:
     """Return the training accuracy that quantile thresholds lose against all thresholds."""
-    rows, numbers, runs = [], set(), results.runs
+    rows, numbers, runs = [], set(), results.searches
     runs = runs[runs["algorithm"].eq("allthresholds") & runs["split"].eq(FULL)]
-    for dataset, depth, models in _found(results.fits):
+    for dataset, depth, models in _found(results.models):
         same = runs[runs["dataset"].str.removesuffix(_SUFFIX).eq(dataset) & runs["max_depth"].eq(depth)]
         if "optimal" in models and len(same):
             best = 100 * models["optimal"]["train"]
@@ -149,10 +149,10 @@ def thresholds(results: Results) -> Table:
 
 def trees(results: Results) -> Figure:
     """Draw the optimal trees of depth 3."""
-    fits = results.fits
-    mine = fits[fits["model"].eq(f"optimal-{_PRINTED_DEPTH}") & fits["tree"].notna() & fits["status"].eq("optimal")]
+    runs = results.models
+    mine = runs[runs["model"].eq(f"optimal-{_PRINTED_DEPTH}") & runs["tree"].notna() & runs["status"].eq("optimal")]
     if mine.empty:
-        raise NothingToDraw("no proven fits of optimal trees")
+        raise NothingToDraw("no proven optimal trees")
     per_row, width, height = 2, 8.5, 3.0
     lines = -(-len(mine) // per_row)
     figure = Figure(figsize=(per_row * width, lines * height))
@@ -168,10 +168,10 @@ def trees(results: Results) -> Figure:
 @rc_context(STYLE)
 def growth(results: Results) -> Figure:
     """Draw seconds of proven searches against rows of large datasets, and against thresholds per column."""
-    runs, fits = results.runs, results.fits
-    rows = fits[fits["split"].ne(FULL) & fits["status"].eq("optimal") & fits["search_seconds"].gt(0)]
+    searches, runs = results.searches, results.models
+    rows = runs[runs["split"].ne(FULL) & runs["status"].eq("optimal") & runs["search_seconds"].gt(0)]
     lines = rows.assign(name=rows["dataset"] + ", depth " + rows["model"].str.removeprefix("optimal-"))
-    by_thresholds = runs[runs["algorithm"].eq("allthresholds") & runs["status"].eq("optimal")]
+    by_thresholds = searches[searches["algorithm"].eq("allthresholds") & searches["status"].eq("optimal")]
     by_thresholds = by_thresholds.assign(
         name="depth " + by_thresholds["max_depth"].astype(str), x=by_thresholds["encoding"].str.removeprefix("cuts-")
     )

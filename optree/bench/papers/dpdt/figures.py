@@ -1,4 +1,4 @@
-"""Figures 1, 6 and 7 of the DPDT paper, drawn from fits."""
+"""Figures 1, 6 and 7 of the DPDT paper, drawn from runs of models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _learner(model: str) -> str:
 
 def _looks(results: Results) -> dict[str, Style]:
     """Return the style of each learner of random searches and boosting, the same in all figures."""
-    models = results.fits["model"]
+    models = results.models["model"]
     return styles(map(_learner, models[models.str.contains(_PREFIXES.pattern.replace("(", "(?:"))]))
 
 
@@ -41,9 +41,9 @@ def _finished(figure: Figure, columns: int, top: float) -> Figure:
 @rc_context(STYLE)
 def figure_1(results: Results) -> Figure:
     """Draw Figure 1: predictions of trees of depth 2 on the XOR board, with operations and time."""
-    boards = [row for _, row in results.fits.iterrows() if row["surface"]]
+    boards = [row for _, row in results.models.iterrows() if row["surface"]]
     if not boards:
-        raise NothingToDraw("no fits on two columns")
+        raise NothingToDraw("no runs on two columns")
     figure = Figure(figsize=(2.5 * len(boards) + 0.4, 2.9))
     for number, row in enumerate(sorted(boards, key=lambda row: row["model"]), 1):
         ax = figure.add_subplot(1, len(boards), number)
@@ -68,14 +68,14 @@ def _best_so_far(trials: list[dict], order: np.ndarray) -> tuple[np.ndarray, np.
     return test[chosen], np.cumsum(cost)
 
 
-def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _curves(runs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return test scores float64[shuffles, trials] and seconds of each model, averaged over datasets.
 
     Scores of a dataset are scaled: 1 is the best test score of all trials of all models, 0 the 10 % quantile. Lower
     scores count as 0.
     """
     tables = {}
-    for dataset, group in fits.groupby("dataset"):
+    for dataset, group in runs.groupby("dataset"):
         every = np.concatenate([[trial["test"] for trial in trials] for trials in group["trials"]])
         low, high = np.quantile(every, 0.1), every.max()
         for model, trials in zip(group["model"], group["trials"], strict=True):
@@ -97,7 +97,7 @@ def _curves(fits: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 @rc_context(STYLE)
 def figure_6(results: Results) -> Figure:
     """Draw Figure 6: test score of the best trial of random search, against iterations and seconds."""
-    searches = results.fits[results.fits["trials"].map(len) > 1]
+    searches = results.models[results.models["trials"].map(len) > 1]
     if searches.empty:
         raise NothingToDraw("no random searches")
     figure = Figure(figsize=(7.2, 3.0))
@@ -112,17 +112,17 @@ def figure_6(results: Results) -> Figure:
             ax.axhline(mean[0], color=colour, ls=":", lw=0.8)
     sets = count(searches["dataset"].nunique(), "set")
     left.set(xscale="log", xlabel="iterations of random search", ylabel=f"test accuracy, scaled, mean of {sets}")
-    right.set(xscale="log", xlabel="processor seconds of fits per set")
+    right.set(xscale="log", xlabel="processor seconds per set")
     return _finished(figure, 4, 0.86)
 
 
 @rc_context(STYLE)
 def figure_7(results: Results) -> Figure:
     """Draw Figure 7: test accuracy of boosted trees, as a multiple of a single CART's of depth 3, against stages."""
-    fits = results.fits
-    alone = fits[fits["model"].eq("cart-3") & fits["test"].notna()].set_index(["dataset", "split"])["test"]
-    beside = pd.MultiIndex.from_frame(fits[["dataset", "split"]]).isin(alone.index)
-    boosted = fits[(fits["staged"].map(len) > 0) & beside]
+    runs = results.models
+    alone = runs[runs["model"].eq("cart-3") & runs["test"].notna()].set_index(["dataset", "split"])["test"]
+    beside = pd.MultiIndex.from_frame(runs[["dataset", "split"]]).isin(alone.index)
+    boosted = runs[(runs["staged"].map(len) > 0) & beside]
     if boosted.empty:
         raise NothingToDraw("no boosted trees beside a CART")
     figure = Figure(figsize=(7.2, 3.0))

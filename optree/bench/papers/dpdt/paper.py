@@ -75,11 +75,11 @@ def _judge_count(printed: str, value: float) -> Finding:
     return Finding(str(value), f"{100 * (value / paper - 1):+.1f} %", verdict)
 
 
-def _judge_end(_: str, fit: dict) -> Finding:
+def _judge_end(_: str, run: dict) -> Finding:
     """Judge whether a search that took the paper too long ends."""
-    if fit["status"] != "heuristic":
+    if run["status"] != "heuristic":
         return Finding("no", "", "reproduced")
-    return Finding(f"yes, {_percent(fit['train'])} in {seconds(fit['seconds'])} s", "", "better than printed")
+    return Finding(f"yes, {_percent(run['train'])} in {seconds(run['seconds'])} s", "", "better than printed")
 
 
 def _show(_: str, measured: str) -> Finding:
@@ -87,26 +87,26 @@ def _show(_: str, measured: str) -> Finding:
     return Finding(measured, "", "other data")
 
 
-def _one(fits: pd.DataFrame, dataset: str, model: str, split: str = FULL) -> dict:
-    """Return the fit of a model, empty if there is none."""
-    found = fits[fits["dataset"].eq(dataset) & fits["model"].eq(model) & fits["split"].eq(split)]
+def _one(runs: pd.DataFrame, dataset: str, model: str, split: str = FULL) -> dict:
+    """Return the run of a model, empty if there is none."""
+    found = runs[runs["dataset"].eq(dataset) & runs["model"].eq(model) & runs["split"].eq(split)]
     return {} if found.empty else found.iloc[0].to_dict()
 
 
-def _trained(fits: pd.DataFrame, row: str, model: str) -> dict:
-    """Return the fit of a model to the paper's training rows; if they are not public, to as many other rows."""
-    return _one(fits, f"{row}-train", model) or _one(fits, row, model, "0")
+def _trained(runs: pd.DataFrame, row: str, model: str) -> dict:
+    """Return the run of a model on the paper's training rows, or on other rows if these are not public."""
+    return _one(runs, f"{row}-train", model) or _one(runs, row, model, "0")
 
 
-def _machine(fits: pd.DataFrame) -> tuple[str, ...]:
+def _machine(runs: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on machine, code, operations, seconds and memory."""
-    if fits.empty:
+    if runs.empty:
         return ()
     return (
         "An operation is a node of the CARTs that DPDT fits (Table 1), or a candidate split (Top-B, Table 4). "
         "Seconds are processor seconds of one fit; MiB is the peak memory of its process minus the memory after "
         "reading the data.",
-        *measured_on(fits),
+        *measured_on(runs),
     )
 
 
@@ -119,37 +119,37 @@ def table_1(results: Results) -> Iterator[_Claim]:
     models = {"dpdt_light": "dpdt-16-1-1", "dpdt_full": "dpdt-16-16-16"}
     models |= {"topb_light": "top-16-1-1", "topb_full": "top-16-16-16", "cart": "cart-3"}
     for printed in results.printed("table1.csv"):
-        row, fits = printed["dataset"], results.fits
+        row, runs = printed["dataset"], results.models
         for key, model in models.items():
-            fit = _trained(fits, row, model)
-            yield row, model, "accuracy", printed[f"acc_{key}"], fit.get("train"), _judge_accuracy
-            work = 2 * fit["splits"] + 1 if model == "cart-3" and fit else fit.get("iterations")
+            run = _trained(runs, row, model)
+            yield row, model, "accuracy", printed[f"acc_{key}"], run.get("train"), _judge_accuracy
+            work = 2 * run["splits"] + 1 if model == "cart-3" and run else run.get("iterations")
             yield row, model, "operations", printed[f"ops_{key}"], work, _judge_count
-        optimal = _trained(fits, row, "optimal")
+        optimal = _trained(runs, row, "optimal")
         proven = optimal.get("train") if optimal.get("status") == "optimal" else None
         yield row, "optimal", "accuracy", printed["acc_quantbnb"], proven, _judge_accuracy
-        best = _trained(fits, row, models["dpdt_full"]).get("train")
+        best = _trained(runs, row, models["dpdt_full"]).get("train")
         yield row, "Quant-BnB", "optimum, not below DPDT", printed["acc_quantbnb"], best, _judge_optimum
 
 
 def table_3(results: Results) -> Iterator[_Claim]:
     """Yield claims on KDD Cup 99 at depth 10: test accuracy, and DPDT's seconds and memory as multiples of CART's."""
     models = {"DPDT-(4,)": "dpdt-10-4", "DPDT-(4,4)": "dpdt-10-4-4", "CART": "cart-10"}
-    rows, fits = {row["model"]: row for row in results.printed("table3.csv")}, results.fits
-    names = fits.loc[fits["model"].eq("cart-10"), "dataset"].unique()
+    rows, runs = {row["model"]: row for row in results.printed("table3.csv")}, results.models
+    names = runs.loc[runs["model"].eq("cart-10"), "dataset"].unique()
     for dataset in names if len(names) else ["kddcup99-tenth"]:
-        cart, printed_cart = _one(fits, dataset, models["CART"], "0"), rows["CART"]
+        cart, printed_cart = _one(runs, dataset, models["CART"], "0"), rows["CART"]
         for name, model in models.items():
-            fit, printed = _one(fits, dataset, model, "0"), rows[name]
-            yield dataset, model, "test accuracy, %", printed["test_accuracy_pct"], _percent(fit.get("test")), _show
+            run, printed = _one(runs, dataset, model, "0"), rows[name]
+            yield dataset, model, "test accuracy, %", printed["test_accuracy_pct"], _percent(run.get("test")), _show
             for name, column, measure in (
                 ("seconds", "time_s", "processor_seconds"),
                 ("memory, MiB", "memory_MB", "memory_peak_mib"),
             ):
-                yield dataset, model, name, printed[column], seconds(fit[measure]) if fit else None, _show
+                yield dataset, model, name, printed[column], seconds(run[measure]) if run else None, _show
                 if model != "cart-10":
                     ratio = f"{float(printed[column]) / float(printed_cart[column]):.2f}"
-                    here = f"{fit[measure] / cart[measure]:.2f}" if fit and cart else None
+                    here = f"{run[measure] / cart[measure]:.2f}" if run and cart else None
                     yield dataset, model, f"{name}, as a multiple of CART's", ratio, here, _show
 
 
@@ -161,10 +161,10 @@ def _percent(value: float | None) -> str | None:
 def table_4(results: Results) -> Iterator[_Claim]:
     """Yield claims on DPDT of depth 3 and lookahead trees: training accuracy, and splits."""
     for printed in results.printed("table4.csv"):
-        row, fits = printed["dataset"], results.fits
-        fit, ahead = _trained(fits, row, "dpdt-8-8-8"), _trained(fits, row, "lookahead")
-        yield row, "dpdt-8-8-8", "accuracy, %", printed["dpdt_train_acc_pct"], fit.get("train"), _judge_percent
-        yield row, "dpdt-8-8-8", "splits", printed["dpdt_ops"], fit.get("splits_offered"), _judge_count
+        row, runs = printed["dataset"], results.models
+        run, ahead = _trained(runs, row, "dpdt-8-8-8"), _trained(runs, row, "lookahead")
+        yield row, "dpdt-8-8-8", "accuracy, %", printed["dpdt_train_acc_pct"], run.get("train"), _judge_percent
+        yield row, "dpdt-8-8-8", "splits", printed["dpdt_ops"], run.get("splits_offered"), _judge_count
         accuracy = printed["lookahead1_train_acc_pct"]
         if accuracy == "OoT":
             yield row, "lookahead", "ends", "no, 12 hours", ahead or None, _judge_end
@@ -175,12 +175,12 @@ def table_4(results: Results) -> Iterator[_Claim]:
 
 def table_5(results: Results) -> Iterator[_Claim]:
     """Yield claims on regression: mean R2 of training and test rows over seeds; datasets of our own come last."""
-    printed, fits = {row["dataset"]: row for row in results.printed("table5.csv")}, results.fits
+    printed, runs = {row["dataset"]: row for row in results.printed("table5.csv")}, results.models
     models = [(f"{name}-regression-{depth}", f"d{depth}_{name}") for depth in (3, 5) for name in ("dpdt", "cart")]
-    own = fits.loc[fits["model"].isin([model for model, _ in models]), "dataset"]
+    own = runs.loc[runs["model"].isin([model for model, _ in models]), "dataset"]
     for row in dict.fromkeys([*printed, *own]):
         for model, column in models:
-            found = fits[fits["dataset"].eq(row) & fits["model"].eq(model)]
+            found = runs[runs["dataset"].eq(row) & runs["model"].eq(model)]
             for rows in ("train", "test"):
                 mean, name = found[rows].mean() if len(found) else None, f"{rows} R2, %"
                 if row in printed:
@@ -195,7 +195,7 @@ _TABLE_6 = {"balance-scale": "balance-scale-numbers", "car-evaluation": "car"}
 def table_6(results: Results) -> Iterator[_Claim]:
     """Yield claims on mean accuracies over three seeds at depth 5, with the optimum in the place of MFOCT."""
     for printed in results.printed("table6.csv"):
-        row, runs = printed["dataset"], results.runs
+        row, runs = printed["dataset"], results.searches
         dataset = _TABLE_6.get(row, f"{row}-binary")
         for column, algorithm in (("dpdt", "dpdt-5"), ("cart", "cart"), ("mfoct", "murtree")):
             same = runs["dataset"].eq(dataset) & runs["algorithm"].eq(algorithm) & runs["split"].ne(FULL)
@@ -223,7 +223,7 @@ def _compare(table: str, results: Results) -> Table:
               NOT_RUN if value is None or pd.isna(value) else judge(printed, value))
         for row, model, name, printed, value, judge in make(results)
     ]  # fmt: skip
-    notes, explanations = _machine(results.fits), results.explanations(table)
+    notes, explanations = _machine(results.models), results.explanations(table)
     return judged(f"DPDT (KDD 2025), {title}", ["row", "model"], rows, _TOLERANCES, notes, explanations)
 
 

@@ -53,7 +53,7 @@ def rates(tree: Tree) -> np.ndarray:
 @rc_context(panels.STYLE)
 def roc(results: Results) -> Figure:
     """Draw Figure 2: ROC curves of the training rows, with the points of the trees' predictions."""
-    found = four_class(results.runs)
+    found = four_class(results.searches)
     if not found:
         raise NothingToDraw("no runs on four-class data")
     figure, axes = _page(2, 3.6, 3.4, 2)
@@ -77,7 +77,7 @@ def roc(results: Results) -> Figure:
 @rc_context(panels.STYLE)
 def trees(results: Results) -> Figure:
     """Draw Figure 3: the trees of the objectives."""
-    found = four_class(results.runs)
+    found = four_class(results.searches)
     if not found:
         raise NothingToDraw("no runs on four-class data")
     grown = [Tree.from_dict(run["tree"]) for run in found]
@@ -111,19 +111,19 @@ def _in_inches(ax: Axes, width: float, height: float) -> None:
 @rc_context(panels.STYLE)
 def bucketization(results: Results) -> Figure:
     """Draw Figure 1: the points of Theorem 3.1, and the optimal trees over all thresholds and over bucketized ones."""
-    if not results.runs["dataset"].str.startswith("bucketization").any():
+    if not results.searches["dataset"].str.startswith("bucketization").any():
         raise NothingToDraw("no runs on the points of Theorem 3.1")
     figure, axes = _page(2, 3.4, 3.4, 2)
     points, label, buckets = points_of_bucketization()
     for ax, name in zip(axes, ("bucketization", "bucketization-bucketized"), strict=True):
-        same = results.runs["dataset"].eq(name) & results.runs["status"].eq("optimal")
+        same = results.searches["dataset"].eq(name) & results.searches["status"].eq("optimal")
         for kind, marker in ((0, "o"), (1, "^")):
             ax.plot(*points[label == kind].T, marker, color=PALETTE[kind], ms=4, label=f"class {kind}")
         ax.set(xlabel="x", ylabel="y", xlim=(-1, 77), ylim=(-1, 77))
         if not same.any():
             ax.set_title(f"{name}: not run")
             continue
-        run = results.runs[same].iloc[0]
+        run = results.searches[same].iloc[0]
         values = points if name == "bucketization" else buckets
         _cells(ax, Tree.from_dict(run["tree"]), points, values)
         right = int(run["rows_train"] - run["errors_train"])
@@ -183,13 +183,13 @@ def _against_leaves(runs: pd.DataFrame, fact: str, label: str) -> Figure:
 @rc_context(panels.STYLE)
 def train_accuracy(results: Results) -> Figure:
     """Draw Figure 4: training accuracy against leaves."""
-    return _against_leaves(results.runs, "accuracy_train", "training accuracy")
+    return _against_leaves(results.searches, "accuracy_train", "training accuracy")
 
 
 @rc_context(panels.STYLE)
 def test_accuracy(results: Results) -> Figure:
     """Draw Figure 5: test accuracy against leaves."""
-    return _against_leaves(results.runs, "accuracy_test", "test accuracy")
+    return _against_leaves(results.searches, "accuracy_test", "test accuracy")
 
 
 def _lines(
@@ -199,7 +199,7 @@ def _lines(
 
     ``rows`` are the runs of the figure; ``x`` and ``y`` are a column and its label.
     """
-    names, looks = sorted(rows[by].unique()), styles.styles(results.runs["algorithm"], rows["algorithm"])
+    names, looks = sorted(rows[by].unique()), styles.styles(results.searches["algorithm"], rows["algorithm"])
     figure, axes = _page(len(names), *size)
     for ax, name in zip(axes, names, strict=True):
         here = rows[rows[by].eq(name)]
@@ -220,7 +220,7 @@ def _lines(
 @rc_context(panels.STYLE)
 def slowdown(results: Results) -> Figure:
     """Draw Figure 6: seconds, as multiples of the algorithm's minimum, against the number of binary columns."""
-    runs = results.runs
+    runs = results.searches
     same = runs["encoding"].str.startswith("cuts-") & runs["lambda"].isin((0.03125, 0.0)) & runs["split"].eq(FULL)
     rows = runs[same & runs["measure"].eq("accuracy") & runs["search_seconds"].notna()].copy()
     minimum = rows.groupby(["dataset", "algorithm"])["search_seconds"].transform("min")
@@ -234,7 +234,7 @@ def slowdown(results: Results) -> Figure:
 @rc_context(panels.STYLE)
 def times(results: Results) -> Figure:
     """Draw seconds to the proof against lambda (Appendix I)."""
-    runs = results.runs
+    runs = results.searches
     same = runs["algorithm"].isin(("gosdt", "gosdt-cpp", "osdt", "optree", "roc", "pygosdt")) & runs["split"].eq(FULL)
     rows = runs[same & runs["search_seconds"].notna() & ~runs["dataset"].str.startswith("bucketization")]
     panel = rows["dataset"] + ", " + rows["encoding"] + "\n" + rows["measure"]

@@ -49,7 +49,7 @@ def table_2(results: Results) -> Table:
 
     PyGOSDT's column is left out, because our ``pygosdt`` takes only measures that are not sums over leaves.
     """
-    runs, claims = results.runs, []
+    runs, claims = results.searches, []
     for name in ("osdt", "gosdt"):
         same = runs["algorithm"].eq(name) & runs["penalty"].eq("split") & runs["measure"].eq("accuracy")
         for row in results.printed("branches_table_2.csv"):
@@ -66,7 +66,7 @@ def table_2(results: Results) -> Table:
 def objectives(results: Results) -> Table:
     """Return the trees of Figures 2 and 3, with the claim that each is best by its own measure."""
     rows = []
-    for run in figures.four_class(results.runs):
+    for run in figures.four_class(results.searches):
         tree = Tree.from_dict(run["tree"])
         leaves = [tuple(count) for count in tree.counts[tree.feature < 0].tolist() if any(count)]
         rate = figures.rates(tree)
@@ -88,7 +88,7 @@ def objectives(results: Results) -> Table:
     notes = (
         "loss = by the row's own measure. f1 = F1 of the row's tree with the best labels; auc = AUC of the order of "
         "its leaves; rates = rates of its predictions. All numbers are on the training rows.",
-        *provenance(results.runs),
+        *provenance(results.searches),
     )
     title = "GOSDT, Figures 2 and 3: objectives on the four-class data"
     return Table(title, data, shown, notes, claims=_best_by_their_own(rows))
@@ -113,7 +113,7 @@ def _best_by_their_own(rows: list[dict]) -> pd.DataFrame:
 
 def bucketization(results: Results) -> Table:
     """Return the optima of Theorem 3.1, with and without thresholds between neighbours of one class."""
-    found = results.runs[results.runs["dataset"].str.startswith("bucketization")]
+    found = results.searches[results.searches["dataset"].str.startswith("bucketization")]
     columns = ["dataset", "algorithm", "regularization", "encoded_features", "status", "leaves"]
     names = {"regularization": "lambda", "encoded_features": "cut points", "rows_train": "rows"}
     data = found[columns].assign(right=found["rows_train"] - found["errors_train"])

@@ -33,7 +33,7 @@ _FORMS = {
 
 def methods(results: Results) -> Table:
     """Return means over folds, by dataset, lambda, depth and algorithm."""
-    runs = results.runs[results.runs["leaves"].notna()]
+    runs = results.searches[results.searches["leaves"].notna()]
     by = ["dataset", "lambda", "max_depth", "algorithm"]
     numbers = runs.assign(limited=~runs["status"].isin(["optimal", "heuristic"])).astype(dict.fromkeys(_MEANS, float))
     data = numbers.groupby(by, as_index=False, dropna=False)[[*_MEANS, "limited", "candidates_gap"]].mean()
@@ -145,7 +145,7 @@ def _claims(runs: pd.DataFrame) -> pd.DataFrame:
 
 def answers(results: Results) -> Table:
     """Return the answers to the slides' questions, each a comparison of two algorithms on the same problems."""
-    runs, rows = results.runs[results.runs["leaves"].notna()], []
+    runs, rows = results.searches[results.searches["leaves"].notna()], []
     for question in results.printed("questions.csv"):
         differences = _differences(runs, question["what"], question["than"])
         if len(differences):
@@ -164,7 +164,7 @@ def answers(results: Results) -> Table:
 @rc_context(panels.STYLE)
 def _accuracy(dataset: str, results: Results) -> Figure:
     """Draw test accuracy against leaves, depth and decisions."""
-    runs = results.runs
+    runs = results.searches
     found = runs[runs["dataset"].eq(dataset) & runs["accuracy_test"].notna() & runs["leaves"].notna()]
     if found.empty:
         raise NothingToDraw(f"no runs on {dataset}")

@@ -48,7 +48,7 @@ def _ratio_table(name: str, results: Results) -> Table:
     title, limit, notes = _RATIOS[name]
     columns = [Ratio.of(row) for row in results.printed("ratios.csv") if row["table"] == name]
     rows = results.printed(f"table_{name}.csv")
-    return ratios.table(f"MurTree, Table {name}: {title}", rows, results.runs, columns, limit, *notes)
+    return ratios.table(f"MurTree, Table {name}: {title}", rows, results.searches, columns, limit, *notes)
 
 
 def errors(results: Results) -> Table:
@@ -56,7 +56,7 @@ def errors(results: Results) -> Table:
 
     An optimum counts as proven if its proof was checked, where the configuration asks for proofs.
     """
-    own = ratios.comparable(results.runs)
+    own = ratios.comparable(results.searches)
     own = own[own["exact"].astype(bool) & own["encoding"].eq(ENCODING) & own["errors_train"].notna()]
     checked = [not doubt_of_optimum(run) for _, run in own.iterrows()]
     own = own.assign(proven=own["status"].eq(CERTIFIED) & np.array(checked, bool))

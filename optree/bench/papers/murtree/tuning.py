@@ -61,13 +61,13 @@ def _grid(table: pd.DataFrame, depths: range, max_splits: int) -> pd.DataFrame:
     return table[depth.isin(depths) & splits.ge(depth) & splits.le((2**depth - 1).clip(upper=max_splits))]
 
 
-def _forests(fits: pd.DataFrame) -> pd.DataFrame:
+def _forests(models: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each dataset, encoding, fold and combination of a forest's parameters."""
     columns = ["dataset", "encoding", "split", *_GROWN, "accuracy_train", "accuracy_test"]
     rows = [
-        {**fit, **trial["parameters"], "accuracy_train": trial["train"], "accuracy_test": trial["test"]}
-        for fit in fits[fits["model"].eq(FOREST)].to_dict("records")
-        for trial in fit["trials"]
+        {**run, **trial["parameters"], "accuracy_train": trial["train"], "accuracy_test": trial["test"]}
+        for run in models[models["model"].eq(FOREST)].to_dict("records")
+        for trial in run["trials"]
     ]
     return pd.DataFrame(rows, columns=columns).astype({"max_features": str})
 
@@ -94,7 +94,7 @@ def accuracies(results: Results) -> pd.DataFrame:
 
     Methods that were not run are left out.
     """
-    rows, runs, forests = [], results.runs, _forests(results.fits)
+    rows, runs, forests = [], results.searches, _forests(results.models)
     keys = _folds(runs, TREES)[["dataset", "encoding"]].drop_duplicates()
     for dataset, encoding in keys.itertuples(index=False, name=None):
         own = runs[runs["dataset"].eq(dataset) & runs["encoding"].eq(encoding)]
@@ -135,7 +135,7 @@ def tuned(results: Results) -> Table:
         "MT-F: depth and splits of the CART tree; MT-R: at most that depth and splits; MT-A: all depths to 4 and all "
         "numbers of splits. CART: scikit-learn's tree of depth 1 to 4, without the splits that gain nothing. All "
         "methods have the same folds.",
-        *provenance(results.runs),
+        *provenance(results.searches),
     )
     shown = shown.astype(str)
     texts = "; ".join(text for text, *_ in means.values())
