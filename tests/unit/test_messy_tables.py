@@ -7,6 +7,7 @@ import json
 import pickle
 import tracemalloc
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,17 @@ def test_a_fit_numbers_the_texts_of_a_column_once(many_rows, monkeypatch):
     assert sorted(names) == ["colour", "other"]
 
 
+def test_one_split_into_all_categories_has_the_errors_of_the_best_two_groups():
+    random = np.random.RandomState(0)
+    for _ in range(20):
+        column, y = random.choice(list("abcdef"), N), random.randint(0, 2, N)
+        model = OptimalTreeClassifier(0.001, max_splits=1).fit(pd.DataFrame({"a": column}), y)
+        groups = [np.isin(column, group) for size in range(7) for group in combinations("abcdef", size)]
+        errors = [min(y[side].sum(), (~y.astype(bool))[side].sum()) for group in groups for side in (group, ~group)]
+        best = min(map(sum, zip(errors[::2], errors[1::2], strict=True)))
+        assert round(float(model.cost_) - 0.001 * N * model.tree_.n_splits, 6) == best
+
+
 def test_categories_have_the_values_of_their_rows():
     column = X["colour"].where(X.index % 7 > 0)
     unused = pd.Categorical(column, ["black", "blue", "green", "red", "white"])
@@ -114,13 +126,9 @@ def test_ordered_categories_are_split_at_thresholds_with_their_names():
     codes = X.assign(size=X["size"].cat.codes)
     assert OptimalTreeClassifier().fit(codes, Y).cost_ == model.cost_
     for other in (BranchesClassifier(), SPLITClassifier(max_ways=3), MurTreeClassifier(), DPDTreeClassifier()):
-        if isinstance(other, DPDTreeClassifier):
-            with refused("column 'size'", "numbers only"):
-                other.fit(X[["size", "number"]], Y)
-        else:
-            tree = other.fit(X[["size", "colour"]], Y)
-            assert "size" in tree.export_text()
-            assert not any(f"size <= {code}" in tree.export_text() for code in ("0.5", "1.5"))
+        tree = other.fit(X[["size", "colour"]], Y)
+        assert "size" in tree.export_text()
+        assert not any(f"size <= {code}" in tree.export_text() for code in ("0.5", "1.5"))
     texts = X.astype({"size": object})
     assert (model.predict(texts) == model.predict(X)).all()
     assert (pickle.loads(pickle.dumps(model)).predict(X) == Y).all()
