@@ -62,8 +62,8 @@ _TEXTS = {
             The categorical columns that are split one category against the rest: the columns of more than 50 categories
             ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
             one split. Groups of categories are not candidate splits. Above two leaves, the split into all categories
-            has the errors of the best two groups of two classes. Above other splits no order of the categories makes the
-            best groups neighbours: the order by the share of a class is exact for one split only.
+            has the errors of the best two groups of two classes. Higher in a tree, the order of the categories by the
+            share of a class, which gives the best two groups of one split, is not exact.
     """,
     "lookahead": """
         max_ways : int, default=2
