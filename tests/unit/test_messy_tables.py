@@ -25,7 +25,7 @@ from optree import (
     OptimalTreeClassifierCV,
     SPLITClassifier,
 )
-from optree.encoding import Encoder, EncodingSpec, user_tables
+from optree.encoding import Encoder, EncodingSpec, column_values, user_tables
 from optree.encoding.cells import Categories, is_missing
 from optree.estimators.tables import MOST_CHILDREN, find_identifiers, read_table
 
@@ -53,12 +53,12 @@ X, Y = table()
 
 @pytest.fixture(params=[10_000, 0], ids=["few rows", "many rows"], autouse=True)
 def many_rows(request, monkeypatch):
-    """Read the columns of each test as those of few rows, and as those of many."""
-    monkeypatch.setattr(user_tables, "_MANY_ROWS", request.param)
+    """Read the columns of each test as columns of few rows, and as columns of many."""
+    monkeypatch.setattr(column_values, "_MANY_ROWS", request.param)
 
 
 def test_a_fit_numbers_the_texts_of_a_column_once(many_rows, monkeypatch):
-    monkeypatch.setattr(user_tables, "_MANY_ROWS", 0)
+    monkeypatch.setattr(column_values, "_MANY_ROWS", 0)
     monkeypatch.setattr(user_tables, "_KEPT_CELLS", 0)
     names, factorize = [], pd.Series.factorize
     monkeypatch.setattr(pd.Series, "factorize", lambda one: names.append(one.name) or factorize(one))
