@@ -20,11 +20,12 @@ from optree import (
 from optree.budget import Clock, Stopped
 
 SIZES = ["S", "M", "L"]
-CLASSIFIERS = [DPDTreeClassifier(3, cart_nodes_list=(4, 4)), DPDTGradientBoostingClassifier(4)]
-REGRESSORS = [DPDTreeRegressor(3, cart_nodes_list=(4, 4)), DPDTGradientBoostingRegressor(4)]
+BOOSTED = {"n_estimators": 2, "max_depth": 2, "cart_nodes_list": (3,), "learning_rate": 1}
+CLASSIFIERS = [DPDTreeClassifier(3, cart_nodes_list=(4, 4)), DPDTGradientBoostingClassifier(**BOOSTED)]
+REGRESSORS = [DPDTreeRegressor(3, cart_nodes_list=(4, 4)), DPDTGradientBoostingRegressor(**BOOSTED)]
 
 
-def table(seed=0, n=300):
+def table(seed=0, n=100):
     """Return a frame of five kinds of columns, the same as numbers written by hand, and a target for both."""
     random = np.random.RandomState(seed)
     X = pd.DataFrame(
