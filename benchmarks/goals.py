@@ -14,14 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from harness.children import measured_alone
 from sklearn import datasets
 
 from optree import OptimalTreeClassifier
@@ -87,14 +86,11 @@ def main() -> None:
     for name, regularization, goal in GOALS:
         if name not in EMBEDDED and not options.mirror:
             continue
-        command = [sys.executable, __file__, "--one", name, regularization, "--limit", str(options.limit)]
-        command += ["--repeats", str(options.repeats)]
-        command += ["--mirror", str(options.mirror)] if options.mirror else []
-        run = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-        row = json.loads(run.stdout.splitlines()[-1])
-        found.append({"table": name, "lambda": regularization, **row, "goal": goal})
-        found[-1]["holds"] = row["status"] == "optimal" and row["seconds"] < goal
-        print(found[-1], file=sys.stderr, flush=True)
+        mirror = ["--mirror", options.mirror] if options.mirror else []
+        limits = ["--limit", options.limit, "--repeats", options.repeats]
+        row = measured_alone("--one", name, regularization, *limits, *mirror)
+        holds = row["status"] == "optimal" and row["seconds"] < goal
+        found.append({"table": name, "lambda": regularization, **row, "goal": goal, "holds": holds})
     table = pd.DataFrame(found)
     if options.out:
         table.to_csv(options.out, index=False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 import warnings
@@ -21,6 +20,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from harness.children import measured_alone
 
 import optree
 from optree import compilation
@@ -105,13 +105,9 @@ def main() -> None:
     for table in options.tables:
         for limit in options.seconds:
             for model in options.models:
-                command = [sys.executable, __file__, "--one", model, table, str(limit)]
-                command += ["--processor"] if options.processor else []
-                run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
-                lines = run.stdout.splitlines()
-                killed = {"model": model, "table": table, "limit": limit, "status": f"exit status {run.returncode}"}
-                found.append(json.loads(lines[-1]) if lines else killed)
-                print(found[-1], file=sys.stderr, flush=True)
+                clock = ["--processor"] if options.processor else []
+                row = measured_alone("--one", model, table, limit, *clock)
+                found.append({"model": model, "table": table, "limit": limit, **row})
     frame = pd.DataFrame(found)
     if options.out:
         frame.to_csv(options.out, index=False)
