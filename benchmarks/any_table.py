@@ -1,8 +1,8 @@
 """The default call of ``OptimalTreeClassifier`` on tables of many kinds, beside CART, DPDT and a random forest.
 
 Every model is fitted on the same seven tenths of the rows. The objective is the accuracy on these rows, less .01 for
-each split. CART grows without a limit on depth, DPDT to depth 20, both on one-hot columns. Both are pruned exactly
-for the objective. The better of CART by Gini and by entropy is shown. "Others" is the best of LicketySPLIT, SPLIT and
+each split. CART grows on one-hot columns without a limit on depth, DPDT to depth 20. Both are pruned exactly for the
+objective. The better of CART by Gini and by entropy is shown. "Others" is the best of LicketySPLIT, SPLIT and
 MurTree with their own defaults, but the same penalty and limit on time. The accuracies are of the other rows. "Tuned
 CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
 
@@ -129,7 +129,7 @@ def measure(name: str, mirror: Path | None, seconds: float) -> dict:
     cart = DecisionTreeClassifier(random_state=0)
     carts = [cart.set_params(criterion=criterion).fit(onehot[fit], y[fit]).tree_ for criterion in ("gini", "entropy")]
     dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=REGULARIZATION)
-    dpdt.fit(onehot[fit], y[fit])
+    dpdt.fit(X.iloc[fit], y[fit])
     others = [
         other.set_params(regularization=REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
         for other in (LicketySPLITClassifier(), SPLITClassifier(), MurTreeClassifier())
@@ -149,7 +149,7 @@ def measure(name: str, mirror: Path | None, seconds: float) -> dict:
         "seconds": spent,
         "MiB": mib,
         "pruned CART": max(pruned(tree, len(fit)) for tree in carts),
-        "pruned DPDT": dpdt.score(onehot[fit], y[fit]) - REGULARIZATION * dpdt.tree_.n_splits,
+        "pruned DPDT": dpdt.score(X.iloc[fit], y[fit]) - REGULARIZATION * dpdt.tree_.n_splits,
         "others": max(other.score(X.iloc[fit], y[fit]) - REGULARIZATION * other.tree_.n_splits for other in others),
         "accuracy": model.score(X.iloc[test], y[test]),
         "tuned CART": tuned.score(onehot[test], y[test]),

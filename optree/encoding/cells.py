@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -64,16 +66,57 @@ def distinct_texts(name: str, values, missing: str = "error") -> set[str | None]
 
 def number_texts(name: str, values, missing: str = "error") -> tuple[np.ndarray, list[str | None]]:
     """Return the number of the value of each row, int[n], and the text of each distinct value by its number."""
-    if isinstance(values, np.ndarray) and values.dtype == bool:
-        found = [value for value in (False, True) if (values == value).any()]
-        return values.astype(np.intp) * (len(found) - 1), list(map(cell_text, found))
-    raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
-    raw = raw.tolist()
-    numbers = {value: number for number, value in enumerate(set(raw))}
-    texts = [None if is_missing(value) else cell_text(value) for value in numbers]
-    if missing == "error" and None in texts:
-        _refuse_missing(name, sum(map(is_missing, raw)))
-    return np.fromiter(map(numbers.__getitem__, raw), np.intp, len(raw)), texts
+    read = Categories.of(values)
+    texts = [None if is_missing(value) else cell_text(value) for value in read.values]
+    if missing == "error":
+        _refuse_missing(name, read.n_missing)
+    return read.number, texts
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """A column of categories, read once: the number of the value of each row, and the distinct values by number."""
+
+    number: np.ndarray  # int[n]
+    values: list  # None or NaN for a missing value; each has a row
+    dtype: ClassVar[np.dtype] = np.dtype(object)
+
+    @classmethod
+    def of(cls, values) -> Self:
+        """Return the values of a column: an array, a series of pandas, or any sequence."""
+        if isinstance(values, cls):
+            return values
+        if isinstance(values, np.ndarray) and values.dtype == bool:
+            found = [value for value in (False, True) if (values == value).any()]
+            return cls(values.astype(np.intp) * (len(found) - 1), found)
+        raw = values.to_numpy(object, na_value=None) if hasattr(values, "to_numpy") else np.asarray(values, object)
+        raw = raw.tolist()
+        numbers = {value: number for number, value in enumerate(set(raw))}
+        return cls(np.fromiter(map(numbers.__getitem__, raw), np.intp, len(raw)), list(numbers))
+
+    @classmethod
+    def of_codes(cls, codes: np.ndarray, values: list) -> Self:
+        """Return rows with a value by code, -1 for a missing value; a value may have no row."""
+        has_row = np.bincount(codes + 1, minlength=len(values) + 1) > 0
+        number = (has_row.cumsum() - 1).astype(np.min_scalar_type(-len(has_row)))
+        found = [value for value, used in zip([None, *values], has_row.tolist(), strict=True) if used]
+        return cls(number.take(codes + 1), found)
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def __getitem__(self, rows: np.ndarray | slice) -> Categories:
+        return self.of_codes(self.number[rows].astype(np.intp), self.values)
+
+    @property
+    def n_missing(self) -> int:
+        """Return the number of rows with a missing value."""
+        gaps = [number for number, value in enumerate(self.values) if is_missing(value)]
+        return sum(np.count_nonzero(self.number == gap) for gap in gaps)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """Return the value of each row, array[n]."""
+        return np.array(self.values, object).take(self.number).astype(dtype or object, copy=False)
 
 
 def read_numbers(name: str, values, missing: str = "error") -> np.ndarray:

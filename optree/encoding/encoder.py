@@ -165,6 +165,7 @@ class Encoder:
         classes=None,
         without: Sequence[str] = (),
         check: Callable[[Encoder], None] = lambda encoder: None,
+        needs_features: bool = True,
     ) -> Encoder:
         """Learn categories, thresholds and classes.
 
@@ -184,6 +185,8 @@ class Encoder:
             Columns that get no features.
         check : callable, optional
             Called with this encoder of the columns so far, whenever they have many more thresholds or categories.
+        needs_features : bool, default True
+            Whether a table whose columns have no feature is refused.
 
         Returns
         -------
@@ -193,7 +196,7 @@ class Encoder:
         Raises
         ------
         OptreeError
-            If values are missing and ``missing`` is "error", or no column has a feature.
+            If values are missing and ``missing`` is "error", or no column has a feature, as ``needs_features`` says.
         """
         by_kind, X = isinstance(categorical, str), as_table(X)
         table = read_columns(X, names, mixed=not by_kind)
@@ -221,7 +224,7 @@ class Encoder:
                 self.columns_, seen = [column for column in fits if column], 0
                 check(self)
         self.columns_ = [column for column in fits if column]
-        if not self.columns_:
+        if needs_features and not self.columns_:
             raise OptreeError(
                 f"encoding: all of the {len(table)} columns are constant, left out or have no threshold; give one that "
                 "varies"

@@ -9,62 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from itertools import groupby
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from optree.columns import NumberSplit
 from optree.encoding.cells import read_numbers
 from optree.encoding.coded_rows import BELOW, BELOW_OR_MISSING, BELOW_OR_NO_SIDE, CodedRows, ValueTests
-from optree.encoding.encoder import Encoder, EncodingSpec
+from optree.encoding.encoder import Encoder
 from optree.encoding.fitted_columns import IS_MISSING, NOT_MISSING, Column
 from optree.encoding.thresholds import threshold_between
 from optree.encoding.user_tables import as_table, read_column, read_columns
 
-NONE, RIGHT, LEFT = range(3)  # side of missing values; NONE: the fitted rows had none
-_KIND = BELOW_OR_NO_SIDE, BELOW, BELOW_OR_MISSING  # the tests of thresholds for these sides
-
-
-class ExpandedColumns(NamedTuple):
-    """Columns without missing values; see the module's text."""
-
-    X: np.ndarray  # float64[n, p']
-    column: np.ndarray  # int64[p'], the original column of each column
-    missing: np.ndarray  # int8[p'], the side of its missing values: NONE, RIGHT or LEFT
-
-
-def expand_missing(X: np.ndarray) -> ExpandedColumns:
-    """Expand each column with missing values into two, where they are infinite; ``X`` is not copied if it has none."""
-    some = np.isnan(X).any(axis=0)
-    if not some.any():
-        return ExpandedColumns(X, np.arange(X.shape[1]), np.full(X.shape[1], NONE, np.int8))
-    times = 1 + some
-    column, second = np.repeat(np.arange(X.shape[1]), times), np.concatenate([np.arange(t) for t in times])
-    missing = np.where(some[column], np.where(second, LEFT, RIGHT), NONE).astype(np.int8)
-    X = np.where(np.isnan(X[:, column]), np.where(second, -np.inf, np.inf), X[:, column])
-    return ExpandedColumns(X, column, missing)
-
-
-def expand_missing_like(X: np.ndarray, column: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    """Return other rows in the columns of an :class:`ExpandedColumns`; a missing value without a side stays NaN."""
-    X = X[:, column]
-    return np.where(np.isnan(X), np.array([np.nan, np.inf, -np.inf])[missing], X)
-
-
-def threshold_encoder(names: Sequence[str], splits: Sequence[tuple[int, float, int]]) -> Encoder:
-    """Return an encoder of numbers, with a feature for each split, in their order.
-
-    splits : the column, the threshold, and the side of missing values (NONE, RIGHT or LEFT) of each split; splits of
-    one column are neighbours.
-    """
-    encoder = Encoder(EncodingSpec(max_cuts=None, missing="best"))
-    encoder.names_ = list(names)
-    for column, own in groupby(splits, lambda split: split[0]):
-        tests = [(_KIND[side], threshold) for _, threshold, side in own]
-        has_missing = tests[0][0] != BELOW_OR_NO_SIDE
-        encoder.columns_.append(Column(encoder.names_[column], "thresholds", (), has_missing).over(tests))
-    return encoder
+_ROWS = 2**12  # that are written at once, so that they stay in the processor's cache
 
 
 class SparseEncoder(Encoder):
@@ -107,14 +64,20 @@ class SparseEncoder(Encoder):
         )
 
     def numeric_columns(self, X, check: Callable[[], None] = lambda: None) -> np.ndarray:
-        """Return columns to be split at any threshold, float64[n, p'], without missing values.
+        """Return columns to be split at any threshold, float64[n, p'].
 
         A column of numbers has the missing values above all numbers, and another column has them below. A category has
-        a 0/1 column for each of its features. ``check`` is called before each column.
+        a 0/1 column for each of its features. A missing value that the fitted rows have not is NaN, and so is an unseen
+        category of a column with one feature. Without columns that vary there is one of zeros. ``check`` is called
+        before each column and block of rows.
         """
         table, blocks = as_table(X), []
         place = {name: number for number, name in enumerate(self.names_)}
         columns = [(place[column.name], column) for column in self.columns_]
+        if columns and self._compares_numbers(table, columns) and not any(column.has_missing for _, column in columns):
+            check()
+            at = [number for number, _ in columns]
+            return np.require(table if len(at) == table.shape[1] else table[:, at], np.float64, "CW")
         numbers = read_columns(table, self.names_) if isinstance(table, np.ndarray) else None  # faster than one by one
         for number, column in columns:
             check()
@@ -124,10 +87,27 @@ class SparseEncoder(Encoder):
             if not column.is_numeric:
                 tests = ValueTests.of([(0, *test) for test in column.tests(self.spec.drop)])
                 values = CodedRows(values, tests).array(column.n_categories)
+                values = np.where(values < 0, np.nan, values) if values.min(initial=0) < 0 else values
             elif column.has_missing:
                 values = np.where(np.isnan(values), [np.inf, -np.inf], values)
             blocks.append(values)
-        return np.hstack(blocks).astype(np.float64, copy=False)
+        blocks = blocks or [np.zeros((table.shape[0], 1))]
+        X = np.empty((table.shape[0], sum(block.shape[1] for block in blocks)))
+        for start in range(0, len(X), _ROWS):
+            check()
+            rows = slice(start, start + _ROWS)
+            np.concatenate([block[rows] for block in blocks], axis=1, out=X[rows])
+        return X
+
+    def numeric_column(self, X, number: int) -> np.ndarray:
+        """Return one column of :meth:`numeric_columns`, float64[n]."""
+        start = np.cumsum([0, *self._width])
+        owner = int(np.searchsorted(start, number, side="right")) - 1
+        only, column, at = copy(self), self.columns_[owner], number - int(start[owner])
+        if not column.is_numeric:
+            column, at = column.over([column.tests(self.spec.drop)[at]]), 0
+        only.columns_ = [column]
+        return only.numeric_columns(X)[:, at]
 
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
         """Return the encoder whose numeric columns have the thresholds of splits alone, and each split's feature.

@@ -1,36 +1,25 @@
 """The tables that users give: data frames of any library, arrays and sparse matrices, read column by column.
 
 A column of numbers is read as floats, NaN for a missing value. A column of texts, truth values or categories is read as
-objects, None for a missing value. Dates, durations and other objects are refused: the user knows their meaning.
+objects, None for a missing value; the values of many rows are numbered by the frame's own library, once. Dates,
+durations and other objects are refused: the user knows their meaning.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import date, time, timedelta
-from decimal import Decimal
-from functools import lru_cache
 from numbers import Real
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from optree.encoding.cells import cell_text, is_missing
+from optree.encoding.cells import Categories, cell_text
+from optree.encoding.column_values import number_many_texts, of_array, of_series
 from optree.errors import OptreeError, choice
 
-_NUMBER, _TEXT, _TRUTH, _DATE, _NOTHING = "numbers", "texts", "truth values", "dates or durations", ""
-_TYPES = (
-    ((bool, np.bool_), _TRUTH),
-    ((str,), _TEXT),
-    ((Real, Decimal), _NUMBER),
-    ((type(None),), _NOTHING),
-    ((date, time, timedelta, np.datetime64, np.timedelta64), _DATE),
-)
-_PLAIN = {str, type(None)}  # of most columns, which need no closer look
 _KEPT_CELLS = 2**20  # of a small table
-_NAMED = {"NAType": _NOTHING, "NaTType": _NOTHING, "Period": _DATE}  # pandas' types, by name: pandas is optional
 
 
 class Frame:
@@ -45,7 +34,7 @@ class Frame:
     orders : sequence of tuple of str, or None for each
         The categories of ordered columns.
 
-    Several readers of a small table share its converted columns.
+    Several readers share the columns of :class:`Categories`, and the other converted columns of a small table.
     """
 
     def __init__(self, source, series: Sequence, orders: Sequence[tuple[str, ...] | None]):
@@ -53,7 +42,7 @@ class Frame:
         self.columns = list(getattr(source, "column_names", source.columns))
         self.shape, self.ndim = (len(self.series[0]) if self.series else 0, len(self.columns)), 2
         self.is_small = self.shape[0] * self.shape[1] <= _KEPT_CELLS
-        self._kept: dict[int, tuple[np.ndarray, bool]] = {}  # whether `mixed` values would be refused
+        self._kept: dict[int, tuple[np.ndarray | Categories, bool]] = {}  # whether `mixed` values would be refused
 
     @classmethod
     def of(cls, X) -> Self | None:
@@ -87,18 +76,19 @@ class Frame:
             return Frame(self.source, [one[rows] for one in self.series], self.orders)
         return Frame(self.source, [self.array(number)[rows] for number in range(len(self.series))], self.orders)
 
-    def read(self, number: int, name: str, mixed: bool) -> np.ndarray:
+    def read(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         """Return a column as :func:`read_column` reads it."""
         values, is_checked = self._kept.get(number, (None, False))
         if values is None or not (mixed or is_checked):
             values = self._convert(number, name, mixed)
-            if self.is_small:
+            if self.is_small or isinstance(values, Categories):
                 self._kept[number] = values, not mixed
         return values
 
-    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         """Return a column, converted anew."""
-        return _of_array(name, self.array(number), mixed)
+        found = number_many_texts(self.series[number])
+        return of_array(name, self.array(number), mixed) if found is None else found
 
     def array(self, number: int) -> np.ndarray:
         """Return a column as an array[n] of the library's choice."""
@@ -119,8 +109,8 @@ class PandasFrame(Frame):
     def __getitem__(self, rows: np.ndarray | slice) -> PandasFrame:
         return PandasFrame(self.source.iloc[rows])
 
-    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray:
-        return _of_series(name, self.series[number], mixed)
+    def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
+        return of_series(name, self.series[number], mixed)
 
 
 def _category_order(dtype) -> tuple[str, ...] | None:
@@ -191,19 +181,19 @@ def ranks(texts: Iterable[str | None], order: Sequence[str]) -> np.ndarray:
     return np.array([rank.get(text, -1) for text in texts], np.float64)
 
 
-def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray:
-    """Return a column of a table: numbers as float64[n], truth values as bool[n], others as object[n].
+def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray | Categories:
+    """Return a column of a table: numbers as float64[n], truth values as bool[n], others as categories or object[n].
 
     mixed : whether values of several kinds are accepted in a column, as categories.
     """
     if sparse.issparse(table):
         return table[:, [number]].toarray().ravel().astype(np.float64)
     if hasattr(table, "iloc"):
-        return _of_series(name, table.iloc[:, number], mixed)
-    return table.read(number, name, mixed) if isinstance(table, Frame) else _of_array(name, table[:, number], mixed)
+        return of_series(name, table.iloc[:, number], mixed)
+    return table.read(number, name, mixed) if isinstance(table, Frame) else of_array(name, table[:, number], mixed)
 
 
-def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict[str, np.ndarray]:
+def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict:
     """Return the columns of a table by name, as :func:`read_column` reads them."""
     table = as_table(X)
     names = column_names(table, names)
@@ -212,78 +202,6 @@ def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> d
             return dict(zip(names, table.T, strict=True))
         return dict(zip(names, np.ascontiguousarray(table.T, np.float64), strict=True))  # faster than one by one
     return {name: read_column(table, number, name, mixed) for number, name in enumerate(names)}
-
-
-def _of_series(name: str, column, mixed: bool) -> np.ndarray:
-    dtype = column.dtype
-    if hasattr(dtype, "categories"):
-        if dtype.categories.dtype.kind in "mM":
-            raise _refused_dates(name, dtype.categories[0])
-        return column.to_numpy(object, na_value=None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        return column.to_numpy(np.float64)
-    if dtype.kind in "iuf":  # pandas' nullable numbers
-        return column.to_numpy(np.float64, na_value=math.nan)
-    if dtype.kind in "mM":
-        return _of_array(name, column.to_numpy(), mixed)
-    return _of_array(name, column.to_numpy(object, na_value=None), mixed)
-
-
-def _of_array(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
-    kind = column.dtype.kind
-    if kind in "iuf":
-        return column.astype(np.float64)
-    if kind in "mM":
-        raise _refused_dates(name, column[0] if len(column) else column.dtype)
-    if kind == "O":
-        return _of_objects(name, column, mixed)
-    return column if kind == "b" else column.astype(object)
-
-
-@lru_cache(1024)
-def _kind_of(given: type) -> str | None:
-    """Return the kind of the values of a type; None for a kind that is not accepted."""
-    if given.__name__ in _NAMED:
-        return _NAMED[given.__name__]
-    return next((kind for types, kind in _TYPES if issubclass(given, types)), None)
-
-
-def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray:
-    """Return objects of one kind: numbers as float64[n], others unchanged."""
-    if set(map(type, column.tolist())) <= _PLAIN:
-        return column
-    found = {}
-    for value in column:
-        kind = _kind_of(type(value))
-        if kind is None:
-            text = f"encoding: column {name!r} has a value of type {type(value).__name__}"
-            raise TypeError(f"{text}; argument must be a truth value, a string or a number")  # scikit-learn's words
-        if kind not in found and kind != _NOTHING and not is_missing(value):
-            found[kind] = value
-    if _DATE in found:
-        raise _refused_dates(name, found[_DATE])
-    if len(found) > 1 and not mixed:
-        shown = " and ".join(f"{kind} ({value!r})" for kind, value in found.items())
-        raise OptreeError(
-            f"encoding: column {name!r} has {shown}; give values of one kind, None where they are missing, or name the "
-            "column in categorical_features"
-        )
-    return _without_gaps(column).astype(np.float64) if [*found] == [_NUMBER] else column
-
-
-def _without_gaps(column: np.ndarray) -> np.ndarray:
-    """Return objects with None for a missing value, which numpy reads as NaN."""
-    kinds = {type(value) for value in column}
-    if all(kind.__name__ not in _NAMED for kind in kinds):
-        return column
-    return np.array([None if is_missing(value) else value for value in column], object)
-
-
-def _refused_dates(name: str, example) -> OptreeError:
-    return OptreeError(
-        f"encoding: column {name!r} has dates or durations, such as {example}; give numbers, such as the year, the "
-        "month and the days since a date"
-    )
 
 
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from optree.columns import NumberSplit
 from optree.encoding import Encoder
-from optree.encoding.sparse_thresholds import ExpandedColumns, threshold_encoder
+from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.solvers.dpdt.search import Path, lower_hull, values_around
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
@@ -29,15 +31,23 @@ class AlphaStep(NamedTuple):
 class AlphaPath:
     """The trees of a :class:`~optree.solvers.dpdt.search.Path`, numbered by falling alpha from the leaf on.
 
-    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``expanded`` has the training
-    rows, ``y`` their class indices int64[n] or targets float64[n]. With ``per_split`` the complexity is the number of
-    splits.
+    ``sample`` has the rows of the search, whose values lie on both sides of a threshold. ``column`` returns a column of
+    numbers of ``encoder`` for the training rows, ``y`` has their class indices int64[n] or targets float64[n]. With
+    ``per_split`` the complexity is the number of splits.
     """
 
-    def __init__(self, path: Path, sample: Sample, expanded: ExpandedColumns, y: np.ndarray, weight, per_split: bool):
-        self._path, self._classes = path, sample.classes
-        X, self._column, self._missing = expanded
-        every = np.arange(len(X))
+    def __init__(
+        self,
+        path: Path,
+        sample: Sample,
+        column: Callable[[int], np.ndarray],
+        encoder: SparseEncoder,
+        y: np.ndarray,
+        weight,
+        per_split: bool,
+    ):
+        self._path, self._classes, self._encoder = path, sample.classes, encoder
+        every = np.arange(len(y))
         # The sums of a node's rows: the weight of each class; for regression, the weight and the sum of the target.
         self._root = self._node_sums(every, y, weight)
         self._weight = float(self._root.sum() if self._classes else self._root[0])
@@ -53,7 +63,7 @@ class AlphaPath:
             seen.add(link)
             feature = int(path.feature[link])
             self._threshold[link] = _short_threshold(path.threshold[link], sample, feature)
-            goes_left = X[rows, feature] <= min(self._threshold[link], _GREATEST)
+            goes_left = column(feature)[rows] <= min(self._threshold[link], _GREATEST)
             for child, child_rows, sums in (
                 (path.left, rows[goes_left], self._sums_left),
                 (path.right, rows[~goes_left], self._sums_right),
@@ -122,22 +132,22 @@ class AlphaPath:
             children.append((pair[0], pair[1]))
         return links, children
 
-    def tree(self, number: int, names: list[str], classes: tuple[str, ...]) -> tuple[Tree, Encoder]:
-        """Return a tree, and the encoder of its thresholds."""
+    def tree(self, number: int, classes: tuple[str, ...]) -> tuple[Tree, Encoder]:
+        """Return a tree, and the encoder of its splits."""
         links, children = self._splits(number)
-        features = [int(self._path.feature[link]) for link in links]
-        sides = [(int(self._column[feature]), int(self._missing[feature])) for feature in features]
-        splits = [(side[0], float(self._threshold[link]), side[1]) for link, side in zip(links, sides, strict=True)]
-        encoder = threshold_encoder(names, sorted(set(splits)))
-        rank = {split: i for i, split in enumerate(sorted(set(splits)))}
-        # A node is (position of its split or -1, its sums). Code 0 is "greater", so the right child is first.
+        splits = [NumberSplit(int(self._path.feature[link]), *[float(self._threshold[link])] * 2) for link in links]
+        encoder, found = self._encoder.at_splits(splits)
+        used = sorted({tested for tested, _ in found})
+        encoder, rank = encoder.keep(used), {tested: number for number, tested in enumerate(used)}
+        # A node is (position of its split or -1, its sums). The child of code 0 is first.
         nodes, feature, first_child = [(0 if links else -1, self._root)], [], []
         for split, _ in nodes:
-            feature.append(rank[splits[split]] if split >= 0 else LEAF)
+            feature.append(rank[found[split][0]] if split >= 0 else LEAF)
             first_child.append(len(nodes) if split >= 0 else LEAF)
             if split >= 0:
-                nodes.append((children[split][1], self._sums_right[links[split]]))
-                nodes.append((children[split][0], self._sums_left[links[split]]))
+                pair = (self._sums_left, self._sums_right)
+                below = [(child, sums[links[split]]) for child, sums in zip(children[split], pair, strict=True)]
+                nodes += below[::-1] if found[split][1] else below
         sums = np.array([node_sums for _, node_sums in nodes])
         arrays = np.array(feature, np.int32), np.array(first_child, np.int32)
         counts = sums if self._classes else sums[:, :1]

@@ -25,7 +25,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed
 from optree.estimators.docstrings import documented
 from optree.estimators.memory import budget_of, check_fits
-from optree.estimators.parameters import check_parameters, seed_of
+from optree.estimators.parameters import NAMES, check_parameters, seed_of
 from optree.estimators.proving import Provable
 from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
@@ -37,7 +37,6 @@ from optree.tree import Tree
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
 
-_PARAMETERS = {"encoding: categorical": "categorical_features:", "encoding: one-hot": "one_vs_rest:"}
 _BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
 
 
@@ -178,7 +177,7 @@ class TreeEstimator(TreeViews, BaseEstimator):
         left_out = find_identifiers(X, named, spec)
         if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
             spec = replace(spec, numeric="thresholds")
-        return TableColumns.of(X, spec, named, classes, check, left_out, _PARAMETERS)
+        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES)
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Budget, Clock
-from optree.encoding.sparse_thresholds import expand_missing, expand_missing_like
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
@@ -29,7 +28,7 @@ _MIN_CURVATURE = 1e-16  # rows that are predicted with certainty keep a positive
 
 
 class Stage(NamedTuple):
-    """A tree on columns of :func:`optree.encoding.sparse_thresholds.expand_missing`, with node 0 as root."""
+    """A tree on columns of numbers (:class:`optree.encoding.sparse_thresholds.SparseEncoder`), with node 0 as root."""
 
     feature: np.ndarray  # int64[m], the column split at each node; any for a leaf
     threshold: np.ndarray  # float64[m], rows with X[:, feature] <= threshold go left; any for a leaf
@@ -63,7 +62,7 @@ class Stage(NamedTuple):
         self.nan_goes_left[:] = weight[self.left] > weight[self.right]
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Return the leaf where each row ends, int64[n]; X : float64[n, p], with expanded columns."""
+        """Return the leaf where each row ends, int64[n]; X : float64[n, p]."""
         node, rows = np.zeros(len(X), np.int64), np.arange(len(X))
         for _ in range(self.depth):
             value = X[rows, self.feature[node]]
@@ -92,16 +91,17 @@ class _Boosting(NumericEstimator):
 
         Parameters
         ----------
-        {numbers}
+        {table}
         y : array-like of shape (n_samples,)
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
         clock = Budget().start()
         self._check()
-        X, y = self._rows(X, y, reset=True)
+        X, y = self._rows(X, y)
         X, y, weight = self._weighted(X, y, sample_weight)
-        self._boost(X, self._outputs(y), weight, clock)
+        self._encoder = self._fit_encoder(X)
+        self._boost(self._encoder.numeric_columns(X), self._outputs(y), weight, clock)
         self.compile_seconds_ = clock.compile_seconds()
         return self
 
@@ -115,11 +115,10 @@ class _Boosting(NumericEstimator):
 
     def _boost(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, clock: Clock) -> None:
         """Add trees; y : float64[n, outputs], the target, or 1 for the class of a row."""
-        rows, weights = expand_missing(X), np.ones(len(X)) if weight is None else weight
-        self._columns = rows.column, rows.missing
-        growth = self._growth(len(X), rows.X.shape[1], float(weights.sum()))
+        weights = np.ones(len(X)) if weight is None else weight
+        growth = self._growth(len(X), X.shape[1], float(weights.sum()))
         sample_weight = weights if self.order == 2 else weight
-        sample = presort(rows.X, np.zeros(len(X)), 0, sample_weight, False, growth.n_layers)
+        sample = presort(X, np.zeros(len(X)), 0, sample_weight, False, growth.n_layers)
         self.init_ = self._first(y, weights)
         scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
         random = np.random.RandomState(growth.seed)
@@ -136,7 +135,7 @@ class _Boosting(NumericEstimator):
                     warnings.warn(text, ConvergenceWarning, stacklevel=3)
                     return
                 tree = Stage.of(path, path.best(self.alpha))
-                leaf = tree.apply(rows.X)
+                leaf = tree.apply(X)
                 tree.choose_sides(leaf, weights)
                 tree.value[:] = self._newton_steps(leaf, len(tree.value), weights * slope, weights * curvature)
                 scores[:, k] += self.learning_rate * tree.value[leaf]
@@ -164,7 +163,7 @@ class _Boosting(NumericEstimator):
     def _staged_scores(self, X) -> Iterator[np.ndarray]:
         """Yield the scores after each stage, in one array; without stages, the initial scores."""
         check_is_fitted(self)
-        X = expand_missing_like(self._rows(X, reset=False)[0], *self._columns)
+        X = self._encoder.numeric_columns(self._table(X))
         scores = np.tile(self.init_, (len(X), 1))
         for stage in self.stages_ or [[]]:
             for k, tree in enumerate(stage):

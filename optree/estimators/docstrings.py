@@ -17,6 +17,13 @@ _TEXTS = {
             A test for missing values alone is a further candidate split. In a column without missing values in the
             training rows, a missing value goes to the child of most training weight. "error" refuses missing values.
     """,
+    "categorical": """
+        categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
+            The columns with categories, as a mask or by name; by default all columns of texts, truth values and
+            unordered categories. Ordered categories (pandas, Enum of polars) are split at thresholds, like numbers. By
+            default a column that identifies rows is left out with a warning: at least 95 % of its 20 or more values are
+            different. Dates and durations are refused.
+    """,
     "common": """
         time_limit : float or None, default=30
             Seconds of wall clock from the call of ``fit``, without those of compilation (``compile_seconds_``). A
@@ -24,11 +31,7 @@ _TEXTS = {
         memory_limit : float or None, default=None
             MiB of memory of the whole process. A table whose candidate splits cannot fit into it, or into the memory
             that the operating system has free, is refused before it is encoded.
-        categorical_features : "from_dtype", bool array of shape (n_features,) or sequence of str, default="from_dtype"
-            The columns with categories, as a mask or by name; by default all columns of texts, truth values and
-            unordered categories. Ordered categories (pandas, Enum of polars) are split at thresholds, like numbers. By
-            default a column that identifies rows is left out with a warning: at least 95 % of its 20 or more values are
-            different. Dates and durations are refused.
+        {categorical}
         unseen : {"error", "ignore"}, default="error"
             The treatment of a category that is not in the training rows: an error, or as none of the known categories.
             At a multiway split such a row stops, and gets the class of the split's training rows.
@@ -58,7 +61,9 @@ _TEXTS = {
         one_vs_rest : "auto", bool or sequence of str, default="auto"
             The categorical columns that are split one category against the rest: the columns of more than 50 categories
             ("auto"), all, none, or by name. A split into more children leaves few rows to each, but pays the penalty of
-            one split.
+            one split. Groups of categories are not candidate splits. Above two leaves, the split into all categories
+            has the errors of the best two groups of two classes. Higher in a tree, the order of the categories by the
+            share of a class, which gives the best two groups of one split, is not exact.
     """,
     "lookahead": """
         max_ways : int, default=2
@@ -165,6 +170,10 @@ _TEXTS = {
         n_jobs : int or None, default=None
             Threads, which share the root splits; the tree is the same for any number. Each thread needs memory for some
             copies of ``X``.
+        {categorical}
+        unseen : {"error", "ignore"}, default="error"
+            The treatment of a category that is not in the training rows: an error, or as none of the known categories.
+            Of a column with two categories, such a row stops at the split, or goes on with most rows in boosted trees.
         {missing}
         bounds : bool, default=True
             Whether to prune candidates that cannot change the tree. Without pruning, ``counters_`` are the paper's.
@@ -176,7 +185,7 @@ _TEXTS = {
         tree_ : optree.tree.Tree
             The tree for ``alpha``.
         encoder_ : optree.encoding.Encoder
-            The encoder of columns as the features of ``tree_``, which are its thresholds.
+            The encoder of columns as the features of ``tree_``, which are its splits.
         alpha_path_ : tuple of optree.estimators.alpha_path.AlphaStep
             All trees that are best for some alpha, by rising alpha, with ``lowest`` and ``highest`` alpha, ``loss``,
             ``complexity`` and ``splits``. ``at(alpha)`` returns an estimator with the tree.
@@ -225,6 +234,10 @@ _TEXTS = {
             Seed of the draws of ``max_features``.
         n_jobs : int or None, default=None
             Threads, which share the root splits of a tree.
+        {categorical}
+        unseen : {"error", "ignore"}, default="error"
+            The treatment of a category that is not in the training rows: an error, or as none of the known categories.
+            Of a column with two categories, such a row stops at the split, or goes on with most rows in boosted trees.
         {missing}
         verbose : bool, default=False
             Whether to print the number of stages once a second.
@@ -249,11 +262,6 @@ _TEXTS = {
             Numbers, texts, truth values and categories; None, NaN and NA are missing values. A frame may be of pandas,
             polars, pyarrow, or another library with the Arrow PyCapsule interface. A sparse matrix becomes an array, of
             one byte per cell if it is binary, else of eight. Dates and durations are refused.
-    """,
-    "numbers": """
-        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
-            Finite numbers; None, NaN and NA are missing values. A frame may be of pandas, polars, pyarrow, or another
-            library with the Arrow PyCapsule interface. A sparse matrix becomes an array.
     """,
     "fit_end": """
         sample_weight : array-like of shape (n_samples,), optional

@@ -1,10 +1,11 @@
-"""Near-optimal trees on numbers, by DPDT."""
+"""Near-optimal trees by DPDT."""
 
 from __future__ import annotations
 
 import copy
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree.budget import Stopped
-from optree.encoding.sparse_thresholds import expand_missing
 from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
@@ -44,13 +44,13 @@ class _DPDTree(TreeViews, NumericEstimator):
 
         Parameters
         ----------
-        {numbers}
+        {table}
         y : array-like of shape (n_samples,)
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
         clock = budget_of(self).start()
-        X, y = self._rows(X, y, reset=True)
+        X, y = self._rows(X, y)
         if isinstance(self, ClassifierMixin):
             self.classes_, y = np.unique(y, return_inverse=True)
             classes = len(self.classes_)
@@ -61,22 +61,24 @@ class _DPDTree(TreeViews, NumericEstimator):
         alpha = number(self, "alpha")
         n = len(X)
         X, y, weight = self._weighted(X, y, sample_weight)
-        rows = expand_missing(X)
-        growth = self._growth(n, rows.X.shape[1], float(len(X) if weight is None else weight.sum()))
+        encoder = self._fit_encoder(X)
+        growth = self._growth(n, max(1, encoder.n_numeric_columns), float(len(X) if weight is None else weight.sum()))
         mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
         arguments, searched = (y, classes, weight, mergeable, growth.n_layers), growth
         try:
-            sample = presort(rows.X, *arguments, clock.check)
+            numbers = encoder.numeric_columns(X, clock.check)
+            sample, column = presort(numbers, *arguments, clock.check), numbers.T.__getitem__
         except Stopped:  # without thresholds the search ends at once, with a leaf
             sample, searched = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
+            column = cache(partial(encoder.numeric_column, X))
         clock.prepared()
         path = solve(sample, searched, effective_n_jobs(self.n_jobs), clock)
         require_iterations(path.status, {"iterations": path.fitted})
         late = path.status == "time_limit" and len(path.link) == 1 and self.time_limit > 0
         if late := late and not growth.min_impurity_decrease:  # which is a share of the gain on all rows
-            few, sample = sampled_path(rows.X, y, classes, weight, growth)
+            few, sample = sampled_path(lambda rows: encoder.numeric_columns(X[rows]), y, classes, weight, growth)
             path = replace(few, status=path.status, fitted=path.fitted, offered=path.offered)
-        self._path = AlphaPath(path, sample, rows, y, weight, growth.per_split)
+        self._path = AlphaPath(path, sample, column, encoder, y, weight, growth.per_split)
         if late:
             self._path.rate(y, weight)
         self.search_seconds_ = clock.searched()
@@ -93,9 +95,8 @@ class _DPDTree(TreeViews, NumericEstimator):
 
     def _select(self, alpha: float) -> None:
         best = self._path.best(alpha)
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         labels = tuple(map(str, getattr(self, "classes_", ())))
-        self.tree_, self.encoder_ = self._path.tree(best, [str(name) for name in names], labels)
+        self.tree_, self.encoder_ = self._path.tree(best, labels)
         self.cost_ = self._path.cost(best, alpha)
 
     def at(self, alpha):
@@ -112,13 +113,10 @@ class _DPDTree(TreeViews, NumericEstimator):
         model._select(number(model, "alpha"))
         return model
 
-    def _table(self, X) -> np.ndarray:
-        return self._rows(X, reset=False)[0]
-
 
 @documented
 class DPDTreeClassifier(ClassPredictions, _DPDTree):
-    """Near-optimal classification trees on numbers, of limited depth, by dynamic programming over CART's splits.
+    """Near-optimal classification trees of limited depth, by dynamic programming over CART's splits.
 
     Minimises the share of misclassified rows plus ``alpha`` times the complexity.
 
@@ -142,7 +140,7 @@ class DPDTreeClassifier(ClassPredictions, _DPDTree):
 
 @documented
 class DPDTreeRegressor(RegressorMixin, _DPDTree):
-    """Near-optimal regression trees on numbers, of limited depth, by dynamic programming over CART's splits.
+    """Near-optimal regression trees of limited depth, by dynamic programming over CART's splits.
 
     Minimises the mean squared error plus ``alpha`` times the complexity.
 

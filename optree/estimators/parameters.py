@@ -32,6 +32,8 @@ def _is_column(value) -> bool:
     return isinstance(value, (str, np.bool_, bool, Integral))
 
 
+NAMES = {"encoding: categorical": "categorical_features:", "encoding: one-hot": "one_vs_rest:"}
+"""The parameters in place of internal names in errors; see :func:`optree.errors.renamed`."""
 _FLAG = (_is_truth, "True or False")
 _ACCEPTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bounds": _FLAG,

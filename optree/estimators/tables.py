@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from optree.encoding.cells import is_missing, number_text, read_numbers
+from optree.encoding.cells import Categories, is_missing, number_text
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import (
     Frame,
@@ -21,14 +21,13 @@ from optree.encoding.user_tables import (
     column_names,
     column_order,
     read_column,
-    read_columns,
 )
 from optree.errors import OptreeError
 from optree.estimators.memory import available_mib
 
 # A column identifies rows if the number of different values is at least this share of the rows with a value, of which
-# there are at least 20. Fewer rows may all differ by chance. In most columns the first rows have too many equal values.
-_IDENTIFIER_SHARE, _IDENTIFIER_ROWS, _FIRST_ROWS = 0.95, 20, 0.1
+# there are at least 20. Fewer rows may all differ by chance.
+_IDENTIFIER_SHARE, _IDENTIFIER_ROWS = 0.95, 20
 MOST_CHILDREN = 50  # of a multiway split by default; each category of a column with more is a column of the search
 
 
@@ -50,8 +49,8 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     if y is not None:
         _warn_of_order(X, y)
         y = read_target(y, is_regressor(estimator))
-    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind == "U":
-        X = np.array(X, object)  # rows of numbers and texts, in which numbers stay numbers
+    if isinstance(X, (list, tuple)) and _has_other_cells(X):
+        X = np.array(X, object)  # in which numbers beside texts stay numbers
     if hasattr(X, "to_frame") and len(X.shape) == 1:
         raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
     frame = X if hasattr(X, "iloc") else Frame.of(X)
@@ -73,6 +72,14 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     validate_data(estimator, getattr(frame, "source", frame), reset=reset, skip_check_array=True, **target)
     check_consistent_length(frame, y)
     return PandasFrame(frame) if reset and frame is X else frame, y
+
+
+def _has_other_cells(rows: list | tuple) -> bool:
+    """Return whether some cells of rows are no numbers."""
+    try:
+        return np.asarray(rows).dtype.kind == "U"
+    except ValueError:  # cells, or rows, of several lengths
+        return True
 
 
 def _warn_of_order(X, y) -> None:
@@ -118,17 +125,6 @@ def _dense(X, memory_limit: float | None) -> np.ndarray:
     return X.astype(kind, copy=False).toarray()
 
 
-def read_numeric(X, missing: str) -> np.ndarray:
-    """Return a table as float64[n, p], finite or missing."""
-    table = as_table(X).toarray() if sparse.issparse(X) else as_table(X)
-    if isinstance(table, np.ndarray) and table.dtype.kind in "iuf":
-        numbers = np.ascontiguousarray(table, np.float64)
-        if np.isfinite(numbers.sum()):
-            return numbers
-    columns = read_columns(table, mixed=False)
-    return np.column_stack([read_numbers(name, values, missing) for name, values in columns.items()])
-
-
 def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=None) -> tuple[str, ...]:
     """Return the categorical columns that identify rows; warn of these and of other doubtful columns.
 
@@ -141,13 +137,8 @@ def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=Non
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
     may_count = _may_count(table) if spec is None or spec.numeric != "values" else np.ones(table.shape[1], bool)
-    some, spare = slice(int(_FIRST_ROWS * len(table))), (1 - _IDENTIFIER_SHARE) * len(table)
-    first = table if getattr(table, "is_small", False) else table[some]
     for number, name in enumerate(column_names(table, names)):
         if not may_count[number]:
-            continue
-        values = read_column(first, number, name, mixed=False)[some]
-        if values.dtype.kind != "f" and _repeats(values, spare):
             continue
         values = read_column(table, number, name, mixed=False)
         is_number = values.dtype.kind == "f"
@@ -169,26 +160,17 @@ def _may_count(table) -> np.ndarray:
     return steps == len(table) - np.isnan(table).sum(axis=0) - 1
 
 
-def _repeats(values: np.ndarray, spare: float) -> bool:
-    """Return whether more than ``spare`` of some values repeat others, and a value is neither missing nor a number."""
-    found = set(values.tolist())
-    return len(values) - len(found) > spare and any(
-        isinstance(value, str) and not _is_number_text(value) for value in found
-    )
-
-
 def _identifies(different: int, known: int) -> bool:
     """Return whether a column identifies rows, by the numbers of different values and of rows with a value."""
     return known >= _IDENTIFIER_ROWS and different >= _IDENTIFIER_SHARE * known
 
 
-def _doubt_of_categories(values: np.ndarray) -> tuple[str, bool]:
+def _doubt_of_categories(values: np.ndarray | Categories) -> tuple[str, bool]:
     """Return the text of a warning of a column of categories, or "", and whether the column identifies rows."""
-    found = set(values.tolist())
-    gaps = {value for value in found if is_missing(value)}
-    different = found - gaps
+    read = Categories.of(values)
+    different = [value for value in read.values if not is_missing(value)]
     identifies = len(different) >= _IDENTIFIER_SHARE * _IDENTIFIER_ROWS and _identifies(
-        len(different), len(values) - (sum(map(is_missing, values)) if gaps else 0)
+        len(different), len(values) - read.n_missing
     )
     if len(different) > FEW_NUMBERS and all(map(_is_number_text, different)):
         return "its texts are numbers; " + (

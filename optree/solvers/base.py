@@ -313,9 +313,11 @@ class Solver(Declaration):
             columns = columns if task.incumbent else columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
-        late = in_time and outcome.status == "time_limit" and outcome.tree.n_splits == 0
-        if late and (found := sampled_tree(task, ordered=not self.exact)):
-            outcome = outcome._replace(tree=found[0], columns=found[1])
+        if in_time and outcome.status == "time_limit" and (found := sampled_tree(task, ordered=not self.exact)):
+            trees = (outcome.tree, outcome.columns or problem.columns), found
+            costs = [replace(task, problem=task.problem.over(own)).cost(tree) for tree, own in trees]
+            tree, own = trees[costs[1] < costs[0]]
+            outcome = outcome._replace(tree=tree, columns=own)
         clock.searched()
         tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
         outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search, columns=columns)

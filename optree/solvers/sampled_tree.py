@@ -1,4 +1,4 @@
-"""The tree of a search whose time is over before its first tree: a CART of few rows, pruned on all rows.
+"""A tree for a search whose time is over, which may have found no better one: a CART of few rows, pruned on all rows.
 
 The rows are at equal distances. CART takes milliseconds for them; the errors of its nodes on all rows, and pruning for
 the objective, take one pass over the columns that it splits.

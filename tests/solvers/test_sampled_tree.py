@@ -23,6 +23,7 @@ from optree import (
 )
 from optree.budget import Budget, Stopped
 from optree.objective import Objective
+from optree.result import Outcome
 from optree.solvers.murtree.paper.search import items
 from optree.solvers.split.candidate_thresholds import all_thresholds
 from optree.tree import Tree
@@ -127,3 +128,24 @@ def test_stages_before_the_search_see_the_clock(stage):
     else:
         items(problem, 2, lambda: calls.append(1))
     assert calls
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_the_better_of_the_searchs_tree_and_the_sampled_tree_is_returned(monkeypatch, better):
+    """The costs of both are those on all rows."""
+    X, y = mixed()
+    problem, objective = OptimalTreeClassifier(0.002)._problem(X, y, None)[0], Objective.of("0.002")
+    known = GET("optree").solve(problem, replace(objective, max_depth=None if better else 1), Budget(seconds=5))
+
+    def run(task, seed, **parameters):
+        return Outcome(known.tree, 0, "time_limit", {"iterations": 1}, columns=known.columns)
+
+    sampled = late("optree").solve(problem, objective)
+    result = replace(GET("optree"), run=run, route=None).solve(problem, objective)
+    costs = (
+        sampled.cost,
+        objective.cost(known.tree, objective.scale(problem), known.tree.errors(problem.over(known.columns))),
+    )
+    assert (costs[1] < costs[0]) == better
+    assert result.cost == min(costs)
+    assert result.tree.n_splits == (known if better else sampled).tree.n_splits

@@ -7,6 +7,7 @@ import json
 import pickle
 import tracemalloc
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,8 @@ from optree import (
     OptimalTreeClassifierCV,
     SPLITClassifier,
 )
-from optree.encoding import Encoder, EncodingSpec
+from optree.encoding import Encoder, EncodingSpec, column_values, user_tables
+from optree.encoding.cells import Categories, is_missing
 from optree.estimators.tables import MOST_CHILDREN, find_identifiers, read_table
 
 N = 60
@@ -47,6 +49,48 @@ def table(seed=0, n=N):
 
 
 X, Y = table()
+
+
+@pytest.fixture(params=[10_000, 0], ids=["few rows", "many rows"], autouse=True)
+def many_rows(request, monkeypatch):
+    """Read the columns of each test as columns of few rows, and as columns of many."""
+    monkeypatch.setattr(column_values, "_MANY_ROWS", request.param)
+
+
+def test_a_fit_numbers_the_texts_of_a_column_once(many_rows, monkeypatch):
+    monkeypatch.setattr(column_values, "_MANY_ROWS", 0)
+    monkeypatch.setattr(user_tables, "_KEPT_CELLS", 0)
+    names, factorize = [], pd.Series.factorize
+    monkeypatch.setattr(pd.Series, "factorize", lambda one: names.append(one.name) or factorize(one))
+    texts = X[["number"]].assign(colour=X["colour"].astype("string"), other=X["colour"].str[:1])
+    OptimalTreeClassifier(max_depth=2).fit(texts, Y)
+    assert sorted(names) == ["colour", "other"]
+
+
+def test_one_split_into_all_categories_has_the_errors_of_the_best_two_groups():
+    random = np.random.RandomState(0)
+    for _ in range(20):
+        column, y = random.choice(list("abcdef"), N), random.randint(0, 2, N)
+        model = OptimalTreeClassifier(0.001, max_splits=1).fit(pd.DataFrame({"a": column}), y)
+        groups = [np.isin(column, group) for size in range(7) for group in combinations("abcdef", size)]
+        errors = [min(y[side].sum(), (~y.astype(bool))[side].sum()) for group in groups for side in (group, ~group)]
+        best = min(map(sum, zip(errors[::2], errors[1::2], strict=True)))
+        assert round(float(model.cost_) - 0.001 * N * model.tree_.n_splits, 6) == best
+
+
+def test_categories_have_the_values_of_their_rows():
+    column = X["colour"].where(X.index % 7 > 0)
+    unused = pd.Categorical(column, ["black", "blue", "green", "red", "white"])
+    for values in (column.astype("str"), column.astype("string"), column.astype(object), pd.Series(unused)):
+        read = Categories.of(user_tables.read_column(values.to_frame("a"), 0, "a"))
+        expected = column.astype(object).where(column.notna(), None).tolist()
+        shown = [None if is_missing(value) else value for value in np.asarray(read)]
+        assert shown == expected
+        assert len(read.values) == 4
+        assert read.n_missing == column.isna().sum()
+        assert set(read[:5].values) <= set(read.values)
+        assert np.asarray(read[:5]).tolist() == np.asarray(read)[:5].tolist()
+        assert len(read[np.flatnonzero(column == "red")].values) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,13 +126,9 @@ def test_ordered_categories_are_split_at_thresholds_with_their_names():
     codes = X.assign(size=X["size"].cat.codes)
     assert OptimalTreeClassifier().fit(codes, Y).cost_ == model.cost_
     for other in (BranchesClassifier(), SPLITClassifier(max_ways=3), MurTreeClassifier(), DPDTreeClassifier()):
-        if isinstance(other, DPDTreeClassifier):
-            with refused("column 'size'", "numbers only"):
-                other.fit(X[["size", "number"]], Y)
-        else:
-            tree = other.fit(X[["size", "colour"]], Y)
-            assert "size" in tree.export_text()
-            assert not any(f"size <= {code}" in tree.export_text() for code in ("0.5", "1.5"))
+        tree = other.fit(X[["size", "colour"]], Y)
+        assert "size" in tree.export_text()
+        assert not any(f"size <= {code}" in tree.export_text() for code in ("0.5", "1.5"))
     texts = X.astype({"size": object})
     assert (model.predict(texts) == model.predict(X)).all()
     assert (pickle.loads(pickle.dumps(model)).predict(X) == Y).all()
@@ -501,3 +541,16 @@ def test_columns_of_other_libraries_are_no_table():
     dates = frame.with_columns(when=datetime.date(2020, 1, 1))
     with refused("column 'when' has dates"):
         OptimalTreeClassifier().fit(dates, Y)
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, (1, "b"), {1}, 1j, b"text"], ids=repr)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_a_column_of_other_values_is_refused_by_name(estimator, value):
+    """In a frame, in rows, and in an array of objects."""
+    cells = [value] * (N - 1) + [None]
+    frame = X[["number"]].assign(parts=pd.Series(cells, dtype=object))
+    rows = [list(row) for row in zip(X["number"], cells, strict=True)]
+    tables = [(frame, "parts"), (np.array(rows, object), "x1")] + [(rows, "x1")] * (type(value) in (list, dict, tuple))
+    for table, name in tables:
+        with refused(f"column {name!r}", f"type {type(value).__name__}", "a string or a number"):
+            estimator().fit(table, Y)

@@ -211,21 +211,31 @@ class Rows:
         """Return the columns without multiway splits."""
         return np.flatnonzero(~self.sample.is_multiway)
 
-    def without_light_splits(self, room: int) -> np.ndarray:
-        """Return the columns but those whose only threshold has a side of weight ``room`` or less, at least one column.
+    def without_light_splits(self, error: int, penalty: int, worth: int) -> np.ndarray:
+        """Return the columns but those whose only threshold has a light side, at least one column.
 
-        *Statement.* A split that costs A is not needed if all rows of one side cost A or less as errors.
-        *Proof.* The tree of the other side, for all rows, costs no more than the split. Its limits hold as well. In any
-        other node that side is no heavier.
+        error, penalty : the costs of a unit of errors and of a split; worth : the greatest cost of a unit of weight in
+        a leaf of another tree.
+
+        *Statement.* Let w be the weight of a side, and m that of its heaviest class. The split is not needed if
+        ``worth * w <= 2 * penalty`` and ``worth * w - error * (w - m) <= penalty``.
+        *Proof.* The tree of the other side, for all rows, costs at most ``worth * w`` more than on its own rows. If the
+        side is a leaf, the split adds ``penalty + error * (w - m)`` to it, else at least ``2 * penalty``; neither is
+        less. The limits on trees hold as well. In any other node the side has no greater w and m.
         *Worth.* 30,000 rows of a column of 400 categories, each with a 0/1 column of its own, and of three more: 25
-        columns are left at .01. Without it the search makes 4 iterations in 20 s.
+        columns are left at .01. Without it the search makes 4 iterations in 20 s. Of 90 equally frequent categories
+        none is left, and a fit takes 160 MiB less.
         """
         needed, sizes = np.ones(len(self.packed), bool), np.diff(self.first_level)
+        total = np.bincount(self.label, self.weight, self.classes)
         for column in np.flatnonzero((sizes == 2) & ~self.sample.is_multiway):
             words = self.packed[column]
-            above = words[words >= np.uint64(2**32)] & np.uint64(2**32 - 1)
-            weight = int(self.weight[above.astype(np.int64)].sum())
-            needed[column] = min(weight, self.total - weight) > room
+            rows = (words[words >= np.uint64(2**32)] & np.uint64(2**32 - 1)).astype(np.int64)
+            above = np.bincount(self.label[rows], self.weight[rows], self.classes)
+            for side in (above, total - above):
+                weight, most = int(side.sum()), int(side.max())
+                as_leaf = worth * weight - error * (weight - most)
+                needed[column] &= worth * weight > 2 * penalty or as_leaf > penalty
         return np.flatnonzero(needed) if needed.any() else np.arange(1)
 
     def take_rows(self, rows: np.ndarray) -> Rows:

@@ -64,7 +64,7 @@ def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False)
 def without_light_splits(rows: Rows, objective: Objective, scale: Scale) -> tuple[Rows, np.ndarray]:
     """Return the rows and the numbers of the columns that a search needs; see :meth:`Rows.without_light_splits`."""
     worth = max(scale.error, scale.penalty) if objective.penalty == "leaf" else scale.error  # of an error in a new leaf
-    columns = rows.without_light_splits(scale.penalty // worth)
+    columns = rows.without_light_splits(scale.error, scale.penalty, worth)
     return rows if len(columns) == len(rows.packed) else rows.narrow(columns), columns
 
 
