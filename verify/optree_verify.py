@@ -19,19 +19,19 @@ import json
 import re
 import sys
 from fractions import Fraction
+from itertools import pairwise
 from math import inf, lcm
 
 import numpy as np
 
-__version__ = "1.1"
+__version__ = "1.2"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
 MANY_PAIRS = 2**15  # pairs of splits and parts that are counted at a time
 MANY_SPLITS = 256  # open splits of a support; of more, the cheapest ones of the features are counted first
 LIMITS = "max_depth", "max_splits", "min_samples_leaf"
-FIELDS = {"features", "missing", "target", "classes", "costs", "weight", "lambda", "penalty", *LIMITS}
-FIELDS |= {"tree", "claim", "supports"}
+OTHERS = "features", "missing", "target", "classes", "costs", "weight", "lambda", "penalty", "tree", "claim", "supports"
 
 
 class Refused(Exception):
@@ -55,15 +55,14 @@ def read_proof(path: str) -> tuple[dict, list[int]]:
         data = file.read(MOST + 1)
     need(len(data) <= MOST, f"file: more than {MOST} bytes")
     first, _, rest = data.partition(b"\n")
-    need(first.startswith(MAGIC), "file: not a proof of version 1")
-    need(first[len(MAGIC) :] == hashlib.sha256(rest).hexdigest().encode(), "file: the checksum differs")
+    need(first == MAGIC + hashlib.sha256(rest).hexdigest().encode(), "file: no proof of version 1, or a wrong checksum")
     text, _, body = rest.partition(b"\n")
     need(len(text) <= 2**26 and text.count(b"[") < 2**22, "header: too large")
     try:
         head = json.loads(text, parse_constant=lambda name: None)
     except (ValueError, RecursionError) as error:
         raise Refused(f"header: not JSON ({str(error)[:60]})") from error
-    need(type(head) is dict and set(head) == FIELDS, "header: fields are missing or unknown")
+    need(type(head) is dict and set(head) == {*LIMITS, *OTHERS}, "header: fields are missing or unknown")
     numbers, value, shift = [], 0, 0
     for byte in body:
         value, shift = value | (byte & 127) << shift, shift + 7
@@ -75,11 +74,11 @@ def read_proof(path: str) -> tuple[dict, list[int]]:
     return head, numbers
 
 
-def whole(head: dict, name: str, least: int) -> float:
-    """Return a limit, infinite if it is null."""
+def limit(head: dict, name: str, least: int, most: int, default: float = inf) -> float:
+    """Return a limit of the header, the default if it is null."""
     value = head[name]
-    need(value is None or (type(value) is int and least <= value < 2**50), f"{name}: no whole number from {least} on")
-    return inf if value is None else value
+    need(value is None or (type(value) is int and least <= value <= most), f"{name}: not from {least} to {most}")
+    return default if value is None else value
 
 
 def fraction(text, name: str) -> Fraction:
@@ -91,11 +90,8 @@ def fraction(text, name: str) -> Fraction:
 
 def read_table(path: str) -> dict[str, np.ndarray]:
     """Return the texts of each column of a CSV file, by its name."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise Refused(f"data: {error}") from error
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if row]
     need(len(rows) > 1 and len({len(row) for row in rows}) == 1, "data: rows of unequal length, or none")
     need(len(set(rows[0])) == len(rows[0]), "data: two columns of one name")
     return dict(zip(rows[0], np.array(rows[1:], object).T, strict=True))
@@ -125,8 +121,7 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
     name, kind, value, side = feature
     texts, where = column(table, name), f"feature {str(name)[:40]!r}"
     if kind == "values":
-        need(side is None, f"{where}: a missing value is a text")
-        need(type(value) is list and len(value) > 1, f"{where}: fewer than two lists of texts")
+        need(type(value) is list and len(value) > 1 and side is None, f"{where}: not two lists of texts and null")
         return positions(value, texts, where), [len(value)]
     is_missing = np.array([text in missing for text in texts])
     try:
@@ -135,8 +130,8 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
         raise Refused(f"{where}: {str(error)[:60]}") from error
     need(not np.isnan(numbers).any(), f"{where}: NaN is not listed as missing")
     if kind == "cuts":
-        need(is_list(value, float) and value, f"{where}: no list of numbers with a decimal point")
-        need(all(a < b for a, b in zip([-inf, *value], [*value, inf], strict=True)), f"{where}: the cuts do not rise")
+        is_rising = is_list(value, float) and all(a < b for a, b in pairwise([-inf, *value, inf]))
+        need(is_rising and value, f"{where}: no list of rising numbers with a decimal point")
         codes, parts = np.searchsorted(np.array(value), numbers), len(value) + 1  # the number of cuts below
         need(side in ([*range(parts + 1)] if is_missing.any() else [None]), f"{where}: no part if missing, or needless")
         return np.where(is_missing, side, codes).astype(int), [max(parts, (side or 0) + 1)]
@@ -144,6 +139,15 @@ def read_feature(feature, table: dict, missing: set[str]) -> tuple[np.ndarray, l
     need(side in (["low", "high"] if is_missing.any() else [None]), f"{where}: no side if missing, or needless")
     codes = np.unique(np.where(is_missing, -inf if side == "low" else inf, numbers), return_inverse=True)[1].ravel()
     return codes, [2] * int(codes.max())
+
+
+def losses(costs, classes: int) -> np.ndarray:
+    """Return the loss of each prediction for a row of each class; a problem of one class has a second one."""
+    if costs is None:
+        return 1 - np.eye(max(classes, 2), dtype=object)[:classes]
+    need(is_list(costs, list) and len(costs) == classes > 1, "costs: no list for each of several classes")
+    need(all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs), "costs: not from 0 on")
+    return np.array(costs, object)
 
 
 class Shape:
@@ -167,12 +171,13 @@ class Shape:
             out[..., splits] = combine(out[..., splits], values[..., places])
         return out
 
-    def fill(self, later: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def fill(self, later: np.ndarray, total: np.ndarray, axis: int = -1) -> np.ndarray:
         """Return values of all parts: the first part of a split has the total less the values of the later parts."""
-        first = total[..., None] - later[..., : self.n]
+        parts_last = np.moveaxis(later, axis, -1)
+        first = total[..., None] - parts_last[..., : self.n]
         for splits, places in self.more:
-            first[..., splits] -= later[..., places.start - self.n : places.stop - self.n]
-        return np.concatenate([first, later], axis=-1)
+            first[..., splits] -= parts_last[..., places.start - self.n : places.stop - self.n]
+        return np.concatenate([np.moveaxis(first, -1, axis), later], axis)
 
 
 class Problem:
@@ -191,41 +196,31 @@ class Problem:
         table = {name: values[heavy] for name, values in table.items()}
         need(is_list(head["missing"], str) and is_list(head["features"], list) and head["features"], "features: none")
         need(len(head["features"]) * len(heavy) <= MOST, "features: too many for the rows")
-        found = [read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
+        missing = set(head["missing"])
+        codes, sizes = zip(*(read_feature(feature, table, missing) for feature in head["features"]), strict=True)
         y = positions([[text] for text in head["classes"]], table[head["target"]], "classes")
         self.unit = lcm(*(weight.denominator for weight in weights))
         weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
         self.set_limits(head, weight.sum())
-        codes = np.array([codes for codes, _ in found]).T
-        self.set_groups(codes, self.losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
-        self.set_splits([size for _, size in found])
+        codes = np.array(codes).T
+        self.set_groups(codes, losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
+        self.set_splits(sizes)
         data = [codes.tolist(), y.tolist(), list(map(str, weight)), head["costs"]]
         self.digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
-
-    @staticmethod
-    def losses(costs, classes: int) -> np.ndarray:
-        """Return the loss of each prediction for a row of each class; a problem of one class has a second one."""
-        if costs is None:
-            return 1 - np.eye(max(classes, 2), dtype=object)[:classes]
-        good = is_list(costs, list) and len(costs) == classes > 1
-        good = good and all(is_list(row, int) and len(row) == classes and min(row) >= 0 for row in costs)
-        need(good, "costs: no whole number from 0 on for each two of several classes")
-        return np.array(costs, object)
 
     def set_limits(self, head: dict, total: int) -> None:
         """Set the units of cost, the limits, and the rules that hold for them."""
         need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
         charge = fraction(head["lambda"], "lambda") * total
         self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
-        self.levels, self.budget = whole(head, "max_depth", 0), whole(head, "max_splits", 0)
-        self.least = 1 if head["min_samples_leaf"] is None else whole(head, "min_samples_leaf", 1)
-        need(self.budget == inf or self.budget <= 1000, "max_splits: more than 1000")
+        self.levels, self.budget = limit(head, "max_depth", 0, 2**50), limit(head, "max_splits", 0, 1000)
+        self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
 
-    def set_groups(self, codes: np.ndarray, losses: np.ndarray) -> None:
+    def set_groups(self, codes: np.ndarray, loss: np.ndarray) -> None:
         """Set the groups with the sums of their losses, and the kind of whole numbers that holds all costs."""
         self.codes, group = np.unique(codes, axis=0, return_inverse=True)
-        sums = np.zeros((len(self.codes), losses.shape[1]), object)
-        np.add.at(sums, group.ravel(), losses)
+        sums = np.zeros((len(self.codes), loss.shape[1]), object)
+        np.add.at(sums, group.ravel(), loss)
         least = sums.min(1)
         sums, rows = sums - least[:, None], np.bincount(group.ravel())
         exact = int(sums.sum()) * self.error + int(least.sum()) * self.error + self.price * 10**4
@@ -240,20 +235,18 @@ class Problem:
         counts, packed = [len(size) for size in sizes], [np.zeros((0, -(-n // 8)), np.uint8)]
         for codes, size in zip(self.codes.T, sizes, strict=True):
             above = codes > np.arange(len(size))[:, None]
-            sides = np.stack([~above, above], axis=1).reshape(-1, n)
-            if len(size) == 1:
-                sides = codes == np.arange(size[0])[:, None]
-            packed.append(np.packbits(sides, axis=1, bitorder="little"))
+            sides = np.stack([~above, above], 1) if len(size) != 1 else codes == np.arange(size[0])[:, None]
+            packed.append(np.packbits(sides.reshape(-1, n), axis=1, bitorder="little"))
         bits = np.zeros((len(shape.of), -(-n // 64) * 8), np.uint8)
         self.numbered = np.lexsort([shape.part, shape.of])  # the place of each part in the order of the proof
         bits[self.numbered, : -(-n // 8)] = np.concatenate(packed)
         self.words, self.shape, self.feature = bits.view(np.uint64), shape, np.repeat(np.arange(len(sizes)), counts)
         self.everything = np.packbits(np.arange(bits.shape[1] * 8) < n, bitorder="little").view(np.uint64)
         self.is_sorted = np.repeat(counts, counts) > MANY_CUTS
-        kind = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
-        self.floats = self.sums.astype(kind)
+        exact = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
+        self.floats = self.sums.astype(exact)
         self.counted = np.flatnonzero(~self.is_sorted[shape.of[shape.n :]])  # later parts, by matrix products
-        self.holds = self.members(shape.n + self.counted, np.arange(n)).T.astype(kind)
+        self.holds = self.members(shape.n + self.counted, np.arange(n)).T.astype(exact)
         self.binary = not shape.more
         self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
 
@@ -269,9 +262,8 @@ class Problem:
         """Return the cost of a tree in preorder: the number of a split, or -1 - the class of a leaf."""
         need(is_list(nodes, int), "tree: no list of whole numbers")
         waiting, loss, splits, leaves = [(self.everything, 0)], 0, 0, 0
-        n_classes = self.sums.shape[1] - 2
         for node in nodes:
-            need(waiting and -n_classes <= node < self.shape.n, "tree: a node too many, or unknown")
+            need(waiting and 2 - len(self.sums[0]) <= node < self.shape.n, "tree: a node too many, or unknown")
             words, level = waiting.pop()
             if node >= 0:
                 splits += 1
@@ -296,9 +288,8 @@ class Problem:
             return leaf
         two = np.maximum(first + second - sums[-2], 0) if self.binary or self.leaves else 0
         bound = np.minimum(leaf, self.price + self.error * two)
-        if (d == 1 or m == 1) and (self.binary or not self.leaves):
-            return bound
-        return np.minimum(bound, 2 * self.price)
+        has_two = (d == 1 or m == 1) and (self.binary or not self.leaves)
+        return bound if has_two else np.minimum(bound, 2 * self.price)
 
     def by_splits(self, low: np.ndarray, sums: np.ndarray, shape: Shape) -> np.ndarray:
         """Return the bound B3 of each split, or more than every cost if B4 leaves it out.
@@ -331,12 +322,11 @@ class Problem:
         near = self.movable and (self.levels < inf or self.is_sorted.any())  # B5 pays
         is_listed, done = node.look_up(words, leaf, known), np.zeros(len(node.live), bool)
         while True:
-            value = node.by_splits()
+            value = self.by_splits(node.low, node.sums, node.shape)
             is_open = (value < min(leaf, value[done].min(initial=self.none))) & ~done
             todo = np.flatnonzero(is_listed & ~done & near & (value.min(initial=leaf) < leaf))
             if not len(todo):  # B5 has spread the bounds of listed parts
-                todo = np.flatnonzero(is_open)
-                todo = todo[np.argsort(value[todo], kind="stable")]
+                todo = np.flatnonzero(is_open)[np.argsort(value[is_open], kind="stable")]
             if not len(todo):
                 return int(value.min(initial=leaf))
             if near and len(todo) > MANY_SPLITS:  # the cheapest split of each feature
@@ -361,17 +351,14 @@ class Node:
             order = np.argsort(codes, kind="stable")
             self.ladders.append((order, np.searchsorted(codes[order], np.arange(len(cuts)), "right"), cuts))
         self.sums = self.shape.fill(self.count(self.V), total)
-        self.keep(self.shape.over(np.maximum, (self.sums[-1] > 0) & (self.sums[-1] < total[-1])))
-        self.shares = [inf] if m == inf else range(m)
-        self.low = np.array([problem.simple(self.sums, d - 1, share) for share in self.shares])
-
-    def keep(self, is_live: np.ndarray) -> None:
-        """Forget the splits that leave all rows in one part."""
+        is_live = self.shape.over(np.maximum, (self.sums[-1] > 0) & (self.sums[-1] < total[-1]))  # not all in one part
         self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[self.shape.of])
         self.X, self.sums = self.X[:, is_live[self.shape.of[self.shape.n + self.counted]]], self.sums[:, self.parts]
         self.shape, place = Shape(self.shape.size[self.live]), np.cumsum(is_live) - 1
         self.ladders = [(order, at[is_live[cuts]], place[cuts[is_live[cuts]]]) for order, at, cuts in self.ladders]
-        self.counted = np.flatnonzero(~self.problem.is_sorted[self.live[self.shape.of[self.shape.n :]]])
+        self.counted = np.flatnonzero(~problem.is_sorted[self.live[self.shape.of[self.shape.n :]]])
+        self.shares = [inf] if m == inf else range(m)
+        self.low = np.array([problem.simple(self.sums, d - 1, share) for share in self.shares])
 
     def count(self, weights: np.ndarray) -> np.ndarray:
         """Return the sums of weights, [..., rows], over the rows of each later part: int[..., later parts]."""
@@ -382,16 +369,12 @@ class Node:
             out[..., cuts] = upward[..., len(order) - 1 - at]  # a split with all rows below is not live: see __init__
         return out.astype(self.problem.kind)
 
-    def by_splits(self) -> np.ndarray:
-        """Return the bound of each live split."""
-        return self.problem.by_splits(self.low, self.sums, self.shape)
-
     def look_up(self, words: np.ndarray, leaf: int, known: dict) -> np.ndarray:
         """Raise the bounds of parts that are listed, and return the mask of the splits with such a part."""
-        is_wanted = (self.by_splits() < leaf) & (self.d > 2)  # with one level, B3 of a part is its least cost
+        # With one level, B3 of a part is its least cost.
+        is_wanted = (self.problem.by_splits(self.low, self.sums, self.shape) < leaf) & (self.d > 2)
         is_listed, wanted = np.zeros(len(self.live), bool), np.flatnonzero(is_wanted[self.shape.of])
-        keys = words & self.problem.words[self.parts[wanted]]
-        for part, key in zip(wanted, keys, strict=True):
+        for part, key in zip(wanted, words & self.problem.words[self.parts[wanted]], strict=True):
             for levels, most, bound in known.get(key.tobytes(), ()):
                 if levels >= self.d - 1:
                     use = [i for i, share in enumerate(self.shares) if share <= most]
@@ -406,12 +389,12 @@ class Node:
         chosen, later = Shape(self.shape.size[is_chosen]), at[len(splits) :]
         weights = problem.members(self.parts[later], self.rows) * self.V[:, None]
         pairs = self.shape.fill(self.count(weights), self.sums[:, later])
-        pairs = chosen.fill(pairs.swapaxes(1, 2), self.sums).swapaxes(1, 2)  # of each chosen part, and each part
+        pairs = chosen.fill(pairs, self.sums, axis=1)  # of each chosen part, and each part
         leaf = problem.simple(self.sums[:, at], 0, 0)
         for i, share in enumerate(self.shares):
             if share > 0 and self.d > 1:
-                simple = problem.simple(pairs, self.d - 2, share - 1)
-                below = problem.by_splits(simple[None], pairs, self.shape).min(-1)
+                simple = problem.simple(pairs, self.d - 2, share - 1)[None]
+                below = problem.by_splits(simple, pairs, self.shape).min(-1)
                 self.low[i, at] = np.maximum(self.low[i, at], np.minimum(leaf, below))
         if near:
             away = problem.error * (self.sums[-2, at, None] - pairs[-2])  # M(Q - P) for each Q of the chosen splits
@@ -436,12 +419,11 @@ def prove(problem: Problem, numbers: list[int], count: int) -> int:
         for _ in range(children):
             need(at + limited < len(numbers) and len(supports) < count, "supports: truncated, or more than said")
             part += numbers[at] + (not limited or part < 0)
-            need(part < len(problem.words) and d > 1, "supports: no such part, or no level is left")
-            share = numbers[at + 1] if limited else inf
-            need(share < m or not limited, "supports: more splits than are left")
+            share = numbers[at + 1] if limited else 0
+            need(part < len(problem.words) and d > 1 and share < m, "supports: no such part, or limits are exceeded")
             child = words & problem.words[problem.numbered[part]]
             need(child.any() and (child != words).any(), "supports: a part without rows, or with all")
-            supports.append((child, d - 1, share))
+            supports.append((child, d - 1, share if limited else inf))
             at += 1 + limited
     need(at == len(numbers) and len(supports) == count, "supports: fewer than said, or numbers are left over")
     known = {}
@@ -464,11 +446,11 @@ def check(head: dict, numbers: list[int], table: dict) -> str:
     gap = rows[0] - rows[1]
     claim = 0 if head["claim"] == "optimal" else fraction(head["claim"], "claim")  # the greatest gap
     need(gap <= claim, f"not proved: the tree costs {rows[0]}, the lower bound is {rows[1]}")
-    limits = [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
-    verdict = "optimal" if gap == 0 else f"within {float(gap):.6g}"
-    limits += ["losses by class"] * (head["costs"] is not None)
-    what = ", ".join([f"cost {rows[0]}", f"lambda {head['lambda']} per {head['penalty']}", *limits])
-    return f"{verdict}: {what}, {head['supports']} supports, data {problem.digest[:16]}"
+    said = [f"{f'within {float(gap):.6g}' if gap else 'optimal'}: cost {rows[0]}"]
+    said += [f"lambda {head['lambda']} per {head['penalty']}"]
+    said += [f"{name} {head[name]}" for name in LIMITS if head[name] is not None]
+    said += ["losses by class"] * (head["costs"] is not None)
+    return ", ".join([*said, f"{head['supports']} supports", f"data {problem.digest[:16]}"])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -479,7 +461,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         print(check(*read_proof(arguments[1]), read_table(arguments[0])))
-    except (Refused, OSError) as error:
+    except (Refused, OSError, UnicodeDecodeError, csv.Error) as error:
         print(f"refused: {error}")
         return 1
     except MemoryError:

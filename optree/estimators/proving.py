@@ -57,7 +57,9 @@ class Provable:
         check_is_fitted(self)
         objective, base, path = self._objective(), clone(self), Path(path)
         if objective.measure != ACCURACY:
-            raise OptreeError(f"prove: the objective {objective.measure.name} has no proofs; accuracy has")
+            raise OptreeError(
+                f"prove: the objective {objective.measure.name} has no proofs; accuracy has, with any costs"
+            )
         clock = Budget(seconds=time_limit).start()
         problem, unit = base._problem(X, y, sample_weight)
         columns = problem.columns

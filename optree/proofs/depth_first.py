@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.proofs.frame import expand, fewer, find_part, raise_part, weakest
+from optree.proofs.frame import expand, fewer, find_part, is_wide, raise_part, value_all, weakest
 from optree.solvers.kernels.bitset import hash_words
 from optree.solvers.kernels.codes import COMPLETE, INFINITE, NO_DEPTH, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
@@ -23,12 +23,17 @@ def next_part(table, stack, d, rules):
     A split without an open part has its least cost as value, which is then the goal.
     """
     frame = stack.frame[d]
+    if is_wide(stack, rules):
+        value_all(table, stack, d, rules)
+        frame["current"] = 0
     while frame["current"] < frame["candidates"]:
         split = stack.order[d, frame["current"]]
         value, part = weakest(table, stack, d, split, rules)
         if value < frame["goal"] and part >= 0:
             share = stack.chosen[part - table.first_part[split]]
             low = stack.low[d, share, part]
+            if is_wide(stack, rules) and frame["levels"] == 3:  # a bound above the need serves many neighbours
+                return part, share, INFINITE
             return part, share, min(frame["goal"] - value + low, low + frame["step"])
         frame["goal"] = min(frame["goal"], value)
         frame["current"] += 1
@@ -98,7 +103,7 @@ def search(table, memo, stack, rules, visits):
             stack.state[0] = d
             if d >= 0:
                 above = stack.frame[d]
-                raise_part(stack, d, rules, above["part"], above["share"], goal, closed)
+                raise_part(table, stack, d, rules, above["part"], above["share"], goal, closed)
             continue
         if not has_room(memo.slots, memo.entry, memo.used[0], 1):
             return NO_ROOM
@@ -110,7 +115,7 @@ def search(table, memo, stack, rules, visits):
         frame["part"], frame["share"], frame["step"] = part, share, 2 * frame["step"]
         entry = memo.entry[at]
         if entry["lower"] >= target or entry["lower"] == entry["upper"]:
-            raise_part(stack, d, rules, part, share, entry["lower"], entry["lower"] == entry["upper"])
+            raise_part(table, stack, d, rules, part, share, entry["lower"], entry["lower"] == entry["upper"])
             continue
         d += 1
         push(table, stack, d, at, fewer(frame["levels"]), splits_left_of(limits), target)

@@ -74,7 +74,11 @@ def splits_of(rows: Rows, tree: Tree, codes: Callable[[int], np.ndarray]) -> lis
     for feature in tree.used_features:
         canonical, held = _canonical(codes(feature))
         if canonical.tobytes() not in place:
-            raise OptreeError(f"proof: {tree.features[feature].name!r} is no split of a whole column or at a threshold")
+            name = tree.features[feature].name
+            raise OptreeError(
+                f"proof: {name!r} is neither a split of a whole column nor one at a threshold; "
+                "splits into several intervals (max_ways above 2) have no proofs"
+            )
         split, parts, size = place[canonical.tobytes()]
         order[feature] = split, dict(zip(parts.tolist(), held.tolist(), strict=True)), size
     out, waiting = [], [0]

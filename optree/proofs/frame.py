@@ -9,6 +9,7 @@ import numpy as np
 from optree.proofs.bounds import (
     bound_parts,
     count_parts,
+    count_ranked,
     leaf_of,
     list_words,
     raise_by_pairs,
@@ -32,6 +33,7 @@ SUPPORT = np.dtype(  # an entry of the memo; the last four fields are for the li
         ("next", np.int64),  # the next entry of equal size that waits, or -1
     ]
 )
+_AT_ONCE = 8  # splits whose pairs are counted before the splits are ordered again
 FRAME = np.dtype(
     [
         ("entry", np.int64),  # of the memo
@@ -98,14 +100,34 @@ def n_shares(stack, d, rules):
 
 
 @inner_function
-def raise_part(stack, d, rules, part, share, bound, closed):
+def count_support(table, stack, d, part, sums):
+    """Fill ``sums`` of each part with the groups of a frame's support, or of its part if ``part`` is not negative."""
+    list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
+    if len(table.by_code):
+        count_ranked(table, stack.key[d], part, sums)
+    else:
+        count_parts(table, stack.place, stack.mask, stack.stop, sums)
+
+
+@inner_function
+def is_wide(stack, rules):
+    """Return whether B5 pays in a table of too many splits to keep the sums of all pairs of parts."""
+    return rules.near and stack.met.shape[1] == 0
+
+
+@inner_function
+def raise_part(table, stack, d, rules, part, share, bound, closed):
     """Raise the bound of a part with a share of the splits, and the bounds of its neighbours by B5."""
     for served in range(share + 1):
         stack.low[d, served, part] = max(stack.low[d, served, part], bound)
     stack.closed[d, share, part] |= closed
-    if stack.met.shape[1]:
+    if rules.near:
         count, shares = stack.frame[d]["parts"], n_shares(stack, d, rules)
-        most, rows = stack.met[d, part, 0], stack.met[d, part, 1]
+        most, rows = stack.pairs[rules.classes], stack.pairs[rules.classes + 1]
+        if is_wide(stack, rules):
+            count_support(table, stack, d, part, stack.pairs)
+        else:
+            most, rows = stack.met[d, part, 0], stack.met[d, part, 1]
         spread(rules, stack.parts[d], count, stack.sums[d], most, rows, part, shares, stack.low[d])
 
 
@@ -113,8 +135,7 @@ def raise_part(stack, d, rules, part, share, bound, closed):
 def bound_singles(table, stack, d, rules):
     """Bound the parts of a frame by B1 and B2; its candidates are the splits whose value is below the goal."""
     frame, sums, low, shares = stack.frame[d], stack.sums[d], stack.low[d], n_shares(stack, d, rules)
-    list_words(table, stack.key[d], -1, stack.place, stack.mask, stack.stop)
-    count_parts(table, stack.place, stack.mask, stack.stop, sums)
+    count_support(table, stack, d, -1, sums)
     frame["leaf"] = leaf_of(table, stack.mask, stack.stop, rules)
     frame["goal"] = min(frame["target"], frame["leaf"])
     for share in range(shares):
@@ -142,32 +163,31 @@ def recall(table, memo, stack, d, rules, listed):
             if at >= 0:
                 entry = memo.entry[at]
                 bound = entry["need"] if listed else entry["lower"]
+                closed = entry["lower"] == entry["upper"] and not listed
+                if is_wide(stack, rules):
+                    raise_part(table, stack, d, rules, part, share, bound, closed)
+                    continue
                 for served in range(share + 1):
                     stack.low[d, served, part] = max(stack.low[d, served, part], bound)
-                stack.closed[d, share, part] |= entry["lower"] == entry["upper"] and not listed
+                stack.closed[d, share, part] |= closed
 
 
 @inner_function
 def bound_by_pairs(table, stack, d, split, rules):
-    """Raise the bounds of a split's parts from the sums of pairs of parts, and the bounds of their neighbours by B5.
-
-    The verifier counts the pairs of all splits of a small table. Of a large table it counts the pairs of some splits,
-    but the bound of two levels is then the least cost. So B5 is used there only.
-    """
-    sums, pairs, near, count = stack.sums[d], stack.pairs, stack.met.shape[1] > 0, stack.frame[d]["parts"]
+    """Raise the bounds of a split's parts from the sums of pairs of parts, and the bounds of their neighbours by B5."""
+    sums, pairs, kept, count = stack.sums[d], stack.pairs, stack.met.shape[1] > 0, stack.frame[d]["parts"]
     shares, levels, goal = n_shares(stack, d, rules), fewer(stack.frame[d]["levels"]), stack.frame[d]["goal"]
     for part in range(table.first_part[split], table.first_part[split + 1]):
         if value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
             return
-        list_words(table, stack.key[d], part, stack.place, stack.mask, stack.stop)
-        count_parts(table, stack.place, stack.mask, stack.stop, pairs)
+        count_support(table, stack, d, part, pairs)
         leaf = part_leaf(stack, d, part, rules)
         raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, stack.low[d], stack.scratch)
         most, rows = pairs[rules.classes], pairs[rules.classes + 1]
-        for i in range(count if near else 0):
+        for i in range(count if kept else 0):
             other = stack.parts[d, i]
             stack.met[d, part, 0, other], stack.met[d, part, 1, other] = most[other], rows[other]
-        if near or (rules.movable and stack.frame[d]["levels"] == 2):
+        if rules.movable and (kept or levels == 1):
             spread(rules, stack.parts[d], count, sums, most, rows, part, shares, stack.low[d])
 
 
@@ -182,13 +202,25 @@ def part_leaf(stack, d, part, rules):
 
 @inner_function
 def expand(table, memo, stack, d, rules, listed):
-    """Bound the splits of a frame; its candidates are the splits whose value is below the goal, by rising value."""
-    frame, order = stack.frame[d], stack.order[d]
+    """Bound the splits of a frame; its candidates are the splits whose value is below the goal, by rising value.
+
+    The verifier counts the pairs of all splits of a small table, but of some splits of a wide one. So the search uses
+    the pairs there with two levels only, for which both find the least cost.
+    """
+    frame, order, shares = stack.frame[d], stack.order[d], n_shares(stack, d, rules)
     bound_singles(table, stack, d, rules)
-    if frame["levels"] != 1 and not (rules.limited and frame["splits"] == 1):
+    if frame["levels"] == 2:
+        value_all(table, stack, d, rules)
+        while frame["candidates"]:
+            for i in range(min(frame["candidates"], _AT_ONCE)):
+                bound_by_pairs(table, stack, d, order[i], rules)
+                value = value_of(table, stack.sums[d], stack.low[d], shares, order[i], stack.best, rules)
+                frame["goal"] = min(frame["goal"], value)  # the least cost with this split, or at least the goal
+            value_all(table, stack, d, rules)
+    elif frame["levels"] != 1 and not (rules.limited and frame["splits"] == 1):
         recall(table, memo, stack, d, rules, listed)
         value_all(table, stack, d, rules)
-        for i in range(frame["candidates"]):
+        for i in range(0 if is_wide(stack, rules) else frame["candidates"]):
             bound_by_pairs(table, stack, d, order[i], rules)
         value_all(table, stack, d, rules)
     frame["current"], frame["step"] = 0, rules.step

@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from optree.proofs.depth_first import levels_of
-from optree.proofs.frame import expand, find_part, part_leaf, raise_part, weakest
+from optree.proofs.frame import (
+    expand,
+    find_part,
+    is_wide,
+    n_shares,
+    part_leaf,
+    raise_part,
+    value_all,
+    weakest,
+)
 from optree.solvers.kernels.bitset import count_bits
 from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
@@ -34,7 +43,8 @@ def choose(table, memo, stack, split, gap, rules):
         gain, listed = min(gap, memo.entry[at]["lower"] - low), memo.entry[at]["need"] > 0
         better = listed > was_listed or (listed == was_listed and size < rows)
         if gain > most or (gain == most and gain > 0 and better):
-            chosen, most, bound, rows, was_listed = part, gain, low + gain, size, listed
+            chosen, most, rows, was_listed = part, gain, size, listed
+            bound = memo.entry[at]["lower"] if stack.frame[0]["levels"] == 3 else low + gain
     return chosen, bound
 
 
@@ -63,7 +73,19 @@ def note(table, memo, stack, head, part, bound, rules, share):
         entry["lister"], entry["part"], entry["next"] = stack.frame[0]["entry"], part, head[size]
         head[size] = at
     entry["need"] = max(entry["need"], bound)
-    raise_part(stack, 0, rules, part, share, bound, False)
+    raise_part(table, stack, 0, rules, part, share, bound, False)
+
+
+@inner_function
+def list_known(table, memo, stack, head, rules):
+    """List the parts of a wide frame that the search bounded: the bounds of their neighbours follow by B5."""
+    for i in range(stack.frame[0]["parts"]):
+        part = stack.parts[0, i]
+        for share in range(n_shares(stack, 0, rules)):
+            at = find_part(table, memo, stack, 0, part, share, rules)[0]
+            if at >= 0 and memo.entry[at]["lower"] > stack.low[0, share, part]:
+                note(table, memo, stack, head, part, memo.entry[at]["lower"], rules, share)
+    value_all(table, stack, 0, rules)
 
 
 @inner_function
@@ -100,7 +122,12 @@ def list_supports(table, memo, stack, rules, head, visits):
             if not take_next(table, memo, stack, head):
                 return COMPLETE
             state[1] += 1
+            if frame["levels"] == 2:  # the verifier finds the least cost without a list
+                frame["current"] = -1
+                continue
             expand(table, memo, stack, 0, rules, True)
+            if is_wide(stack, rules) and frame["levels"] == 3:
+                list_known(table, memo, stack, head, rules)
         while frame["current"] < frame["candidates"]:
             split = stack.order[0, frame["current"]]
             value = weakest(table, stack, 0, split, rules)[0]

@@ -2,7 +2,8 @@
 
 The search is depth first (``depth_first.py``) and raises the bound of all rows to a target. The list is made from all
 rows down (``listing.py``). Both use the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound
-of the list.
+of the list. In a table of many thresholds, a support of two levels gets its least cost, which B5 spreads to those
+of neighbouring thresholds. The list then has all supports that the search bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from optree.solvers.driver import Room, Sweep, drive, enlarge
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels.codes import ASKS, NO_DEPTH, NO_LIMIT
 
-_MOST_SPLITS = 256  # of a table for B5: the verifier counts the pairs of as many splits at once
+_MOST_SPLITS = 256  # of a table that keeps the sums of all pairs of parts: the verifier counts as many splits at once
 _BY_DEPTH = ("frame", "key", "sums", "low", "closed", "value", "order", "parts", "met")
 
 
@@ -27,19 +28,19 @@ def new_stack(rows: Rows, depth: int) -> Stack:
     table, limited = rows.table, rows.splits != NO_LIMIT
     words, splits, parts = table.rows.shape[1], len(table.first_part) - 1, len(table.rows) - 1
     width, counts, shares = len(table.bits) // words, table.sums.shape[1], max(1, rows.splits) if limited else 1
-    near = rows.rules.movable and rows.levels != NO_LIMIT and splits <= _MOST_SPLITS
+    kept = parts if rows.rules.near and splits <= _MOST_SPLITS else 0
     most = int(np.diff(table.first_part).max(initial=0))
     stack = Stack(
         frame=np.zeros(depth, FRAME),
         key=np.empty((depth, words), np.uint64),
-        sums=np.empty((depth, counts, width), np.int64),
+        sums=np.zeros((depth, counts, width), np.int64),
         low=np.empty((depth, shares, width), np.int64),
         closed=np.empty((depth, shares, width), bool),
         value=np.empty((depth, splits), np.int64),
         order=np.empty((depth, splits), np.int64),
         parts=np.empty((depth, parts), np.int64),
-        met=np.zeros((depth, parts * near, 2, parts * near), np.int64),
-        pairs=np.empty((counts, width), np.int64),
+        met=np.zeros((depth, kept, 2, kept), np.int64),
+        pairs=np.zeros((counts, width), np.int64),
         scratch=np.empty((2, width), np.int64),
         best=np.empty((most + 1, shares), np.int64),
         chosen=np.zeros(most, np.int64),

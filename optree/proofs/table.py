@@ -19,6 +19,7 @@ from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.kernels.simd import WIDTH
 
 _MOST_COST = 2**58  # the verifier refuses greater costs
+_MANY_GROUPS = 500  # of a table of ranked features: fewer ones are counted faster as bits
 
 
 class ProofFeature(NamedTuple):
@@ -40,6 +41,7 @@ class Rules(NamedTuple):
     two_leaves: bool  # B2: all splits are binary, or leaves are paid for
     one_price: bool  # a tree of one split pays one price
     movable: bool  # condition C of B4 and B5
+    near: bool  # B5 pays with any number of levels
     limited: bool  # the number of splits is limited
     step: int  # first step of the target of a part
 
@@ -57,6 +59,7 @@ class Table(NamedTuple):
     sums: np.ndarray  # int64[blocks, K + 2], of each group of a block: the loss for each class, the greatest, the rows
     first_part: np.ndarray  # int64[splits + 1]
     salt: np.ndarray  # uint64[words], odd random numbers
+    by_code: np.ndarray  # int64[features, groups, 2], bit and code of each group by rising code; or no features
 
 
 class Rows(NamedTuple):
@@ -96,8 +99,11 @@ def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndar
     return np.concatenate(masks), sizes
 
 
-def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray) -> Table:
-    """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``."""
+def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray, ranked: np.ndarray) -> Table:
+    """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``.
+
+    ranked : int64[groups, features], the codes; without features if groups are counted as bits.
+    """
     order = np.lexsort([*masks[:16], *sums.T])  # equal sums, and within them equal parts, are neighbours
     starts = np.flatnonzero((np.diff(sums[order], axis=0, prepend=-1) != 0).any(axis=1))
     sizes_of_blocks = np.diff([*starts, len(order)])
@@ -111,7 +117,9 @@ def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray) -> Table:
     bits = np.zeros((rows.shape[1], width), np.uint64)
     bits[:, : len(masks)] = rows[:-1].T
     first_part = np.cumsum([0, *sizes])
-    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, salts(rows.shape[1]))
+    rising = np.argsort(ranked[order].T, axis=1, kind="stable")
+    by_code = np.stack([place[rising], np.take_along_axis(ranked[order].T, rising, 1)], axis=-1)
+    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, salts(rows.shape[1]), by_code)
 
 
 def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> Rows:
@@ -130,9 +138,12 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
     if (int(losses.sum()) + int(certain.sum())) * scale.error + scale.penalty * 10**4 >= _MOST_COST:
         raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
     masks, sizes = _parts(codes, features)
-    table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]))
+    is_sorted = len(codes) > _MANY_GROUPS and not any(feature.parts for feature in features)
+    ranked = codes if is_sorted else codes[:, :0]
+    table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]), ranked)
     per_leaf, least = objective.penalty == "leaf", objective.min_samples_leaf
     binary = max(sizes, default=2) <= 2
+    movable = binary or (not per_leaf and least == 1)
     rules = Rules(
         error=scale.error,
         price=scale.penalty,
@@ -141,7 +152,8 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
         least=least,
         two_leaves=binary or per_leaf,
         one_price=binary or not per_leaf,
-        movable=binary or (not per_leaf and least == 1),
+        movable=movable,
+        near=movable and objective.max_depth is not None,
         limited=objective.max_splits is not None,
         step=max(2 * scale.penalty, scale.error),
     )

@@ -8,9 +8,9 @@ PLANTED = {
     ),
     "B2: M is forgotten": ("first + second - sums[-2]", "first + second"),
     "B2: multiway splits have two leaves": ("- sums[-2], 0) if self.binary or self.leaves else 0", "- sums[-2], 0)"),
-    "B2: two levels have two leaves": ("if (d == 1 or m == 1) and", "if (d <= 2 or m == 1) and"),
-    "B2: two splits have two leaves": ("if (d == 1 or m == 1) and", "if (d == 1 or m <= 2) and"),
-    "B2: one split never has three leaves": (" and (self.binary or not self.leaves):", ":"),
+    "B2: two levels have two leaves": ("(d == 1 or m == 1) and", "(d <= 2 or m == 1) and"),
+    "B2: two splits have two leaves": ("(d == 1 or m == 1) and", "(d == 1 or m <= 2) and"),
+    "B2: one split never has three leaves": (" and (self.binary or not self.leaves)\n", "\n"),
     "B2: three leaves pay thrice": ("np.minimum(bound, 2 * self.price)", "np.minimum(bound, 3 * self.price)"),
     "B3: the first leaf is paid for": (
         "self.price * (held.astype(self.kind) - 1)",
@@ -46,8 +46,14 @@ PLANTED = {
         "problem.simple(pairs, self.d - 2, share - 2)",
     ),
     "unlisted parts: no leaf": ("np.minimum(leaf, below)", "below"),
-    "the first part has all rows": ("first = total[..., None] - later", "first = total[..., None] - 0 * later"),
-    "a third part is in the first part, too": ("first[..., splits] -= later", "first[..., splits] -= 0 * later"),
+    "the first part has all rows": (
+        "first = total[..., None] - parts_last",
+        "first = total[..., None] - 0 * parts_last",
+    ),
+    "a third part is in the first part, too": (
+        "first[..., splits] -= parts_last",
+        "first[..., splits] -= 0 * parts_last",
+    ),
     "the parts of a threshold overlap": ("above = codes > np", "above = codes >= np"),
     "cumulative sums have a row too few": ("len(order) - 1 - at]", "np.maximum(len(order) - 2 - at, 0)]"),
 }

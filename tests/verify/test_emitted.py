@@ -14,6 +14,7 @@ from optree.budget import Budget
 from optree.columns import CodedColumns, Feature
 from optree.objective import Objective
 from optree.problem import Problem
+from optree.proofs import search, table
 from optree.proofs.search import Proof
 from optree.proofs.table import ProofFeature, Rows, read_rows
 from optree.solvers.kernels.codes import INFINITE
@@ -22,20 +23,20 @@ from optree.target import Classes
 
 def rows_of(case: Case) -> tuple[Rows, Fraction]:
     """Return the table of a case as the package reads it, and the weight of the rows that a cost of 1 stands for."""
-    head, table = case.head, case.table
-    weights = [Fraction(text) for text in table[head["weight"]]] if head["weight"] else [Fraction(1)] * len(case.rows)
+    head, columns = case.head, case.table
+    weights = [Fraction(text) for text in columns[head["weight"]]] if head["weight"] else [Fraction(1)] * len(case.rows)
     heavy = np.flatnonzero(np.array([float(weight) for weight in weights]))
-    table = {name: texts[heavy] for name, texts in table.items()}
-    found = [optree_verify.read_feature(feature, table, set(head["missing"])) for feature in head["features"]]
+    columns = {name: texts[heavy] for name, texts in columns.items()}
+    found = [optree_verify.read_feature(feature, columns, set(head["missing"])) for feature in head["features"]]
     features = [
         ProofFeature(feature, codes, 0 if feature[1] == "numbers" else sizes[0])
         for feature, (codes, sizes) in zip(head["features"], found, strict=True)
     ]
     whole = np.array([int(weights[i] * 2520) for i in heavy])
-    y = np.array([head["classes"].index(text) for text in table["y"]])
-    columns = CodedColumns(np.zeros((len(y), 1), int), [Feature("none", ("0", "1"))])
+    y = np.array([head["classes"].index(text) for text in columns["y"]])
+    none = CodedColumns(np.zeros((len(y), 1), int), [Feature("none", ("0", "1"))])
     problem = Problem(
-        columns, Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"])), whole
+        none, Classes(y, tuple(head["classes"]), None if head["costs"] is None else np.array(head["costs"])), whole
     )
     limits = {name: head[name] for name in optree_verify.LIMITS if head[name] is not None}
     objective = Objective.of(str(Fraction(head["lambda"])), head["penalty"], **limits)
@@ -76,6 +77,18 @@ def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
         check_case(random_case(np.random.default_rng(seed)))
 
 
+def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypatch):
+    monkeypatch.setattr(search, "_MOST_SPLITS", 0)
+    monkeypatch.setattr(table, "_MANY_GROUPS", 0)
+    for name, value in {"MANY_CUTS": 1, "MANY_PAIRS": 8, "MANY_SPLITS": 1}.items():
+        monkeypatch.setattr(optree_verify, name, value)
+    cases = [random_case(np.random.default_rng(seed)) for seed in range(100, 160)]
+    cases += [numbers(seed) for seed in range(20)]
+    for case in cases:
+        check_case(case)
+    assert sum(case.head["max_depth"] in (3, 4) for case in cases) > 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 3000, 500))
 def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
@@ -86,6 +99,16 @@ def test_the_verifier_reaches_the_least_cost_on_many_tables(first):
 @pytest.mark.parametrize("case", DIRECTED.values(), ids=DIRECTED)
 def test_the_verifier_reaches_the_least_cost_of_tables_made_to_break_a_rule(case):
     check_case(case)
+
+
+def numbers(seed: int) -> Case:
+    """Return a table of numbers alone, whose class is a box of two columns, with noise."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 6, (24, 3))
+    y = ((X[:, 0] > 2) & (X[:, 1] < 4)) ^ (random.random(24) < 0.2)
+    rows = [{f"f{f}": f"{v}.5" for f, v in enumerate(row)} | {"y": f"c{int(k)}"} for row, k in zip(X, y, strict=True)]
+    features = [[f"f{f}", "numbers", None, None] for f in range(3)]
+    return Case(rows, parity_head() | {"features": features, "max_depth": 3, "lambda": "1/50"})
 
 
 def parity(seed: int, **fields) -> Case:

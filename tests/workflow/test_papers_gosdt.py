@@ -41,6 +41,16 @@ def test_bucketization_costs_a_row(runs):
     assert table.shown["accuracy"].tolist() == table.shown["paper"].tolist() == ["93.5%", "92.2%"]
 
 
+@pytest.mark.parametrize(("answer", "verdicts"), [("optimal", {"reproduced (rounded)"}), ("none", {"undecided"})])
+def test_a_claim_of_an_optimum_needs_the_proof_that_was_asked_for(runs, answer, verdicts):
+    asked = Results(FOLDER, runs.assign(proof_verdict=answer, proof_statement="too late"))
+    assert set(PAPER.tables["bucketization"](asked).claims["verdict"]) == verdicts
+    claims = PAPER.tables["objectives"](asked).claims.set_index("claim")["verdict"]
+    accuracy = claims.index.str.contains("tree for accuracy")
+    assert set(claims[accuracy]) == ({"undecided"} if answer == "none" else {"reproduced"})
+    assert set(claims[~accuracy]) == {"reproduced"}  # AUC and F1 have no proofs
+
+
 def test_each_objective_is_best_in_its_own_column(runs):
     data = PAPER.tables["objectives"](Results(FOLDER, runs)).data.set_index("measure")
     assert set(data.index) == {"accuracy", "auc", "f1"}

@@ -13,6 +13,7 @@ import pandas as pd
 
 from optree.bench.runs.proof import OPTIMAL, REFUSED
 from optree.bench.tables.summary import seconds
+from optree.measure import ACCURACY
 
 PASS, CONSISTENT, FAIL, KNOWN, SKIPPED = "PASS", "CONSISTENT", "FAIL", "known FAIL", "SKIPPED"
 MEANING = {
@@ -105,9 +106,12 @@ def _difference(value: Fraction, printed: str) -> str:
 
 
 def doubt_of_optimum(run: pd.Series) -> str:
-    """Return the reason why a run that asked for a proof has no checked proof of an optimum, or nothing."""
+    """Return the reason why a run that asked for a proof has no checked proof of an optimum, or nothing.
+
+    Measures other than accuracy have no proofs, so that nobody can ask for one.
+    """
     verdict = run.get("proof_verdict")
-    asked = isinstance(verdict, str)
+    asked = isinstance(verdict, str) and run["measure"] == ACCURACY.name
     return f"no checked proof of an optimum: {run['proof_statement']}" if asked and verdict != OPTIMAL else ""
 
 

@@ -164,7 +164,11 @@ def _over_own_codes(tree: Tree, encoder: Encoder, X) -> tuple[Tree, CodedColumns
 
 
 def _threshold_codes(feature: Feature, X) -> np.ndarray:
-    """Return the codes of a feature by its labels: a search over numbers has thresholds of its own."""
+    """Return the codes of a threshold that the encoder does not have.
+
+    A search over numbers chooses thresholds of its own, and a record states them in the labels of the tree alone. The
+    program reads the threshold from the proof, so that a misread label is refused, or is another tree of another cost.
+    """
     end = " or missing"
     name, _, threshold = feature.labels[1].removesuffix(end).rpartition(" <= ")
     numbers = read_numbers(name, X[name], "best")
