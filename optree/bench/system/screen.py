@@ -83,7 +83,9 @@ class Screen(logging.Handler):
         for handler in logger.handlers:
             if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
                 handler.addFilter(self._is_news)
-        sys.excepthook = self.print_error
+        # Snakemake (9.27) removes its handlers, and then closes its threads' loops, which may still run after Ctrl-C.
+        logging.lastResort.addFilter(self._is_news)
+        sys.excepthook = self._no_traceback_of_ctrl_c
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # also while the main thread is busy
@@ -142,13 +144,10 @@ class Screen(logging.Handler):
             self._raised = True
             raise KeyboardInterrupt
 
-    def print_error(self, kind, error, trace) -> None:
-        """Print the traceback of an error, but none after Ctrl-C.
-
-        After Ctrl-C Snakemake (9.27) closes the loops of its threads, and fails if one of the loops still runs.
-        """
-        self.interrupted |= issubclass(kind, KeyboardInterrupt)
-        if not self.interrupted:
+    def _no_traceback_of_ctrl_c(self, kind, error, trace) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self.interrupted = True
+        else:
             sys.__excepthook__(kind, error, trace)
 
     def emit(self, record: logging.LogRecord) -> None:
