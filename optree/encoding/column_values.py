@@ -22,8 +22,8 @@ _TYPES = (
     ((type(None),), _NOTHING),
     ((date, time, timedelta, np.datetime64, np.timedelta64), _DATE),
 )
-_PLAIN = {str, type(None)}  # of most columns, which need no closer look
-_MANY_ROWS = 10_000  # whose texts a library of frames numbers faster than a loop
+_PLAIN = {str, type(None)}  # types of the values of most columns, which need no closer look
+_MANY_ROWS = 10_000  # from here on, a library of frames numbers texts faster than a loop does
 _NAMED = {"NAType": _NOTHING, "NaTType": _NOTHING, "Period": _DATE}  # pandas' types, by name: pandas is optional
 
 

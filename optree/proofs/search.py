@@ -2,8 +2,8 @@
 
 The search is depth first (``depth_first.py``) and raises the bound of all rows to a target. The list is made from all
 rows down (``listing.py``). Both use the verifier's rules alone (``bounds.py``), so that the verifier reaches each bound
-of the list. In a table of many thresholds, a support of two levels gets its least cost, which B5 spreads to those
-of neighbouring thresholds. The list then has all supports that the search bounded.
+of the list. In a table of many thresholds, a support of two levels gets its least cost as its bound. Rule B5 spreads
+this bound to the supports of neighbouring thresholds. The list then has all supports that the search bounded.
 """
 
 from __future__ import annotations
