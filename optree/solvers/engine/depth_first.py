@@ -8,6 +8,7 @@ from optree.solvers.engine.children import improve, levels_below, look_up, refre
 from optree.solvers.engine.expand import ZERO, expand
 from optree.solvers.engine.split_limit import is_limited, settle_shares, splits_below
 from optree.solvers.engine.stack import (
+    BOTTOM,
     DEPTH,
     EARLIEST,
     ITERATIONS,
@@ -213,6 +214,22 @@ def search(data, memo, stack, shares, rules, iterations):
 
 
 @inner_function
+def begin(data, memo, stack, shares, d, t, clause, budget, rules):
+    """Begin a child of frame ``d``, or its own rows if clause < 0: put it on the stack unless its bounds settle it."""
+    at, seen = descend(data, memo, stack, shares, d, clause, rules)
+    entry, child = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
+    if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
+        return
+    stack.state[ITERATIONS] += 1
+    if enter(data, memo, stack, d, t, child, at, budget, rules):
+        expand(data, memo, stack, shares, d + 1, rules)
+    if stack.frame[d + 1]["n_candidates"] > 0:
+        stack.state[DEPTH] += 1
+    else:
+        leave(memo, stack, d + 1)
+
+
+@inner_function
 def visit(data, memo, stack, shares, rules, iterations):
     """Do the work of `search`."""
     while iterations < 0 and stack.state[DEPTH] > 0:
@@ -222,7 +239,7 @@ def visit(data, memo, stack, shares, rules, iterations):
         leave(memo, stack, d)
         stack.state[DEPTH] -= 1
     last = stack.state[ITERATIONS] + iterations
-    while stack.state[DEPTH] >= 0:
+    while stack.state[DEPTH] >= stack.state[BOTTOM]:
         d = stack.state[DEPTH]
         if stack.state[ITERATIONS] >= last or stack.state[STOPPED]:
             return PAUSED
@@ -243,15 +260,5 @@ def visit(data, memo, stack, shares, rules, iterations):
             stack.state[DEPTH] -= 1
             continue
         stack.state[STARTED] = 1
-        at, seen = descend(data, memo, stack, shares, d, clause, rules)
-        entry, child = memo.entry[at], clause - data.first_clause[stack.feature[d, t]] if d > 0 else 1
-        if seen and (entry["lower"] == entry["upper"] or entry["lower"] >= budget):
-            continue
-        stack.state[ITERATIONS] += 1
-        if enter(data, memo, stack, d, t, child, at, budget, rules):
-            expand(data, memo, stack, shares, d + 1, rules)
-        if stack.frame[d + 1]["n_candidates"] > 0:
-            stack.state[DEPTH] += 1
-        else:
-            leave(memo, stack, d + 1)
+        begin(data, memo, stack, shares, d, t, clause, budget, rules)
     return COMPLETE

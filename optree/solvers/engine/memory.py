@@ -50,7 +50,7 @@ def new_stack(data: Layout, levels_left: int, depth: int = 8) -> Stack:
         mask=np.empty(words + 1, np.uint64),
         stop=np.empty(len(data.blocks) + 1, np.int64),
         key_below=np.empty(words, np.uint64),
-        state=np.zeros(6, np.int64),
+        state=np.zeros(7, np.int64),
     )
     problem = stack.frame[0]
     problem["splits_left"], problem["levels_left"] = NO_LIMIT, levels_left

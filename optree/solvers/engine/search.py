@@ -157,7 +157,7 @@ class Search:
             status, lower = "optimal", self.incumbent
             clock.searched()
         else:
-            self._tune(scale)
+            self.tune(scale)
             self.starts = starts
             self.stack.state[WANTED] = self.incumbent if eager else 0
             self.stack.state[EARLIEST] = self.iterations + _EAGER
@@ -180,7 +180,7 @@ class Search:
         at = self._root_entry()
         return at >= 0 and int(self.memo.entry[at]["upper"]) < self.incumbent
 
-    def _tune(self, scale: Scale) -> None:
+    def tune(self, scale: Scale) -> None:
         """Convert the intervals of the memo to another scale.
 
         **Statement**: let opt(p) be the optimum of a support in rows at penalty p. If p < q, opt(p) >= opt(q) * p / q

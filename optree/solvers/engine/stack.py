@@ -47,7 +47,7 @@ FRAME = np.dtype(
 
 
 # Indices of `Stack.state`.
-DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST = range(6)
+DEPTH, ITERATIONS, STARTED, STOPPED, WANTED, EARLIEST, BOTTOM = range(7)
 
 
 class Rules(NamedTuple):
@@ -110,8 +110,8 @@ class Stack(NamedTuple):
     mask: np.ndarray  # uint64[words + 1], ... the rows, unless they are those of a column, ...
     stop: np.ndarray  # int64[blocks + 1], ... and where each block begins in the list
     key_below: np.ndarray  # uint64[words], scratch: rows of a child
-    # int64[6]: depth of the frame on top; iterations; whether the root was visited; whether to stop now; a cost, and
-    # the number of iterations from which a cheaper tree ends the search
+    # int64[7]: depth of the frame on top; iterations; whether the root was visited; whether to stop now; a cost, and
+    # the number of iterations from which a cheaper tree ends the search; the depth below which the search ends
     state: np.ndarray
 
 

@@ -216,19 +216,26 @@ def gains_of(problem: Problem) -> np.ndarray | None:
 
 
 def layout(
-    problem: Problem, counted: bool = False, best: np.ndarray | None = None, check: Callable[[], None] = lambda: None
+    problem: Problem,
+    counted: bool = False,
+    best: np.ndarray | None = None,
+    check: Callable[[], None] = lambda: None,
+    pure: bool = False,
 ) -> Layout | None:
     """Return the layout of a problem; None if no feature splits its rows, or one class is best for all rows.
 
     counted : whether to count rows; problems with costs always count them.
     best : int64[groups], a class per group of equal rows in place of the heaviest one: e is the loss of these classes.
     check : called between the long steps, :meth:`optree.budget.Clock.check` for example.
+    pure : whether rows of a single class, of two or more, have a layout, too.
     """
     codes, weights, rows = problem.group(check)
     weights = np.ascontiguousarray(weights.T)
     gains = gains_of(problem)
     if gains is None:
         held = weights.any(axis=1)
+        if pure and held.sum() == 1 < len(held):
+            held[int(held[0])] = True  # a class without rows
         weights, best = weights[held], None if best is None else (np.cumsum(held) - 1)[best]
     else:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]

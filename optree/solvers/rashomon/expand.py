@@ -1,0 +1,324 @@
+"""The kernel that expands the nodes of a graph, by falling number of rows; see ``graph.py`` for the lemmas L1 to L4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optree.solvers.engine.bounds import (
+    bound_multiway,
+    child_weight,
+    count_children,
+)
+from optree.solvers.engine.bound_contained import find_gains, find_leaves
+from optree.solvers.engine.children import levels_below, look_up, refresh
+from optree.solvers.engine.depth_first import begin, visit
+from optree.solvers.engine.expand import ZERO, bound_split, cover_children, recall
+from optree.solvers.engine.stack import (
+    DEPTH,
+    ITERATIONS,
+    count_column,
+    gain_margin,
+    gather_bits,
+    gather_counts,
+    inherit,
+    least_pairs,
+)
+from optree.solvers.kernels.bitset import count_bits, hash_words
+from optree.solvers.kernels.codes import ASKS, COMPLETE, INFINITE, NO_DEPTH, NO_LIMIT, NO_ROOM, PAUSED
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
+from optree.solvers.kernels.memo import find, insert, limits_of, load_rows
+from optree.solvers.kernels.row_set_table import has_room
+from optree.solvers.rashomon.graph import (
+    BOUNDED,
+    CHILDREN,
+    CUT,
+    EDGES,
+    NODE_NOW,
+    NODES,
+    ORDERED,
+    SIZE,
+    SPLIT,
+)
+
+
+@inner_function
+def take_node(graph):
+    """Return the next node to expand, -1 if none is left; a node whose subtrees all cost too much is left out."""
+    state = graph.state
+    while state[SIZE] > 0:
+        v = graph.head[state[SIZE]]
+        if v < 0:
+            state[SIZE] -= 1
+            continue
+        node = graph.node[v]
+        graph.head[state[SIZE]] = node["next"]
+        if node["budget"] - state[CUT] >= node["opt"]:
+            graph.order[state[ORDERED]] = v
+            state[ORDERED] += 1
+            return v
+    return np.int64(-1)
+
+
+@inner_function
+def label_of(data, counts, column, n_children, child):
+    """Return the class of a child as a leaf, -1 without rows; the lowest index among the heaviest."""
+    label, most = np.int64(-1), np.int64(0)
+    for k in range(data.n_classes):
+        weight = np.int64(child_weight(counts[k], column, n_children, child))
+        if weight > most:
+            label, most = np.int64(k), weight
+    return label
+
+
+@inner_function
+def new_edge(graph, f, cost):
+    """Add an edge without children to the node that is expanded."""
+    state = graph.state
+    edge = graph.edge[state[EDGES]]
+    edge["feature"], edge["cost"], edge["child"], edge["nodes"] = f, cost, state[CHILDREN], 0
+    state[EDGES] += 1
+    graph.node[state[NODE_NOW]]["n_edges"] += 1
+
+
+@inner_function
+def add_child(graph, number):
+    """Add a child to the last edge."""
+    graph.child[graph.state[CHILDREN]] = number
+    graph.state[CHILDREN] += 1
+
+
+@inner_function
+def new_node(graph, entry, budget, opt, size):
+    """Add a node; return its number."""
+    v = graph.state[NODES]
+    graph.state[NODES] += 1
+    node = graph.node[v]
+    node["entry"], node["budget"], node["opt"] = entry, budget, opt
+    node["first_edge"] = node["n_edges"] = node["terms"] = 0
+    node["next"] = graph.head[size]
+    graph.head[size] = v
+    graph.node_of[entry] = v + 1
+    return v
+
+
+@inner_function
+def request(data, memo, stack, graph, clause, budget, opt):
+    """Return the node of a child of frame 1, with at least this budget."""
+    limits = levels_below(stack, 1)
+    at, place, hashed = look_up(data, memo, stack, 1, clause, limits)
+    if at < 0:
+        at = insert(memo, place, hashed, limits, stack.frame[1]["entry"], clause, opt, opt)
+    v = np.int64(graph.node_of[at]) - 1
+    if v < 0:
+        size = np.int64(0)
+        for w in range(len(stack.key_below)):
+            size += count_bits(stack.key_below[w])
+        return new_node(graph, at, budget, opt, size)
+    graph.node[v]["budget"] = max(graph.node[v]["budget"], budget)
+    return v
+
+
+@inner_function
+def add_stumps(data, stack, graph, counts, budget, rules):
+    """Add an edge for each split of frame 1 whose children are leaves; ``counts`` are by the columns of frame 0."""
+    node = graph.node[graph.state[NODE_NOW]]
+    for t in range(stack.frame[1]["n_features"]):
+        if stack.bound[1, t] > budget:
+            continue
+        f = stack.feature[1, t]
+        column, n_children = stack.column[0, f], data.first_clause[f + 1] - data.first_clause[f]
+        cost = rules.penalty + rules.error * np.int64(stack.stump[f])
+        if f >= data.n_binary:
+            count_children(
+                counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children
+            )
+            cost = bound_multiway(stack.children, n_children, ZERO, rules)[1]
+        if cost <= budget:
+            new_edge(graph, f, cost)
+            for child in range(n_children):
+                label = label_of(data, counts, column, n_children, child)
+                add_child(graph, -1 - (label if label >= 0 else node["label"]))
+
+
+@inner_function
+def least_of_two_splits(data, stack, counts, rules):
+    """Return a lower bound on the cost of trees of two splits or more on the rows of frame 1 (L4)."""
+    frame, error, penalty = stack.frame[0], rules.error, rules.penalty
+    for k in range(data.n_classes):
+        stack.present[k] = k
+    _, two = least_pairs(stack, 0, counts, data.n_classes, rules)
+    least = 2 * penalty + error * two if two < INFINITE else INFINITE
+    for f in range(data.n_binary, frame["n_features"]):
+        column, n_children = stack.column[0, f], data.first_clause[f + 1] - data.first_clause[f]
+        count_children(counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children)
+        # not the margin of B3: all proper splits count; PRUNED_HERE is for a split that breaks min_rows
+        least = min(least, bound_multiway(stack.children, n_children, gain_margin(stack, 0, rules), rules)[2])
+    return min(least, 3 * penalty + error * np.int64(counts[len(counts) - 1, 0]))
+
+
+@inner_function
+def prune_improper(data, stack, counts):
+    """Prune the binary splits of frame 1 with an empty child, which B3 prunes only where it holds."""
+    for t in range(stack.frame[1]["n_binary"]):
+        column, inside, n = stack.column[0, stack.feature[1, t]], np.int64(0), np.int64(0)
+        for k in range(data.n_classes):
+            inside += counts[k, column]
+            n += counts[k, 0]
+        if inside == 0 or inside == n:
+            stack.bound[1, t] = INFINITE
+
+
+@inner_function
+def open_node(data, memo, stack, graph, v, budget, rules):
+    """Make frame 1 of a node; return whether splits remain to be bounded. Stumps alone become edges at once (L4)."""
+    node, frame, rows = graph.node[v], stack.frame[1], stack.key[1]
+    load_rows(memo, data.rows, node["entry"], rows)
+    width = stack.frame[0]["width"]
+    for w in range(len(rows)):
+        stack.bits[0, w * width] = rows[w]
+    counts = stack.row[0]
+    count_column(data, stack, 0, ZERO, counts)
+    n, most = np.int64(0), np.int64(0)
+    for i in range(stack.frame[0]["n_counts"]):
+        stack.classes[1, i] = i
+    for k in range(data.n_classes):
+        weight = np.int64(counts[k, 0])
+        n += weight
+        if weight > most:
+            most = weight
+            node["label"] = k
+    if rules.min_rows:
+        n = counts[len(counts) - 3, 0]
+    node["leaf"] = rules.error * (n - most)
+    node["first_edge"] = graph.state[EDGES]
+    frame["n_classes"], frame["n_counts"] = data.n_classes, stack.frame[0]["n_counts"]
+    frame["entry"], frame["budget"], frame["upper"] = node["entry"], budget, node["leaf"]
+    frame["best"], frame["floor"], frame["splits_left"] = -1, INFINITE, NO_LIMIT
+    frame["levels_left"] = limits_of(memo.entry[node["entry"]]["limits"], NO_LIMIT)
+    frame["n_candidates"], frame["current"] = 0, -1
+    inherit(data, stack, 0, counts, rules)
+    prune_improper(data, stack, counts)
+    if frame["levels_left"] == 1 or budget < least_of_two_splits(data, stack, counts, rules):
+        add_stumps(data, stack, graph, counts, budget, rules)
+        return False
+    gather_counts(stack, 1, counts)
+    gather_bits(stack, 0, ZERO, 2, 1)
+    find_gains(stack, 1, stack.counts[1], rules, stack.gain[1])
+    find_leaves(stack, 1)
+    return True
+
+
+@inner_function
+def settle_split(data, memo, stack, t, rules):
+    """Return the lower bound of a split of frame 1, and the clause of its child to search next or -1."""
+    f, lower, chosen = stack.feature[1, t], stack.penalty[1, t], -1
+    for clause in range(data.first_clause[f], data.first_clause[f + 1]):
+        if stack.lower[1, clause] < stack.upper[1, clause]:
+            if stack.entry[1, clause] >= 0:
+                refresh(memo, stack, 1, clause)
+            low = stack.lower[1, clause]
+            if low < stack.upper[1, clause] and (chosen < 0 or low < stack.lower[1, chosen]):
+                chosen = clause
+        lower += stack.lower[1, clause]
+    return lower, chosen
+
+
+@inner_function
+def keep_split(data, memo, stack, graph, t, cost, budget, rules):
+    """Add the edge of a split of frame 1, whose cheapest tree has a ``cost``; request its children."""
+    f, column, counts = stack.feature[1, t], stack.column[1, t], stack.counts[1]
+    first, n_children = data.first_clause[f], data.first_clause[f + 1] - data.first_clause[f]
+    node, last, own, nodes = graph.node[graph.state[NODE_NOW]], len(counts) - 1, stack.penalty[1, t], 0
+    new_edge(graph, f, own)
+    for child in range(n_children):
+        opt = stack.upper[1, first + child]
+        label = label_of(data, counts, column, n_children, child)
+        room = budget - (cost - opt)
+        least = rules.penalty + rules.error * np.int64(child_weight(counts[last], column, n_children, child))
+        splits = label >= 0 and stack.frame[1]["levels_left"] != 1 and room >= least
+        if splits and rules.min_rows > 1:
+            splits = child_weight(counts[last - 1], column, n_children, child) >= 2 * rules.min_rows
+        if splits:
+            add_child(graph, request(data, memo, stack, graph, first + child, room + graph.state[CUT], opt))
+            nodes += 1
+        else:
+            own += opt
+            add_child(graph, -1 - (label if label >= 0 else node["label"]))
+    edge = graph.edge[graph.state[EDGES] - 1]
+    edge["cost"], edge["nodes"] = own, nodes
+
+
+@kernel
+def add_root(data, memo, graph, levels_left, budget, opt, size):
+    """Add the node of all rows to an empty graph."""
+    data, memo, graph = borrow(data), borrow(memo), borrow(graph)
+    key, limits = data.rows[len(data.rows) - 1], limits_of(levels_left, NO_LIMIT)
+    hashed = hash_words(key, data.salt)
+    at, place = find(memo, data.rows, key, hashed, limits)
+    if at < 0:
+        at = insert(memo, place, hashed, limits, -1, -1, opt, opt)
+    new_node(graph, at, budget, opt, size)
+
+
+@kernel
+def extend(data, memo, stack, graph, rules, own_rules, bound_rules, iterations):
+    """Expand nodes for up to ``iterations`` more visits and splits; return a code, ASKS for room in the graph.
+
+    rules : of the search of a child's optimum. own_rules : without B3, for the splits of a node. bound_rules : without
+    B6, which would prune splits of a node.
+    """
+    data, memo, stack, graph = borrow(data), borrow(memo), borrow(stack), borrow(graph)
+    state, last, q, clauses = graph.state, stack.state[ITERATIONS] + iterations, len(data.feature), len(data.rows) - 1
+    while True:
+        if stack.state[ITERATIONS] >= last:
+            return PAUSED
+        if stack.state[DEPTH] > 1:
+            code = visit(data, memo, stack, None, rules, last - stack.state[ITERATIONS])
+            if code != COMPLETE:
+                return code
+            continue
+        if not has_room(memo.slots, memo.entry, memo.used[0], clauses):
+            return NO_ROOM
+        if len(stack.frame) < 3:
+            return NO_DEPTH
+        v = state[NODE_NOW]
+        if v < 0:
+            if state[NODES] + clauses > len(graph.node) or state[EDGES] + q > len(graph.edge):
+                return ASKS
+            if state[CHILDREN] + clauses > len(graph.child):
+                return ASKS
+            v = take_node(graph)
+            if v < 0:
+                return COMPLETE
+            state[NODE_NOW], state[SPLIT], state[BOUNDED] = v, 0, 0
+            stack.state[ITERATIONS] += 1
+            budget = graph.node[v]["budget"] - state[CUT]
+            if not open_node(data, memo, stack, graph, v, budget, own_rules):
+                state[NODE_NOW] = -1
+                continue
+        budget, t = graph.node[v]["budget"] - state[CUT], state[SPLIT]
+        if t >= stack.frame[1]["n_features"]:
+            if state[BOUNDED]:
+                state[NODE_NOW] = -1
+            state[SPLIT], state[BOUNDED] = 0, 1
+            continue
+        if not state[BOUNDED]:  # first all splits: the search of a child overwrites the scratch arrays of these bounds
+            stack.total[1, t] = INFINITE
+            if stack.bound[1, t] <= budget:
+                stack.state[ITERATIONS] += 1
+                lower, upper = bound_split(data, stack, None, 1, t, bound_rules)
+                if lower <= budget and lower < upper:
+                    lower, upper = recall(data, memo, stack, None, 1, t, rules)
+                if lower <= budget and lower < upper:
+                    lower = cover_children(data, stack, None, 1, t, lower, budget + 1, rules)
+                stack.total[1, t] = lower
+            state[SPLIT] += 1
+            continue
+        if stack.total[1, t] <= budget:
+            lower, clause = settle_split(data, memo, stack, t, rules)
+            if lower <= budget and clause >= 0:
+                begin(data, memo, stack, None, 1, t, clause, budget + 1 - (lower - stack.lower[1, clause]), rules)
+                continue
+            if lower <= budget:
+                keep_split(data, memo, stack, graph, t, lower, budget, rules)
+        state[SPLIT] += 1

@@ -1,0 +1,275 @@
+"""The kernels that count trees: a polynomial of each node, and its derivatives.
+
+===========  ===========================================================================================================
+P_S(x)       number of subtrees on the support S of cost x <= budget(S)
+D_S(x)       number of contexts of a subtree on S of cost x: trees of the set without their subtree on S
+edge         a split of S with penalty and leaves of total ``cost``; its children L, R, ... that are nodes
+===========  ===========================================================================================================
+
+Inside.
+**Statement**: P_S(x) = [x = leaf(S)] + sum over edges of copies * (P_L * P_R * ...)(x - cost), where * is convolution.
+**Proof**: a tree is a leaf, or a split with a tree for each child. The costs of disjoint rows add up. A child that is
+no node is a leaf in each tree of the set, since trees with a split there cost more than its budget.
+**Used in** `inside`.
+
+L6 (outside).
+**Statement**: D_root(x) = 1 for each x, and D_L(y) = sum over edges and sums z of costs of the other children, of
+copies * D_S(cost + y + z) * P_others(z). The number of trees with S as a leaf is D_S(leaf(S)); the number of trees with
+an edge is the sum of D_S(cost + z) * P_children(z).
+**Proof**: the number of trees is the sum of P_root. D_S(x) is its derivative by P_S(x): a tree has at most one node
+with the rows S. The equations are the chain rule, in the order of ``Graph.order``.
+**Used in** `outside`.
+
+L7 (forbidden features).
+**Statement**: the number of trees without some features is the sum of P_root with ``copies`` 0 for these features.
+**Proof**: the trees without them are some of the trees of the graph, with the same costs.
+**Used in** `Counts.without`.
+
+``copies`` is the number of features with the same partition of the rows: each makes another tree.
+
+Arithmetic: numbers are float64 that hold whole numbers. Each P_S(x), each D_S(x) and each product is at most the number
+of trees in the set, up to a factor that ``copies`` has in both: every subtree within its budget is in a tree of the
+set. If the total is below 2^52 all sums are therefore exact. Otherwise the passes are repeated modulo primes below
+2^25, whose products are exact, and the Chinese remainder theorem gives the digits (``exact.py``).
+
+The terms of a node are sorted by cost and stored as costs above opt(S): `inside` finds them in its first pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
+from optree.solvers.kernels.jit import borrow, inner_function, kernel
+from optree.solvers.rashomon.graph import CUT, ORDERED, PLACE, TERMS
+
+
+class Terms(NamedTuple):
+    """The exponents of all polynomials, and scratch arrays."""
+
+    exponent: np.ndarray  # int64[...], of each term: cost less opt of the node
+    dense: np.ndarray  # float64[slack + 1], a polynomial by exponent
+    product: np.ndarray  # float64[slack + 1], a product by exponent
+    power: np.ndarray  # int64[slack + 1], exponents of a product
+    factor: np.ndarray  # float64[slack + 1], and their numbers
+
+
+@inner_function
+def reduce_by(value, modulus, inverse):
+    """Return a whole number modulo ``modulus``, up to one modulus too low or too high; itself if both are 0."""
+    return value - np.floor(value * inverse) * modulus
+
+
+@inner_function
+def exactly(value, modulus):
+    """Return a number of `reduce_by` in [0, modulus)."""
+    if modulus:
+        value %= modulus
+        if value < 0:
+            value += modulus
+    return value
+
+
+@inner_function
+def room_of_edge(graph, e, budget):
+    """Return the slack of an edge: the budget of its node less the least cost of a tree with the edge."""
+    edge = graph.edge[e]
+    room = budget - edge["cost"]
+    if edge["nodes"]:
+        f = edge["feature"]
+        for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+            if graph.child[c] >= 0:
+                room -= graph.node[graph.child[c]]["opt"]
+    return room
+
+
+@inner_function
+def multiply(graph, terms, values, e, left_out, scale, room, modulus, inverse):
+    """Multiply the polynomials of an edge's nodes, except child ``left_out``, up to exponent ``room``.
+
+    Fills ``terms.power`` and ``terms.factor``; returns the number of terms.
+    """
+    edge, power, factor, dense = graph.edge[e], terms.power, terms.factor, terms.product
+    power[0], factor[0], count = 0, scale, 1
+    f = edge["feature"]
+    for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+        v = graph.child[c]
+        if v < 0 or c == left_out:
+            continue
+        first, held = graph.node[v]["first"], graph.node[v]["terms"]
+        if count == 1:
+            base, times, count = power[0], factor[0], 0
+            while count < held and base + terms.exponent[first + count] <= room:
+                power[count] = base + terms.exponent[first + count]
+                factor[count] = reduce_by(times * values[first + count], modulus, inverse)
+                count += 1
+            if count == 0:
+                return 0
+            continue
+        for x in range(room + 1):
+            dense[x] = 0
+        for i in range(count):
+            for j in range(first, first + held):
+                x = power[i] + terms.exponent[j]
+                if x > room:
+                    break
+                dense[x] = reduce_by(dense[x] + factor[i] * values[j], modulus, inverse)
+        count = 0
+        for x in range(room + 1):
+            if dense[x] != 0:
+                power[count], factor[count] = x, dense[x]
+                count += 1
+        if count == 0:
+            return 0
+    return count
+
+
+@inner_function
+def last_node(graph, e):
+    """Return the place of the last child of an edge that is a node, -1 without one."""
+    edge, last = graph.edge[e], np.int64(-1)
+    if edge["nodes"]:
+        f = edge["feature"]
+        for c in range(edge["child"], edge["child"] + graph.first_clause[f + 1] - graph.first_clause[f]):
+            if graph.child[c] >= 0:
+                last = c
+    return last
+
+
+@kernel
+def inside(graph, terms, values, below, copies, modulus, finds, iterations):
+    """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
+
+    values : float64[terms], filled. below : those of the children, which is ``values`` without a limit on depth.
+    copies : float64[q], of each feature. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
+    the first pass they are known. The arrays of terms are too small if the code is NO_ROOM.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    state, dense, inverse = graph.state, terms.dense, 1 / modulus if modulus else 0.0
+    for _ in range(iterations):
+        if state[PLACE] == state[ORDERED]:
+            return COMPLETE
+        v = graph.order[state[ORDERED] - 1 - state[PLACE]]
+        node = graph.node[v]
+        budget = node["budget"] - state[CUT]
+        width = budget - node["opt"] + 1
+        if finds:
+            node["first"], node["terms"] = state[TERMS], 0
+            if state[TERMS] + width > len(values):
+                return NO_ROOM
+        state[PLACE] += 1
+        if width <= 0:
+            continue
+        first, held = node["first"], node["terms"]
+        if finds:
+            for x in range(width):
+                dense[x] = 0
+        else:
+            for i in range(first, first + held):
+                dense[terms.exponent[i]] = 0
+        if node["leaf"] <= budget:
+            dense[node["leaf"] - node["opt"]] = 1
+        for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+            scale, room = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, budget)
+            if room < 0 or scale == 0:
+                continue
+            base, last = width - 1 - room, last_node(graph, e)
+            if last < 0:
+                dense[base] = reduce_by(dense[base] + scale, modulus, inverse)
+                continue
+            count = multiply(graph, terms, below, e, last, scale, room, modulus, inverse)
+            child = graph.node[graph.child[last]]
+            start, end = child["first"], child["first"] + child["terms"]
+            for i in range(count):
+                power, factor = terms.power[i], terms.factor[i]
+                for j in range(start, end):
+                    x = power + terms.exponent[j]
+                    if x > room:
+                        break
+                    dense[base + x] = reduce_by(dense[base + x] + factor * below[j], modulus, inverse)
+        if finds:
+            for x in range(width):
+                if dense[x] != 0:
+                    terms.exponent[state[TERMS]], values[state[TERMS]] = x, dense[x]
+                    state[TERMS] += 1
+            node["terms"] = state[TERMS] - node["first"]
+        else:
+            for i in range(first, first + held):
+                values[i] = exactly(dense[terms.exponent[i]], modulus)
+    return COMPLETE if state[PLACE] == state[ORDERED] else PAUSED
+
+
+@kernel
+def outside(graph, terms, values, below, contexts, contexts_below, through, copies, route, modulus, iterations):
+    """Fill the contexts of up to ``iterations`` more nodes, parents first, and the number of trees through each edge.
+
+    contexts : float64[terms], of the nodes; contexts_below : of their children, which is ``contexts`` without a limit
+    on depth. through : float64[edges], added to. route : int64[q], of each feature the child that a row belongs to, or
+    -1 for all children: only contexts along the row's path then count. Others: see `inside`.
+    """
+    graph, terms = borrow(graph), borrow(terms)
+    state, dense, inverse = graph.state, terms.dense, 1 / modulus if modulus else 0.0
+    for _ in range(iterations):
+        if state[PLACE] == state[ORDERED]:
+            return COMPLETE
+        node = graph.node[graph.order[state[PLACE]]]
+        state[PLACE] += 1
+        budget, first, held = node["budget"] - state[CUT], node["first"], node["terms"]
+        nothing = True
+        for i in range(first, first + held):
+            contexts[i] = exactly(contexts[i], modulus)
+            dense[terms.exponent[i]] = contexts[i]
+            nothing &= contexts[i] == 0
+        if nothing:
+            continue
+        for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+            f = graph.edge[e]["feature"]
+            scale, room = copies[f], room_of_edge(graph, e, budget)
+            if room < 0 or scale == 0:
+                continue
+            base, last, total = budget - node["opt"] - room, last_node(graph, e), 0.0
+            if last < 0:
+                through[e] = exactly(reduce_by(through[e] + scale * dense[base], modulus, inverse), modulus)
+                continue
+            start = graph.edge[e]["child"]
+            for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
+                routed = route[f] == -1 or route[f] == c - start
+                if graph.child[c] < 0 or not (routed or c == last):
+                    continue
+                count = multiply(graph, terms, below, e, c, scale, room, modulus, inverse)
+                child = graph.node[graph.child[c]]
+                for j in range(child["first"], child["first"] + child["terms"]):
+                    x, own = terms.exponent[j], 0.0
+                    for i in range(count):
+                        if x + terms.power[i] > room:
+                            break
+                        own = reduce_by(own + terms.factor[i] * dense[base + x + terms.power[i]], modulus, inverse)
+                    if routed:
+                        contexts_below[j] = reduce_by(contexts_below[j] + own, modulus, inverse)
+                    if c == last:
+                        total = reduce_by(total + own * below[j], modulus, inverse)
+            through[e] = exactly(reduce_by(through[e] + total, modulus, inverse), modulus)
+    return COMPLETE if state[PLACE] == state[ORDERED] else PAUSED
+
+
+@kernel
+def count_edges(graph, terms, below, copies, v, cost, modulus, out):
+    """Fill ``out`` with the number of subtrees of exactly ``cost`` with each edge of node ``v``."""
+    graph, terms = borrow(graph), borrow(terms)
+    inverse = 1 / modulus if modulus else 0.0
+    node = graph.node[v]
+    for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+        scale, room, last, total = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, cost), last_node(graph, e), 0.0
+        if last < 0:
+            total = scale if room == 0 else 0.0
+        elif room >= 0 and scale:
+            child = graph.node[graph.child[last]]
+            j = child["first"] + child["terms"] - 1
+            for i in range(multiply(graph, terms, below, e, last, scale, room, modulus, inverse)):
+                while j >= child["first"] and terms.exponent[j] > room - terms.power[i]:
+                    j -= 1
+                if j >= child["first"] and terms.exponent[j] == room - terms.power[i]:
+                    total = reduce_by(total + terms.factor[i] * below[j], modulus, inverse)
+        out[e - node["first_edge"]] = exactly(total, modulus)
