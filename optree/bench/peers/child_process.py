@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,7 +32,7 @@ def clean_environment(*prefixes: str) -> dict[str, str]:
 def make_request(peer: Peer, run: Run, objective: Objective) -> dict:
     """Return the request for the peer's runner: objective, limits, and the peer's own parameters."""
     return {
-        "regularization": run.regularization,
+        "regularization": str(float(Fraction(run.regularization))),  # no peer reads fractions
         "penalty": run.penalty,
         **{name: getattr(objective, name) for name in CONSTRAINTS},
         "seconds": run.limits.get("seconds"),
