@@ -23,7 +23,7 @@ with the rows S. The equations are the chain rule, in the order of ``Graph.order
 L7 (forbidden features).
 **Statement**: the number of trees without some features is the sum of P_root with ``copies`` 0 for these features.
 **Proof**: the trees without them are some of the trees of the graph, with the same costs.
-**Used in** `Counts.without`.
+**Used in** `trees.Trees`.
 
 ``copies`` is the number of features with the same partition of the rows: each makes another tree.
 
@@ -206,8 +206,8 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
     """Fill the contexts of up to ``iterations`` more nodes, parents first, and the number of trees through each edge.
 
     contexts : float64[terms], of the nodes; contexts_below : of their children, which is ``contexts`` without a limit
-    on depth. through : float64[edges], added to. route : int64[q], of each feature the child that a row belongs to, or
-    -1 for all children: only contexts along the row's path then count. Others: see `inside`.
+    on depth. through : float64[edges], added to. route : int64[edges], the child that a row belongs to, or -1 for all
+    children: only contexts along the row's path then count. Others: see `inside`.
     """
     graph, terms = borrow(graph), borrow(terms)
     state, dense, inverse = graph.state, terms.dense, 1 / modulus if modulus else 0.0
@@ -235,7 +235,7 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
                 continue
             start = graph.edge[e]["child"]
             for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
-                routed = route[f] == -1 or route[f] == c - start
+                routed = route[e] == -1 or route[e] == c - start
                 if graph.child[c] < 0 or not (routed or c == last):
                     continue
                 count = multiply(graph, terms, below, e, c, scale, room, modulus, inverse)

@@ -20,7 +20,7 @@ from math import floor
 
 import numpy as np
 
-from optree.budget import Clock
+from optree.budget import Clock, Stopped
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -34,8 +34,9 @@ from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bit_layout import layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_ROOM
 from optree.solvers.rashomon import expand
-from optree.solvers.rashomon.counts import Counts
+from optree.solvers.rashomon.counts import Run, find_terms, to_the_end
 from optree.solvers.rashomon.graph import CUT, EDGES, NODE_NOW, NODES, ORDERED, SIZE, Graph, new_graph, room_of
+from optree.solvers.rashomon.trees import Trees
 from optree.solvers.stages import Starts
 from optree.tree import Tree
 
@@ -100,7 +101,7 @@ class Search:
 
     After :meth:`run`, ``status`` is "optimal" or the limit that was reached; ``tree`` is a best tree, and ``lower`` a
     lower bound on its cost. If the cost is proven, ``optimum`` has it; else there is no set. ``bound`` is the greatest
-    cost of the wanted set, ``certified`` that of the set in ``graph`` and ``counts``, or None without a set; all costs
+    cost of the wanted set, ``certified`` that of the set in ``graph`` and ``trees``, or None without a set; all costs
     are in units. ``problem`` is the problem of the graph.
     """
 
@@ -114,7 +115,7 @@ class Search:
                 self.engine.stack = tables.new_stack(data, self.engine.levels_left)
         self.data = self.engine.data
         self.graph: Graph | None = None
-        self.counts: Counts | None = None
+        self.trees: Trees | None = None
         self.optimum = self.bound = self.certified = None
 
     @property
@@ -126,9 +127,9 @@ class Search:
     def counters(self) -> dict[str, int]:
         """Return the counters of a record."""
         graph = {"nodes": 1, "edges": 0, "terms": 1}
-        if self.counts is not None:
+        if self.trees is not None:
             graph = {"nodes": int(self.graph.state[ORDERED]), "edges": int(self.graph.state[EDGES])}
-            graph["terms"] = len(self.counts.terms.exponent)
+            graph["terms"] = len(self.trees.terms.exponent)
         return self.engine.counters | graph
 
     def run(self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None) -> None:
@@ -215,19 +216,23 @@ class Search:
     def _count(self, clock: Clock, slack: int) -> None:
         """Count the trees; a limit lowers the bound to the optimum, for which counts take no time."""
 
-        def run(step, count, room) -> None:
-            limit = drive(Sweep(count, step, room or self.room), timed, first=1 << 10)
+        def run(step, count, room=None) -> None:
+            limit = drive(Sweep(count, step, room), clock, first=1 << 10)
             if limit is not None:
-                raise _Limit(limit)
+                raise Stopped(limit)
 
-        timed = clock
         try:
-            self.counts = Counts(self.graph, self.copies, run=run)
-        except _Limit as stop:
+            self.trees = self._trees(run)
+        except Stopped as stop:
             self.status = stop.args[0]
             self.graph.state[CUT] = slack
             self.certified = self.optimum
-            self.counts = Counts(self.graph, self.copies)
+            self.trees = self._trees(to_the_end)
+
+    def _trees(self, run: Run) -> Trees:
+        """Return the trees of the graph."""
+        terms, most = find_terms(self.graph, self.copies.astype(float), run)
+        return Trees(self.graph, terms, most, [[0] * copies for copies in self.copies.tolist()], run=run)
 
     @property
     def copies(self) -> np.ndarray:
@@ -244,10 +249,6 @@ class Search:
         codes = self.problem.groups.codes
         kept = {_partition(codes[:, j]): number for number, j in enumerate(self.data.feature.tolist())}
         return np.array([kept.get(_partition(codes[:, j]), -1) for j in range(codes.shape[1])])
-
-
-class _Limit(Exception):
-    """The signal that a limit ended the counts; its argument is the status."""
 
 
 def _partition(column: np.ndarray) -> bytes:
