@@ -12,8 +12,6 @@ from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
 from optree.solvers.rashomon.polynomials import Terms, count_edges, inside, outside
 
-ALL = -1  # a route of an edge: contexts of all its children count; -2 is for none
-
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
 
 
@@ -114,15 +112,15 @@ class Counts:
             found.append(out)
         return whole(found, self.moduli)
 
-    def through(self, route: np.ndarray) -> tuple[list[int], list[int]]:
-        """Return the number of trees with each node as a leaf, and of subtrees through each edge: L6.
+    def through(self, toward: np.ndarray | None = None) -> tuple[list[int], list[int]]:
+        """Return the number of trees with each node as a leaf, and through each edge by one copy of its feature (L6).
 
-        route : int64[edges], for each edge the child whose contexts count; ``ALL`` for all of them.
+        toward : see `outside`; by default, for all rows together. For one row, only the nodes on its paths count.
         """
         graph, leaves, edges = self.graph, [], []
         node, order = graph.node[: len(graph.order)], graph.order[: int(graph.state[ORDERED])]
         held = order[(node["terms"][order] > 0) & (node["leaf"][order] <= node["budget"][order] - graph.state[CUT])]
-        place = self._leaf_terms[held]
+        place, toward = self._leaf_terms[held], self.everywhere() if toward is None else toward
         for modulus, levels in zip(self.moduli, self.values, strict=True):
             contexts = [np.zeros(len(self.terms.exponent)) for _ in levels]
             contexts[-1][part_of(graph, 0)] = 1
@@ -130,7 +128,7 @@ class Counts:
             for level in range(len(levels) - 1, -1, -1):
                 below, copies = max(0, level - 1), self._copies(level)
                 graph.state[PLACE] = 0
-                arrays = levels[level], levels[below], contexts[level], contexts[below], through, copies, route
+                arrays = levels[level], levels[below], contexts[level], contexts[below], through, copies, toward
 
                 def step(iterations: int, arrays=arrays, modulus=float(modulus)) -> int:
                     return outside(graph, self.terms, *arrays, modulus, iterations)
@@ -140,6 +138,12 @@ class Counts:
             leaves.append(as_leaf % modulus if modulus else as_leaf)
             edges.append(through[: int(graph.state[EDGES])])
         return whole(leaves, self.moduli), whole(edges, self.moduli)
+
+    def everywhere(self) -> np.ndarray:
+        """Return the copies of the feature of each place of a child, float64[places]."""
+        graph = self.graph
+        feature = graph.edge["feature"][: int(graph.state[EDGES])]
+        return np.repeat(self.copies[feature], np.diff(graph.first_clause)[feature])
 
     @property
     def _leaf_terms(self) -> np.ndarray:

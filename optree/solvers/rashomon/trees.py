@@ -18,14 +18,14 @@ a rank to its tree and back need the polynomials only.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.rashomon.counts import ALL, Counts, Run, to_the_end
+from optree.solvers.rashomon.counts import Counts, Run, to_the_end
 from optree.solvers.rashomon.graph import CUT, Graph
 from optree.solvers.rashomon.polynomials import Terms
 
@@ -125,29 +125,25 @@ class Trees:
         """Return the number of trees."""
         return sum(self.by_cost.values())
 
-    def through(self, route: np.ndarray | None = None) -> tuple[list[int], list[list[int]]]:
-        """Return the number of trees with each node as a leaf, and of subtrees through each edge, by copy.
+    def through(self, toward: Callable[[int], np.ndarray] | None = None) -> tuple[list[int], list[list[int]]]:
+        """Return the number of trees with each node as a leaf, and the number through each edge, by copy.
 
-        route : see :meth:`Counts.through`; by default all contexts count.
+        toward : see `outside`, for the features that remain without some required groups; by default, all rows count.
         """
-        graph = self.graph
-        feature = graph.edge["feature"].tolist()
-        route = np.full(len(feature), ALL, np.int64) if route is None else route
-        leaves, edges = None, None
+        feature = self.graph.edge["feature"].tolist()
+        leaves, edges = [], []
         for without in _subsets(self.required):
-            counts = self.counts(without)
-            as_leaf, through = counts.through(route)
-            sign, copies = -1 if without.bit_count() % 2 else 1, counts.copies.tolist()
-            if leaves is None:
-                leaves, edges = [0] * len(as_leaf), [[0] * len(self.groups[feature[e]]) for e in range(len(through))]
+            as_leaf, through = self.counts(without).through(None if toward is None else toward(without))
+            sign = -1 if without.bit_count() % 2 else 1
+            leaves = leaves or [0] * len(as_leaf)
+            edges = edges or [[0] * len(self.groups[feature[e]]) for e in range(len(through))]
             for v, number in enumerate(as_leaf):
                 leaves[v] += sign * number
             for e, number in enumerate(through):
                 if number:
-                    each = number // int(copies[feature[e]])
                     for copy, own in enumerate(self.groups[feature[e]]):
                         if own >= 0 and not own & without:
-                            edges[e][copy] += sign * each
+                            edges[e][copy] += sign * number
         return leaves, edges
 
     def cost_of(self, rank: int) -> tuple[int, int]:
@@ -284,9 +280,7 @@ class Trees:
                 cost += own
         return cost if cost <= budget else None
 
-    def _rank(
-        self, v: int, depth: int | None, use: int, without: int, tree: Split | None
-    ) -> tuple[int, int] | None:
+    def _rank(self, v: int, depth: int | None, use: int, without: int, tree: Split | None) -> tuple[int, int] | None:
         """Return the cost of a subtree of a node, and its rank among the subtrees of this cost; None if too deep."""
         node = self.graph.node[v]
         if tree is LEAF:
