@@ -18,7 +18,7 @@ a rank to its tree and back need the polynomials only.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -125,16 +125,16 @@ class Trees:
         """Return the number of trees."""
         return sum(self.by_cost.values())
 
-    def through(self, toward: Callable[[int], np.ndarray] | None = None) -> tuple[list[int], list[list[int]]]:
-        """Return the number of trees with each node as a leaf, and the number through each edge, by copy.
+    def signs(self) -> list[tuple[int, int]]:
+        """Return the subsets of the required groups, with their signs in sums of inclusion and exclusion."""
+        return [(some, -1 if some.bit_count() % 2 else 1) for some in _subsets(self.required)]
 
-        toward : see `outside`, for the features that remain without some required groups; by default, all rows count.
-        """
+    def through(self) -> tuple[list[int], list[list[int]]]:
+        """Return the number of trees with each node as a leaf, and the number through each edge, by copy."""
         feature = self.graph.edge["feature"].tolist()
         leaves, edges = [], []
-        for without in _subsets(self.required):
-            as_leaf, through = self.counts(without).through(None if toward is None else toward(without))
-            sign = -1 if without.bit_count() % 2 else 1
+        for without, sign in self.signs():
+            as_leaf, through = self.counts(without).through()
             leaves = leaves or [0] * len(as_leaf)
             edges = edges or [[0] * len(self.groups[feature[e]]) for e in range(len(through))]
             for v, number in enumerate(as_leaf):
