@@ -438,7 +438,7 @@ class RashomonSet(TreeClassifier):
             if not own:
                 continue
             values, times = np.unique(table[:, own], axis=0, return_counts=True)
-            kept, first, row, number = np.unique(
+            kept, first, _, number = np.unique(
                 np.column_stack([table, labels]), axis=0, return_index=True, return_inverse=True, return_counts=True
             )
             switched = 0

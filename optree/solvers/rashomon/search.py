@@ -130,12 +130,9 @@ class Search:
     def __init__(self, problem: Problem, objective: Objective, check: Callable[[], None] = lambda: None):
         self.problem, self.objective = problem, objective
         self.engine = engine.Search(problem, objective, dict.fromkeys(_SWITCHES, True), check)
-        if self.engine.data is None:  # the best tree is a leaf, but others may be in the set
-            data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
-            if data is not None:
-                self.engine.data, self.engine.memo = data, supports.new_memo(data.rows.shape[1])
-                self.engine.stack = tables.new_stack(data, self.engine.levels_left)
         self.data = self.engine.data
+        if self.data is None and objective.max_depth != 0:  # a leaf is best, but others may be in the set
+            self.data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
         self.graph: Graph | None = None
         self.trees: Trees | None = None
         self.optimum = self.bound = self.certified = None
@@ -188,6 +185,9 @@ class Search:
     def _prepare(self, scale: Scale, budget: int, opt: int) -> None:
         """Make a graph with the root, and the rules of the kernel."""
         search = self.engine
+        if search.data is None:
+            search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1])
+            search.stack = tables.new_stack(self.data, search.levels_left)
         if search.scale is None:
             search.tune(scale)
         rules = search.rules
