@@ -22,6 +22,7 @@ _ESTIMATORS = (
     "MurTreeRegressor",
     "OptimalTreeClassifier",
     "OptimalTreeClassifierCV",
+    "RashomonSet",
     "SPLITClassifier",
 )
 __all__ = [*_ESTIMATORS, "__version__", "solvers"]

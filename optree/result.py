@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optree.columns import Columns
 from optree.objective import Scale
@@ -26,6 +26,7 @@ class Outcome(NamedTuple):
     counters: dict[str, int]  # "iterations" first
     search: str | None = None  # the search that did the work, if it differs from the task's route
     columns: Columns | None = None  # the columns whose features the tree splits, if they differ from the problem's
+    found: Any = None  # the solver's own result beside the tree, with ``summary()`` for records
 
 
 class TracePoint(NamedTuple):
@@ -73,6 +74,8 @@ class Result:
         The search that did the work: the solver's name, unless :mod:`optree.solvers.routing` chose another search.
     columns : Columns
         The columns of the problem, whose features the tree splits.
+    found : object
+        The solver's own result beside the tree; its ``summary()`` is a dict for JSON. None for most solvers.
     """
 
     tree: Tree
@@ -87,16 +90,17 @@ class Result:
     compile_seconds: float = 0.0
     search: str = ""
     columns: Columns | None = field(default=None, repr=False)
+    found: Any = field(default=None, repr=False)
 
     @classmethod
     def of(cls, outcome: Outcome, cost: int, scale: Scale, trace: Trace) -> Result:
         """Log the end of a search, and return its result; raise KeyboardInterrupt if no search had begun."""
-        tree, lower, status, counters, search, columns = outcome
+        tree, lower, status, counters, search, columns, found = outcome
         require_iterations(status, counters)
         seconds = trace.clock.searched()
         trace.end(search, status, cost, lower)
         other = trace.clock.prepare_seconds, trace.clock.compile_seconds()
-        return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search, columns)
+        return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search, columns, found)
 
     @property
     def cost_in_rows(self) -> Fraction:

@@ -31,6 +31,7 @@ from optree.estimators.tables import find_identifiers, read_table
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
+from optree.result import Result
 from optree.target import Classes
 from optree.tree import Tree
 
@@ -185,15 +186,23 @@ class TreeEstimator(TreeViews, BaseEstimator):
         solver = solvers.get(self._solver)
         arguments = dict(incumbent=start, incumbent_columns=own, log=self._log, starts=True, **self._parameters())
         result = solver.solve(problem, objective, clock, seed, **arguments)
+        self._keep_result(result, problem, unit)
+        if result.status not in ("optimal", "heuristic"):
+            warnings.warn(self._limit_text(result), ConvergenceWarning, stacklevel=3)
+        self.compile_seconds_ = clock.compile_seconds()
+        return self
+
+    def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
+        """Set the fitted attributes of a search."""
         cost, bound, whole = result.cost_in_rows, result.lower_bound_in_rows, problem.target.whole_loss(problem)
         self._keep(result.tree, result.columns, result.status, cost, bound, whole, unit)
-        if result.status not in ("optimal", "heuristic"):
-            gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
-            text = f"the search was ended by its {result.status} with {gap}; the tree is the best found"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         self.counters_, self.search_seconds_, self.trace_ = result.counters, result.search_seconds, result.trace
-        self.solver_, self.compile_seconds_ = result.search, clock.compile_seconds()
-        return self
+        self.solver_ = result.search
+
+    def _limit_text(self, result: Result) -> str:
+        """Return the text of a warning that a limit ended the search."""
+        gap = "no bound" if self.gap_ is None else f"a gap of {self.gap_:.4f}"
+        return f"the search was ended by its {result.status} with {gap}; the tree is the best found"
 
     def _keep(
         self,

@@ -42,6 +42,7 @@ class SearchOutcome:
     search: str | None = None  # name of the search that did the work; None for a peer
     reason: str = ""  # explanation of the status, one line; may be empty
     claim: dict | None = None  # a peer's own values; see the schema of records
+    found: dict | None = None  # the solver's own result beside the tree; see optree.result.Result
     machine: dict = field(default_factory=dict)  # fields of the search's environment that differ from this process's
 
 
@@ -135,6 +136,7 @@ def make_record(
         "test": _score(tree, test, objective.measure),
         "size": _size(tree, train.columns.sources or notes.get("sources")),
         "counters": outcome.counters,
+        **({} if outcome.found is None else {"found": outcome.found}),
         "iteration": solver.iteration,
         "exact": solver.exact,
         "seconds": {

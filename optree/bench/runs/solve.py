@@ -137,6 +137,7 @@ def solve(
         trace=result.trace,
         columns=result.columns,
         search=result.search,
+        found=None if result.found is None else result.found.summary(),
     )
     return make_record(problem, notes, run, solver, objective, outcome)
 

@@ -215,6 +215,17 @@ def gains_of(problem: Problem) -> np.ndarray | None:
     return None if problem.costs is None else problem.costs.max(axis=1, keepdims=True) - problem.costs
 
 
+def held_classes(weights: np.ndarray, pure: bool = False) -> np.ndarray:
+    """Return the classes that have a row of counts, bool[K]; ``pure`` as in :func:`layout`.
+
+    weights : int64[g, K], see ``Problem.groups``.
+    """
+    held = weights.any(axis=0)
+    if pure and held.sum() == 1 < len(held):
+        held[int(held[0])] = True  # a class without rows
+    return held
+
+
 def layout(
     problem: Problem,
     counted: bool = False,
@@ -233,9 +244,7 @@ def layout(
     weights = np.ascontiguousarray(weights.T)
     gains = gains_of(problem)
     if gains is None:
-        held = weights.any(axis=1)
-        if pure and held.sum() == 1 < len(held):
-            held[int(held[0])] = True  # a class without rows
+        held = held_classes(weights.T, pure)
         weights, best = weights[held], None if best is None else (np.cumsum(held) - 1)[best]
     else:
         counted, gains = True, gains[:, (gains.T @ weights).any(axis=1)]

@@ -1,3 +1,3 @@
 """Rashomon sets: all trees whose cost is within a bound, counted exactly on a graph."""
 
-SOLVERS = {}
+SOLVERS = {"rashomon": "solver"}

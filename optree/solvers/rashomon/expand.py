@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from optree.solvers.engine.bound_contained import find_gains, find_leaves
 from optree.solvers.engine.bounds import (
     bound_multiway,
     child_weight,
     count_children,
 )
-from optree.solvers.engine.bound_contained import find_gains, find_leaves
 from optree.solvers.engine.children import levels_below, look_up, refresh
 from optree.solvers.engine.depth_first import begin, visit
 from optree.solvers.engine.expand import ZERO, bound_split, cover_children, recall
@@ -61,13 +61,14 @@ def take_node(graph):
 
 @inner_function
 def label_of(data, counts, column, n_children, child):
-    """Return the class of a child as a leaf, -1 without rows; the lowest index among the heaviest."""
-    label, most = np.int64(-1), np.int64(0)
+    """Return the class of a child as a leaf, the lowest index among the heaviest, and its weight; -1 without rows."""
+    label, most, n = np.int64(-1), np.int64(0), np.int64(0)
     for k in range(data.n_classes):
         weight = np.int64(child_weight(counts[k], column, n_children, child))
+        n += weight
         if weight > most:
             label, most = np.int64(k), weight
-    return label
+    return label, n
 
 
 @inner_function
@@ -75,16 +76,20 @@ def new_edge(graph, f, cost):
     """Add an edge without children to the node that is expanded."""
     state = graph.state
     edge = graph.edge[state[EDGES]]
-    edge["feature"], edge["cost"], edge["child"], edge["nodes"] = f, cost, state[CHILDREN], 0
+    edge["feature"], edge["cost"], edge["child"], edge["nodes"], edge["heaviest"] = f, cost, state[CHILDREN], 0, 0
     state[EDGES] += 1
     graph.node[state[NODE_NOW]]["n_edges"] += 1
 
 
 @inner_function
-def add_child(graph, number):
-    """Add a child to the last edge."""
-    graph.child[graph.state[CHILDREN]] = number
-    graph.state[CHILDREN] += 1
+def add_child(graph, number, child, weight, most):
+    """Add a child to the last edge; return the weight of the heaviest child so far."""
+    state = graph.state
+    graph.child[state[CHILDREN]] = number
+    state[CHILDREN] += 1
+    if weight > most:
+        graph.edge[state[EDGES] - 1]["heaviest"] = child
+    return max(weight, most)
 
 
 @inner_function
@@ -129,15 +134,14 @@ def add_stumps(data, stack, graph, counts, budget, rules):
         column, n_children = stack.column[0, f], data.first_clause[f + 1] - data.first_clause[f]
         cost = rules.penalty + rules.error * np.int64(stack.stump[f])
         if f >= data.n_binary:
-            count_children(
-                counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children
-            )
+            count_children(counts, stack.classes[0], data.n_classes, column, n_children, rules.min_rows, stack.children)
             cost = bound_multiway(stack.children, n_children, ZERO, rules)[1]
         if cost <= budget:
             new_edge(graph, f, cost)
+            most = np.int64(0)
             for child in range(n_children):
-                label = label_of(data, counts, column, n_children, child)
-                add_child(graph, -1 - (label if label >= 0 else node["label"]))
+                label, weight = label_of(data, counts, column, n_children, child)
+                most = add_child(graph, -1 - (label if label >= 0 else node["label"]), child, weight, most)
 
 
 @inner_function
@@ -230,20 +234,22 @@ def keep_split(data, memo, stack, graph, t, cost, budget, rules):
     first, n_children = data.first_clause[f], data.first_clause[f + 1] - data.first_clause[f]
     node, last, own, nodes = graph.node[graph.state[NODE_NOW]], len(counts) - 1, stack.penalty[1, t], 0
     new_edge(graph, f, own)
+    most = np.int64(0)
     for child in range(n_children):
         opt = stack.upper[1, first + child]
-        label = label_of(data, counts, column, n_children, child)
+        label, weight = label_of(data, counts, column, n_children, child)
         room = budget - (cost - opt)
         least = rules.penalty + rules.error * np.int64(child_weight(counts[last], column, n_children, child))
         splits = label >= 0 and stack.frame[1]["levels_left"] != 1 and room >= least
         if splits and rules.min_rows > 1:
             splits = child_weight(counts[last - 1], column, n_children, child) >= 2 * rules.min_rows
         if splits:
-            add_child(graph, request(data, memo, stack, graph, first + child, room + graph.state[CUT], opt))
+            number = request(data, memo, stack, graph, first + child, room + graph.state[CUT], opt)
             nodes += 1
         else:
             own += opt
-            add_child(graph, -1 - (label if label >= 0 else node["label"]))
+            number = -1 - (label if label >= 0 else node["label"])
+        most = add_child(graph, number, child, weight, most)
     edge = graph.edge[graph.state[EDGES] - 1]
     edge["cost"], edge["nodes"] = own, nodes
 

@@ -79,6 +79,7 @@ EDGE = np.dtype(
         ("cost", np.int64),  # penalty of the split, plus the costs of the children that are no nodes
         ("child", np.int64),  # place of the first child in `Graph.child`
         ("nodes", np.int64),  # children that are nodes
+        ("heaviest", np.int64),  # the child of most training weight, the first of equals
     ]
 )
 
@@ -116,6 +117,33 @@ def new_graph(data: Layout, entries: int, nodes: int = 256) -> Graph:
     )
     graph.state[NODE_NOW], graph.state[SIZE] = -1, bits
     return graph
+
+
+def leaf_graph(cost: int, label: int) -> Graph:
+    """Return the graph of a set of one leaf."""
+    empty = np.zeros(0, np.int32)
+    graph = Graph(
+        node=np.zeros(1, NODE),
+        edge=np.zeros(0, EDGE),
+        child=empty,
+        order=np.zeros(1, np.int32),
+        head=np.zeros(1, np.int64),
+        node_of=empty,
+        first_clause=np.zeros(1, np.int64),
+        state=np.zeros(11, np.int64),
+    )
+    node = graph.node[0]
+    node["opt"] = node["leaf"] = node["budget"] = cost
+    node["label"] = label
+    graph.state[[NODES, ORDERED]], graph.state[NODE_NOW] = 1, -1
+    return graph
+
+
+def trimmed(graph: Graph) -> Graph:
+    """Return a graph without spare room, and without the arrays of its expansion."""
+    tables = {"node": NODES, "edge": EDGES, "child": CHILDREN, "order": ORDERED}
+    kept = {name: getattr(graph, name)[: int(graph.state[used])].copy() for name, used in tables.items()}
+    return graph._replace(**kept, head=graph.head[:0], node_of=graph.node_of[:0])
 
 
 def room_of(graph: Graph, data: Layout) -> Room:

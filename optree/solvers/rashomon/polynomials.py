@@ -23,7 +23,7 @@ with the rows S. The equations are the chain rule, in the order of ``Graph.order
 L7 (forbidden features).
 **Statement**: the number of trees without some features is the sum of P_root with ``copies`` 0 for these features.
 **Proof**: the trees without them are some of the trees of the graph, with the same costs.
-**Used in** `Counts.without`.
+**Used in** `trees.Trees`.
 
 ``copies`` is the number of features with the same partition of the rows: each makes another tree.
 
@@ -202,15 +202,16 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
 
 
 @kernel
-def outside(graph, terms, values, below, contexts, contexts_below, through, copies, route, modulus, iterations):
+def outside(graph, terms, values, below, contexts, contexts_below, through, copies, toward, modulus, iterations):
     """Fill the contexts of up to ``iterations`` more nodes, parents first, and the number of trees through each edge.
 
     contexts : float64[terms], of the nodes; contexts_below : of their children, which is ``contexts`` without a limit
-    on depth. through : float64[edges], added to. route : int64[q], of each feature the child that a row belongs to, or
-    -1 for all children: only contexts along the row's path then count. Others: see `inside`.
+    on depth. through : float64[edges], added to: the number for one copy of the edge's feature. toward : float64[places
+    of children], the number of copies of the feature that send a row to the child; for all rows together, ``copies``.
+    Others: see `inside`.
     """
     graph, terms = borrow(graph), borrow(terms)
-    state, dense, inverse = graph.state, terms.dense, 1 / modulus if modulus else 0.0
+    state, dense, inverse, one = graph.state, terms.dense, 1 / modulus if modulus else 0.0, 1.0
     for _ in range(iterations):
         if state[PLACE] == state[ORDERED]:
             return COMPLETE
@@ -226,19 +227,18 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
             continue
         for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
             f = graph.edge[e]["feature"]
-            scale, room = copies[f], room_of_edge(graph, e, budget)
-            if room < 0 or scale == 0:
+            room = room_of_edge(graph, e, budget)
+            if room < 0 or copies[f] == 0:
                 continue
             base, last, total = budget - node["opt"] - room, last_node(graph, e), 0.0
             if last < 0:
-                through[e] = exactly(reduce_by(through[e] + scale * dense[base], modulus, inverse), modulus)
+                through[e] = exactly(reduce_by(through[e] + dense[base], modulus, inverse), modulus)
                 continue
             start = graph.edge[e]["child"]
             for c in range(start, start + graph.first_clause[f + 1] - graph.first_clause[f]):
-                routed = route[f] == -1 or route[f] == c - start
-                if graph.child[c] < 0 or not (routed or c == last):
+                if graph.child[c] < 0 or (toward[c] == 0 and c != last):
                     continue
-                count = multiply(graph, terms, below, e, c, scale, room, modulus, inverse)
+                count = multiply(graph, terms, below, e, c, one, room, modulus, inverse)
                 child = graph.node[graph.child[c]]
                 for j in range(child["first"], child["first"] + child["terms"]):
                     x, own = terms.exponent[j], 0.0
@@ -246,8 +246,7 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
                         if x + terms.power[i] > room:
                             break
                         own = reduce_by(own + terms.factor[i] * dense[base + x + terms.power[i]], modulus, inverse)
-                    if routed:
-                        contexts_below[j] = reduce_by(contexts_below[j] + own, modulus, inverse)
+                    contexts_below[j] = reduce_by(contexts_below[j] + toward[c] * own, modulus, inverse)
                     if c == last:
                         total = reduce_by(total + own * below[j], modulus, inverse)
             through[e] = exactly(reduce_by(through[e] + total, modulus, inverse), modulus)
@@ -261,7 +260,12 @@ def count_edges(graph, terms, below, copies, v, cost, modulus, out):
     inverse = 1 / modulus if modulus else 0.0
     node = graph.node[v]
     for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
-        scale, room, last, total = copies[graph.edge[e]["feature"]], room_of_edge(graph, e, cost), last_node(graph, e), 0.0
+        scale, room, last, total = (
+            copies[graph.edge[e]["feature"]],
+            room_of_edge(graph, e, cost),
+            last_node(graph, e),
+            0.0,
+        )
         if last < 0:
             total = scale if room == 0 else 0.0
         elif room >= 0 and scale:

@@ -8,19 +8,22 @@ Lower bound (cut).
 the trees of the smaller set are those of the graph without these nodes and with all budgets less ``cut``.
 **Proof**: budget(S) is B less the least cost of a context, so it falls with B. A tree with a node S costs at least
 B - budget(S) + opt(S), which is above B - cut for these nodes.
-**Used in** `Search.lower`: after half of the time, the remaining nodes have half of the slack, and so on.
+**Used in** `Search._expand`: after half of the time, the remaining nodes have half of the slack, and so on.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import floor
 
 import numpy as np
 
-from optree.budget import Clock
+from optree.budget import Clock, Stopped
 from optree.errors import OptreeError
 from optree.objective import Objective, Scale
 from optree.problem import Problem
@@ -28,14 +31,27 @@ from optree.result import Trace
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.engine import memory as tables
 from optree.solvers.engine import search as engine
-from optree.solvers.engine.stack import BOTTOM, DEPTH, ITERATIONS, STARTED, WANTED
+from optree.solvers.engine.stack import BOTTOM, DEPTH, STARTED, WANTED
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels import row_set_table
-from optree.solvers.kernels.bit_layout import layout
+from optree.solvers.kernels.bit_layout import held_classes, layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_ROOM
 from optree.solvers.rashomon import expand
-from optree.solvers.rashomon.counts import Counts
-from optree.solvers.rashomon.graph import CUT, EDGES, NODE_NOW, NODES, ORDERED, SIZE, Graph, new_graph, room_of
+from optree.solvers.rashomon.counts import Run, find_terms, to_the_end
+from optree.solvers.rashomon.graph import (
+    CUT,
+    EDGES,
+    NODE_NOW,
+    NODES,
+    ORDERED,
+    SIZE,
+    Graph,
+    leaf_graph,
+    new_graph,
+    room_of,
+    trimmed,
+)
+from optree.solvers.rashomon.trees import Trees
 from optree.solvers.stages import Starts
 from optree.tree import Tree
 
@@ -49,6 +65,10 @@ _SWITCHES = (
     "lazy",
     "best_first",
 )
+
+
+_COSTS = 200  # that a record has of a histogram
+DEFAULT = "0.05"  # the multiplier
 
 
 @dataclass(frozen=True)
@@ -71,12 +91,15 @@ class Bound:
 
     @classmethod
     def of(cls, multiplier=None, adder=None, bound=None) -> Bound:
-        """Return the bound of a user's values, one of which is not None: floats as their shortest decimals."""
+        """Return the bound of a user's values, at most one of which is not None; by default the multiplier is 0.05.
+
+        A float is read as its shortest decimal, a string as written.
+        """
         given = {"multiplier": multiplier, "adder": adder, "bound": bound}
-        held = {name: value for name, value in given.items() if value is not None}
-        if len(held) != 1:
-            found = ", ".join(f"{name} = {value!r}" for name, value in held.items()) or "none"
-            raise OptreeError(f"multiplier, adder, bound: {found} given; exactly one of the three is accepted")
+        held = {name: value for name, value in given.items() if value is not None} or {"multiplier": DEFAULT}
+        if len(held) > 1:
+            found = " and ".join(f"{name} = {value!r}" for name, value in held.items())
+            raise OptreeError(f"{', '.join(held)}: {found} are not accepted together; give one of them")
         ((name, value),) = held.items()
         try:
             exact = Fraction(str(value))
@@ -100,21 +123,18 @@ class Search:
 
     After :meth:`run`, ``status`` is "optimal" or the limit that was reached; ``tree`` is a best tree, and ``lower`` a
     lower bound on its cost. If the cost is proven, ``optimum`` has it; else there is no set. ``bound`` is the greatest
-    cost of the wanted set, ``certified`` that of the set in ``graph`` and ``counts``, or None without a set; all costs
+    cost of the wanted set, ``certified`` that of the set in ``graph`` and ``trees``, or None without a set; all costs
     are in units. ``problem`` is the problem of the graph.
     """
 
     def __init__(self, problem: Problem, objective: Objective, check: Callable[[], None] = lambda: None):
         self.problem, self.objective = problem, objective
         self.engine = engine.Search(problem, objective, dict.fromkeys(_SWITCHES, True), check)
-        if self.engine.data is None:  # the best tree is a leaf, but others may be in the set
-            data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
-            if data is not None:
-                self.engine.data, self.engine.memo = data, supports.new_memo(data.rows.shape[1])
-                self.engine.stack = tables.new_stack(data, self.engine.levels_left)
         self.data = self.engine.data
+        if self.data is None and objective.max_depth != 0:  # a leaf is best, but others may be in the set
+            self.data = layout(problem, objective.min_samples_leaf > 1, check=check, pure=True)
         self.graph: Graph | None = None
-        self.counts: Counts | None = None
+        self.trees: Trees | None = None
         self.optimum = self.bound = self.certified = None
 
     @property
@@ -125,36 +145,49 @@ class Search:
     @property
     def counters(self) -> dict[str, int]:
         """Return the counters of a record."""
-        graph = {"nodes": 1, "edges": 0, "terms": 1}
-        if self.counts is not None:
-            graph = {"nodes": int(self.graph.state[ORDERED]), "edges": int(self.graph.state[EDGES])}
-            graph["terms"] = len(self.counts.terms.exponent)
-        return self.engine.counters | graph
+        if self.trees is None:
+            return self._counted
+        graph = {"nodes": int(self.graph.state[ORDERED]), "edges": int(self.graph.state[EDGES])}
+        return self._counted | graph | {"terms": len(self.trees.terms.exponent)}
 
     def run(self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None) -> None:
         """Search; see the class."""
-        leaf = self.engine.leaf * scale.error
-        trivial = self.engine.objective.max_depth == 0 or self.engine.leaf == 0 or leaf <= scale.penalty
-        self.status, self.lower, tree = self.engine.minimise(scale, clock, trace, starts=starts)
-        self.tree = tree if tree is not None else Tree.leaf(self.problem)
-        if self.status not in (None, "optimal"):
-            return
-        offset = self.engine.offset
-        self.optimum, opt = self.lower, self.lower - offset
-        self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
-        if self.bound < self.optimum or self.data is None or self.engine.levels_left == 0:
+        self.status, self.lower, tree = self.engine.minimise(scale, clock.start(), trace, starts=starts)
+        self.tree, self.offset = tree if tree is not None else Tree.leaf(self.problem), self.engine.offset
+        if self.status in (None, "optimal"):
+            self.status, self.optimum, opt = "optimal", self.lower, self.lower - self.offset
+            self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
             self.certified = self.bound
+            if self.bound >= self.optimum:
+                self._find(scale, clock, min(self.bound - self.offset, int(INFINITE) // 4), opt)
+        self._release()
+
+    def _release(self) -> None:
+        """Keep the counters, and drop the engine's memo and node stack."""
+        if self.engine is not None:
+            self._counted = self.engine.counters | {"nodes": 0, "edges": 0, "terms": 0}
+            self.engine = None
+
+    def _find(self, scale: Scale, clock: Clock, budget: int, opt: int) -> None:
+        """Make the graph of the trees of cost <= ``budget``, and count the trees."""
+        if self.is_leaf:
+            self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
+            self.trees = self._trees(to_the_end)
             return
-        budget = min(self.bound - offset, int(INFINITE) // 4)
-        self._prepare(scale, budget, opt, trivial)
+        self._prepare(scale, budget, opt)
         self.status = self._expand(clock, budget - opt) or "optimal"
         self.certified = self.bound - int(self.graph.state[CUT])
+        self._release()
+        self.graph = trimmed(self.graph)
         if self.certified >= self.optimum:
             self._count(clock, budget - opt)
 
-    def _prepare(self, scale: Scale, budget: int, opt: int, trivial: bool) -> None:
+    def _prepare(self, scale: Scale, budget: int, opt: int) -> None:
         """Make a graph with the root, and the rules of the kernel."""
         search = self.engine
+        if search.data is None:
+            search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1])
+            search.stack = tables.new_stack(self.data, search.levels_left)
         if search.scale is None:
             search.tune(scale)
         rules = search.rules
@@ -162,9 +195,7 @@ class Search:
         state = search.stack.state
         state[DEPTH], state[BOTTOM], state[STARTED], state[WANTED] = 1, 2, 1, 0
         self.graph = new_graph(self.data, len(search.memo.entry))
-        expand.add_root(
-            self.data, search.memo, self.graph, search.levels_left, budget, opt, len(self.graph.head) - 1
-        )
+        expand.add_root(self.data, search.memo, self.graph, search.levels_left, budget, opt, len(self.graph.head) - 1)
 
     def step(self, iterations: int) -> int:
         """Call the kernel that expands the graph."""
@@ -195,59 +226,102 @@ class Search:
                 return reached
             reached = limit or "iteration_limit"
             if reached == "interrupted" or slack == 0:
-                self.lower_to_finished(whole_slack)
+                self._lower_to_finished()
                 return reached
             slack //= 2
             self.graph.state[CUT] = whole_slack - slack
 
-    def lower_to_finished(self, slack: int) -> None:
+    def _lower_to_finished(self) -> None:
         """Lower the bound to the greatest one for which all nodes are expanded."""
-        graph, root = self.graph, self.graph.node[0]
-        nodes = np.ones(int(graph.state[NODES]), bool)
-        nodes[graph.order[: int(graph.state[ORDERED])]] = False
+        graph = self.graph
+        pending = np.ones(int(graph.state[NODES]), bool)
+        pending[graph.order[: int(graph.state[ORDERED])]] = False
         if graph.state[NODE_NOW] >= 0:
-            nodes[int(graph.state[NODE_NOW])] = True
-        pending = graph.node[: len(nodes)][nodes]
-        spare = int((pending["budget"] - pending["opt"]).max(initial=-1))
+            pending[int(graph.state[NODE_NOW])] = True
+        node = graph.node[: len(pending)][pending]
+        spare = int((node["budget"] - node["opt"]).max(initial=-1))
         graph.state[CUT] = max(int(graph.state[CUT]), spare + 1)
-        assert int(root["budget"] - root["opt"]) == slack
 
     def _count(self, clock: Clock, slack: int) -> None:
         """Count the trees; a limit lowers the bound to the optimum, for which counts take no time."""
 
-        def run(step, count, room) -> None:
-            limit = drive(Sweep(count, step, room or self.room), timed, first=1 << 10)
+        def run(step, count, room=None) -> None:
+            limit = drive(Sweep(count, step, room), clock, first=1 << 10)
             if limit is not None:
-                raise _Limit(limit)
+                raise Stopped(limit)
 
-        timed = clock
         try:
-            self.counts = Counts(self.graph, self.copies, run=run)
-        except _Limit as stop:
+            self.trees = self._trees(run)
+        except Stopped as stop:
             self.status = stop.args[0]
             self.graph.state[CUT] = slack
             self.certified = self.optimum
-            self.counts = Counts(self.graph, self.copies)
+            self.trees = self._trees(to_the_end)
+
+    def _trees(self, run: Run) -> Trees:
+        """Return the trees of the graph."""
+        copies = np.array([len(own) for own in self.copies], float)
+        terms, most = find_terms(self.graph, copies, run)
+        return Trees(self.graph, terms, most, [[0] * len(own) for own in self.copies], run=run)
 
     @property
-    def copies(self) -> np.ndarray:
-        """Return the number of the problem's features with the partition of each feature of the layout, int64[q]."""
-        return np.bincount(self.originals[self.originals >= 0], minlength=len(self.data.feature))
+    def is_leaf(self) -> bool:
+        """Return whether no tree of the problem has a split, so that the graph has no features."""
+        return self.data is None or self.objective.max_depth == 0
 
-    @property
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """Return the class of each label of the graph, int64[labels]."""
+        weights = self.problem.groups.weights
+        return np.arange(weights.shape[1]) if self.is_leaf else np.flatnonzero(held_classes(weights, pure=True))
+
+    @cached_property
     def originals(self) -> np.ndarray:
-        """Return the feature of the layout with the partition of each feature, -1 for a constant one."""
-        return self.problem.view("rashomon", self._originals)
-
-    def _originals(self) -> np.ndarray:
-        """Return :attr:`originals`."""
+        """Return the feature of the graph with the partition of each feature of the problem; -1 for a constant one."""
         codes = self.problem.groups.codes
+        if self.is_leaf:
+            return np.full(codes.shape[1], -1)
         kept = {_partition(codes[:, j]): number for number, j in enumerate(self.data.feature.tolist())}
         return np.array([kept.get(_partition(codes[:, j]), -1) for j in range(codes.shape[1])])
 
+    @cached_property
+    def copies(self) -> list[list[int]]:
+        """Return the features of the problem with the partition of each feature of the graph."""
+        found: list[list[int]] = [[] for _ in range(0 if self.is_leaf else len(self.data.feature))]
+        for j, original in enumerate(self.originals.tolist()):
+            if original >= 0:
+                found[original].append(j)
+        return found
 
-class _Limit(Exception):
-    """The signal that a limit ended the counts; its argument is the status."""
+    @cached_property
+    def children(self) -> list[np.ndarray]:
+        """Return the child of each category of each feature of the problem, -1 for a category without rows."""
+        codes, found = self.problem.groups.codes, []
+        for j, original in enumerate(self.originals.tolist()):
+            child = np.full(int(self.problem.n_parts[j]), -1)
+            if original >= 0:
+                kept = self.data.feature[original]
+                child[codes[:, j]] = self.data.clause_of[kept, codes[:, kept]] - self.data.first_clause[original]
+            found.append(child)
+        return found
+
+    def summary(self) -> dict:
+        """Return the set for a record, with counts as texts; costs are in units."""
+        histogram = {} if self.trees is None else self.histogram
+        text = json.dumps([[cost, str(number)] for cost, number in histogram.items()])
+        return {
+            "count": None if self.certified is None else str(sum(histogram.values())),
+            "optimum": self.optimum,
+            "bound": self.bound,
+            "certified_bound": self.certified,
+            "histogram": {str(cost): str(number) for cost, number in [*histogram.items()][:_COSTS]},
+            "histogram_digest": hashlib.sha256(text.encode()).hexdigest()[:16],
+        }
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """Return the number of trees by cost in units, by rising cost."""
+        return {cost + self.offset: number for cost, number in self.trees.by_cost.items()}
 
 
 def _partition(column: np.ndarray) -> bytes:

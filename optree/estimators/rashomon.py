@@ -1,0 +1,507 @@
+"""All trees that are nearly as good as the best: Rashomon sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+from random import Random
+from typing import Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from optree.encoding import EncodingSpec
+from optree.errors import OptreeError
+from optree.estimators.base import TreeClassifier
+from optree.estimators.docstrings import documented
+from optree.estimators.optimal import OptimalTreeClassifier, OptimalTrees
+from optree.estimators.parameters import is_whole, seed_of
+from optree.problem import Problem
+from optree.result import Result
+from optree.solvers.rashomon.search import Bound, Search
+from optree.solvers.rashomon.trees import Split, Trees
+from optree.solvers.rashomon.votes import Votes
+from optree.tree import LEAF, Tree
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class RashomonSet(TreeClassifier):
+    """All trees whose cost is within a bound, counted exactly: a Rashomon set.
+
+    The cost of a tree is the weight of its misclassified rows plus the penalty of its leaves (or splits). The set has
+    the trees of cost <= (1 + ``multiplier``) * optimal cost, in exact rationals. With ``penalty="leaf"`` the cost of a
+    single leaf includes one penalty. Two trees are different if their shapes or the features of their splits differ.
+    Each leaf predicts the heaviest class of its training rows, and each split separates training rows. A split whose
+    leaves predict the same class counts, because the tree pays for it.
+
+    The set is a sequence of fitted estimators in order of cost, from ``r[0]``, an optimal tree, to ``r[r.count_ - 1]``.
+    It is stored as a graph whose size does not depend on the number of trees. As a classifier, it predicts the class
+    with the most votes of all trees.
+
+    Parameters
+    ----------
+    regularization : float or str, default=0.01
+        Lambda in [0, 1], the penalty of a leaf (or split) as a share of all rows. A float is read as its shortest
+        decimal, a string as written.
+    multiplier : float, str or None, default=None
+        The set has the trees of cost <= (1 + multiplier) * optimal cost. 0.05 if no bound is given.
+    adder : float, str or None, default=None
+        The set has the trees of cost <= optimal cost + adder, as a share of all rows.
+    bound : float, str or None, default=None
+        The set has the trees of cost <= bound, as a share of all rows.
+    penalty : {"leaf", "split"}, default="leaf"
+        Whether lambda is paid for each leaf or each split.
+    max_depth : int or None, default=None
+        The greatest number of splits on a path.
+    min_samples_leaf : int, default=1
+        The minimum number of rows in a leaf of a tree with splits, whatever their weights.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply the weights of rows.
+    max_thresholds : int or None, default=None
+        {max_thresholds}
+    one_vs_rest : "auto", bool or sequence of str, default="auto"
+        The categorical columns that are split one category against the rest: the columns of more than 50 categories
+        ("auto"), all, none, or by name. The others are split into all their categories.
+    iteration_limit : int or None, default=None
+        Visited supports, and bounded splits of the nodes of the graph.
+    {common}
+
+    Attributes
+    ----------
+    count_ : int
+        The number of trees, exact in any number of digits. Zero if a limit left no set.
+    histogram_ : dict of Fraction to int
+        The number of trees by cost in rows, by rising cost.
+    bound_ : Fraction or None
+        The greatest cost of the set in rows; None if a limit ended the search for the optimum.
+    certified_bound_ : Fraction or None
+        The greatest cost for which the set is complete. It is lower than ``bound_`` if a limit ended the search.
+    feature_usage_ : ndarray of shape (n_features_in_,)
+        The share of the trees that split each column.
+    expected_splits_ : ndarray of shape (n_features_in_,)
+        The mean number of splits of each column in a tree.
+    graph_ : optree.solvers.rashomon.graph.Graph
+        The nodes and edges; the module describes the arrays.
+    trees_ : optree.solvers.rashomon.trees.Trees
+        The counts of the graph's trees, and trees by rank.
+    search_ : optree.solvers.rashomon.search.Search
+        The search; ``copies``, ``children`` and ``classes`` say what the numbers of the graph stand for.
+    {fitted_classifier}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from optree import RashomonSet
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> r = RashomonSet(regularization="0.02", multiplier="0.1", max_thresholds=4).fit(X, y)
+    >>> r.count_
+    26
+    >>> print(r[1].export_text())
+    petal width (cm) > 1.55: 2 (47 of 52)
+    petal width (cm) <= 1.55
+    |   sepal width (cm) > 2.75
+    |   |   petal width (cm) > 1.15: 1 (25 of 26)
+    |   |   petal width (cm) <= 1.15: 0 (49)
+    |   sepal width (cm) <= 2.75: 1 (20 of 23)
+    """
+
+    regularization: float | str = 0.01
+    _: KW_ONLY
+    multiplier: float | str | None = None
+    adder: float | str | None = None
+    bound: float | str | None = None
+    penalty: str = "leaf"
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    class_weight: dict | str | None = None
+    max_thresholds: int | None = None
+    one_vs_rest: str | bool | Iterable[str] = "auto"
+
+    _solver = "rashomon"
+    _copies = 5
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding: those of the engine's estimators, with all thresholds as features."""
+        return replace(OptimalTrees._encoding.fget(self), numeric="thresholds")
+
+    def _parameters(self) -> dict:
+        """Return the bound as texts; raise OptreeError if it is not accepted."""
+        given = {"multiplier": self.multiplier, "adder": self.adder, "bound": self.bound}
+        Bound.of(**given)
+        return {name: str(value) for name, value in given.items() if value is not None}
+
+    def _keep_result(self, result: Result, problem: Problem, unit: Fraction) -> None:
+        """Set the fitted attributes."""
+        self._unit, self.search_, self._scale = unit, result.found, result.scale
+        found: Search | None = self.search_
+        self._problem_of_set, self._columns_of_set = problem.over(result.columns), result.columns
+        self.trees_ = None if found is None else found.trees
+        self._without, self._with, self._depth = frozenset(), (), None
+        has_bound = found is not None and found.bound is not None
+        self.bound_ = result.scale.in_rows(found.bound) * unit if has_bound else None
+        certified = found.certified if has_bound else None
+        self.certified_bound_ = None if certified is None else result.scale.in_rows(certified) * unit
+        self._set_views()
+        super()._keep_result(result, problem, unit)
+
+    def _limit_text(self, result: Result) -> str:
+        """Return the text of a warning that a limit ended the search."""
+        if not self.count_:
+            return f"the search was ended by its {result.status} before a set was complete; the set is empty"
+        return (
+            f"the search was ended by its {result.status}; the set is complete up to a cost of "
+            f"{float(self.certified_bound_):g}, in place of {float(self.bound_):g}"
+        )
+
+    def _keep_tree(self, tree: Tree, columns) -> None:
+        """Set ``tree_``, and set ``encoder_`` to the encoder of the features that the trees of the set split."""
+        used = sorted({*self._used, *tree.used_features})
+        self._numbers = {feature: number for number, feature in enumerate(used)}
+        self.encoder_ = columns.encoder.keep(used)
+        self._features = [tree.features[feature] for feature in used]
+        self.tree_ = tree.renumber(self._numbers, self._features)
+
+    def _set_views(self) -> None:
+        """Set what follows from ``trees_``; forget what was computed from others."""
+        for name in ("_through", "feature_usage_", "expected_splits_", "_votes"):
+            self.__dict__.pop(name, None)
+        offset = 0 if self.search_ is None else self.search_.offset
+        by_cost = {} if self.trees_ is None else self.trees_.by_cost
+        self.histogram_ = {self._scale.in_rows(cost + offset) * self._unit: n for cost, n in by_cost.items()}
+        self.count_ = sum(by_cost.values())
+
+    @property
+    def graph_(self):
+        """Return the graph; None without a set."""
+        check_is_fitted(self)
+        return None if self.trees_ is None else self.trees_.graph
+
+    @property
+    def _used(self) -> list[int]:
+        """Return the features of the problem that have an edge in the graph."""
+        if self.trees_ is None:
+            return []
+        kept = np.unique(self.trees_.graph.edge["feature"]).tolist()
+        return sorted(j for f in kept for j in self.search_.copies[f])
+
+    # A sequence of trees
+
+    def __len__(self) -> int:
+        """Return the number of trees; OverflowError from 2^63 on, where :attr:`count_` is to be used."""
+        check_is_fitted(self)
+        return self.count_
+
+    def __bool__(self) -> bool:
+        """Return True, as every estimator does."""
+        return True
+
+    def __getitem__(self, rank: int) -> OptimalTreeClassifier:
+        """Return the tree of a rank in order of cost, as a fitted estimator."""
+        check_is_fitted(self)
+        if not is_whole(rank):
+            raise TypeError(f"rank: {rank!r} is not accepted; give a whole number")
+        if not -self.count_ <= rank < self.count_:
+            raise IndexError(f"rank: {rank} is not accepted; the set has {self.count_} trees")
+        return self._member(self.trees_.tree(int(rank) % self.count_))
+
+    def __iter__(self) -> Iterator[OptimalTreeClassifier]:
+        """Yield the trees in order of cost."""
+        return self.iter()
+
+    def iter(self, start: int = 0) -> Iterator[OptimalTreeClassifier]:
+        """Yield the trees in order of cost, from a rank on."""
+        check_is_fitted(self)
+        for rank in range(start, self.count_):
+            yield self[rank]
+
+    def best(self, k: int) -> list[OptimalTreeClassifier]:
+        """Return the first ``k`` trees in order of cost, or all if the set has fewer."""
+        check_is_fitted(self)
+        return [self[rank] for rank in range(min(k, self.count_))]
+
+    def sample(self, k: int, random_state=None) -> list[OptimalTreeClassifier]:
+        """Return ``k`` trees, each drawn uniformly and independently from the set.
+
+        Parameters
+        ----------
+        k : int
+        random_state : int, RandomState or None, default=None
+            The seed; 0 for None.
+        """
+        check_is_fitted(self)
+        if not self.count_:
+            raise OptreeError("sample: the set is empty")
+        random = Random(seed_of(random_state))
+        return [self[random.randrange(self.count_)] for _ in range(k)]
+
+    def index(self, tree) -> int:
+        """Return the rank of a tree: an estimator with a ``tree_``, or a :class:`~optree.tree.Tree`.
+
+        Raises
+        ------
+        OptreeError
+            If the tree is not in the set.
+        """
+        if (rank := self._rank(tree)) is None:
+            raise OptreeError("index: the tree is not in the set")
+        return rank
+
+    def __contains__(self, tree) -> bool:
+        """Return whether a tree is in the set; see :meth:`index`."""
+        return self._rank(tree) is not None
+
+    def count_within(self, multiplier: float | str) -> int:
+        """Return the number of trees of cost <= (1 + multiplier) * optimal cost.
+
+        Raises
+        ------
+        OptreeError
+            If this is more than the bound for which the set is complete.
+        """
+        check_is_fitted(self)
+        optimum = self.search_.optimum if self.search_ else None
+        if optimum is None:
+            raise OptreeError("count_within: the optimal cost is not known, because a limit ended the search")
+        most = floor((1 + Bound.of(multiplier=multiplier).multiplier) * optimum)
+        if self.search_.certified is None or most > self.search_.certified:
+            raise OptreeError(
+                f"count_within: multiplier = {multiplier} is not accepted; the set is complete up to "
+                f"{float(Fraction(self.search_.certified, optimum) - 1):g}"
+            )
+        return sum(n for cost, n in self.trees_.by_cost.items() if cost + self.search_.offset <= most)
+
+    @cached_property
+    def _grouped(self) -> Problem:
+        """Return the problem with one row for each group of equal rows and class."""
+        return self._problem_of_set.take_groups(slice(None))
+
+    def _member(self, split: Split | None) -> OptimalTreeClassifier:
+        """Return a tree of the set as a fitted estimator."""
+        search, problem = self.search_, self._grouped
+
+        def choose(rows, state):
+            if state is None:
+                return LEAF, []
+            feature = search.copies[state.feature][state.copy]
+            places = search.children[feature].tolist()
+            return feature, [state.children[place] if place >= 0 else None for place in places]
+
+        tree = Tree.grow(problem, choose, split)
+        shared = ("penalty", "max_depth", "min_samples_leaf", "class_weight", "max_thresholds", "one_vs_rest")
+        model = OptimalTreeClassifier(self.regularization, **{name: getattr(self, name) for name in shared})
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_", "solver_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        model.tree_ = tree.renumber(self._numbers, self._features)
+        objective = self._objective()
+        cost = self._scale.in_rows(objective.cost(tree, self._scale, tree.errors(problem))) * self._unit
+        whole = problem.total_weight * self._unit
+        if self._unit != 1:
+            model.tree_ = replace(model.tree_, counts=model.tree_.counts / float(1 / self._unit))
+        optimum = self._scale.in_rows(search.optimum) * self._unit
+        model.cost_, model.lower_bound_ = cost, optimum
+        model.gap_, model.objective_ = float((cost - optimum) / whole), 1 - float(cost / whole)
+        model.status_ = "optimal" if cost == optimum else "heuristic"
+        return model
+
+    def _rank(self, model) -> int | None:
+        """Return the rank of a tree, None if it is not in the set."""
+        check_is_fitted(self)
+        tree: Tree = getattr(model, "tree_", model)
+        if not isinstance(tree, Tree):
+            raise TypeError(f"tree: {type(model).__name__} is not accepted; give a Tree or an estimator with a tree_")
+        own = tree.over(self._problem_of_set.features)
+        if own is None or self.trees_ is None or tree.classes != self._problem_of_set.classes:
+            return None
+        refit = own.refit(self._grouped)
+        held = refit.counts.any(axis=1) & (refit.feature == LEAF)
+        if (refit.prediction != own.prediction)[held].any():
+            return None
+        try:
+            return self.trees_.rank(self._split(own, refit, 0))
+        except LookupError:
+            return None
+
+    def _split(self, tree: Tree, refit: Tree, node: int) -> Split | None:
+        """Return a subtree as splits of the graph; raise LookupError if no tree of the graph is like it."""
+        feature = int(tree.feature[node])
+        if feature == LEAF:
+            return None
+        original = int(self.search_.originals[feature])
+        if original < 0 or tree.child_of_each_category(node):
+            raise LookupError
+        children: list[Split | None] = [None] * int(np.diff(self.trees_.graph.first_clause)[original])
+        for place, child in zip(self.search_.children[feature].tolist(), tree.children(node), strict=True):
+            subtree = self._split(tree, refit, child)
+            if place >= 0:
+                children[place] = subtree
+            elif subtree is not None:
+                raise LookupError
+        return Split(original, self.search_.copies[original].index(feature), tuple(children))
+
+    # Votes of all trees
+
+    @cached_property
+    def _votes(self) -> Votes:
+        return Votes(self.search_, self.trees_)
+
+    def votes(self, X):
+        """Return the number of trees that predict each class, exact ints, object[n_samples, n_classes]."""
+        check_is_fitted(self)
+        if not self.count_:
+            raise OptreeError("votes: the set is empty")
+        return self._votes.of(self._coded(X))
+
+    def _coded(self, X) -> np.ndarray:
+        """Return the codes of rows by features of the problem, int64[n, q]; 0 for features that no tree splits."""
+        codes = self._codes(X)
+        rows = np.arange(len(codes))
+        table = np.zeros((len(codes), len(self._problem_of_set.features)), np.int64)
+        for feature, number in self._numbers.items():
+            table[:, feature] = codes[rows, np.full(len(rows), number)]
+        return table
+
+    def predict_proba(self, X):
+        """Return the share of all trees that predict each class, float64[n_samples, n_classes]."""
+        if not self.count_:
+            return super().predict_proba(X)
+        return np.array([[number / self.count_ for number in row] for row in self.votes(X).tolist()])
+
+    def predict(self, X):
+        """Predict the class with the most votes of all trees, the first of equals."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def ambiguity(self, X):
+        """Return the share of the trees that do not predict the class with the most votes, float64[n_samples]."""
+        return 1 - self.predict_proba(X).max(axis=1)
+
+    # Features
+
+    def _features_of_column(self) -> list[list[int]]:
+        """Return the features of the problem that test each column."""
+        found: list[list[int]] = [[] for _ in range(self.n_features_in_)]
+        for feature, source in enumerate(self._columns_of_set.sources):
+            found[source].append(feature)
+        return found
+
+    @cached_property
+    def feature_usage_(self):
+        """Return the share of the trees that split each column, float64[n_features_in_]."""
+        check_is_fitted(self)
+        used, shares = set(self._used), np.zeros(self.n_features_in_)
+        for column, features in enumerate(self._features_of_column()):
+            if self.count_ and used & set(features):
+                rest = self._restricted(self._without | set(features), self._with, self._depth).total
+                shares[column] = float(Fraction(self.count_ - rest, self.count_))
+        return shares
+
+    @cached_property
+    def expected_splits_(self):
+        """Return the mean number of splits of each column in a tree, float64[n_features_in_]."""
+        check_is_fitted(self)
+        splits = [0] * self.n_features_in_
+        if self.count_:
+            sources, features = self._columns_of_set.sources, self.graph_.edge["feature"].tolist()
+            for f, numbers in zip(features, self.trees_.through()[1], strict=True):
+                for feature, number in zip(self.search_.copies[f], numbers, strict=True):
+                    splits[sources[feature]] += number
+        return np.array([float(Fraction(number, max(1, self.count_))) for number in splits])
+
+    def model_reliance(self, X, y):
+        """Return the reliance of the trees on each column, float64[n_features_in_].
+
+        The reliance of a tree on a column is the rise of its share of misclassified rows when the value of the column
+        is drawn, independently of the row, from the values of ``X`` (Fisher, Rudin, Dominici: All Models are Wrong, but
+        Many are Useful, JMLR 2019). It is exact, over all pairs of a row and a value, and the mean over all trees.
+
+        Parameters
+        ----------
+        X, y : table and array-like of shape (n_samples,)
+            Rows and their classes.
+        """
+        check_is_fitted(self)
+        table = self._coded(X)
+        rows = np.arange(len(table))
+        labels = np.searchsorted(self.classes_, y)
+        if (self.classes_[np.minimum(labels, len(self.classes_) - 1)] != np.asarray(y)).any():
+            raise OptreeError("y: it has a class that is not in the training rows; give rows of known classes")
+        right = self._votes.of(table)[rows, labels].sum()
+        found = np.zeros(self.n_features_in_)
+        for column, features in enumerate(self._features_of_column()):
+            own = [feature for feature in features if feature in self._numbers]
+            if not own:
+                continue
+            values, times = np.unique(table[:, own], axis=0, return_counts=True)
+            kept, first, _, number = np.unique(
+                np.column_stack([table, labels]), axis=0, return_index=True, return_inverse=True, return_counts=True
+            )
+            switched = 0
+            for value, count in zip(values, times.tolist(), strict=True):
+                changed = kept[:, :-1].copy()
+                changed[:, own] = value
+                votes = self._votes.of(changed)[np.arange(len(kept)), labels[first]]
+                switched += count * int((votes * number).sum())
+            n = len(rows)
+            found[column] = float(Fraction(int(right) * n - switched, n * n * self.count_))
+        return found
+
+    def _find_features(self, names, what: str) -> list[frozenset[int]]:
+        """Return the features of each of some columns, or of names of features."""
+        names = [names] if isinstance(names, (str, int, np.integer)) else list(names)
+        by_column, features = self._features_of_column(), self._problem_of_set.features
+        columns = getattr(self, "feature_names_in_", np.array([], object)).tolist()
+        found = []
+        for name in names:
+            if name in columns:
+                own = by_column[columns.index(name)]
+            elif is_whole(name) and 0 <= name < len(by_column):
+                own = by_column[name]
+            else:
+                own = [j for j, feature in enumerate(features) if feature.name == name or name in feature.labels]
+                if not own:
+                    raise OptreeError(f"{what}: {name!r} is not accepted; give names or positions of columns")
+            found.append(frozenset(own))
+        return found
+
+    def _restricted(self, without: Iterable[int], required: tuple, depth: int | None) -> Trees:
+        """Return the trees of the graph without some features, that use one feature of each required group."""
+        masks = {}
+        for number, features in enumerate(required):
+            for feature in features:
+                masks[feature] = masks.get(feature, 0) | 1 << number
+        groups = [[-1 if j in without else masks.get(j, 0) for j in copies] for copies in self.search_.copies]
+        whole = self.search_.trees
+        return Trees(whole.graph, whole.terms, whole.most, groups, len(required), depth)
+
+    def filter(self, *, require=(), forbid=(), max_depth: int | None = None) -> Self:
+        """Return the set of the trees that use some columns and avoid others, counted on the same graph.
+
+        Parameters
+        ----------
+        require, forbid : str, int or sequence of these
+            Columns by name or position; also features by name, for example ``"petal length (cm) > 2.45"``. Each
+            required column doubles the time.
+        max_depth : int or None, default=None
+            The greatest number of splits on a path.
+        """
+        check_is_fitted(self)
+        if self.trees_ is None:
+            raise OptreeError("filter: the set is empty")
+        if max_depth is not None and (not is_whole(max_depth) or max_depth < 0):
+            raise OptreeError(f"max_depth: {max_depth!r} is not accepted; give a whole number >= 0 or None")
+        found, depths = copy(self), [depth for depth in (self._depth, max_depth) if depth is not None]
+        found._without = self._without.union(*self._find_features(forbid, "forbid"))
+        found._with = self._with + tuple(self._find_features(require, "require"))
+        found._depth = min(depths) if depths else None
+        found.trees_ = found._restricted(found._without, found._with, found._depth)
+        found._set_views()
+        if found.count_:
+            for name in ("tree_", "cost_", "gap_", "objective_"):
+                setattr(found, name, getattr(found[0], name))
+        return found

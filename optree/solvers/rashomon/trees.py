@@ -1,0 +1,312 @@
+"""The trees of a graph by rank, and the trees that use some features but not others.
+
+===========  ===========================================================================================================
+U, W         sets of groups of features: each group of U must be split in a subtree, no feature of a group of W may be
+N_S(U, W)    number of subtrees on the support S for U and W, by cost
+===========  ===========================================================================================================
+
+**Statement**: N_S(U, W) = sum over T <= U of (-1)^|T| N_S({}, W + T), where T runs over the subsets of U.
+**Proof**: inclusion and exclusion over the groups of U that a subtree does not split.
+**Used in** `Trees`; each N_S({}, W) is a pass over the graph (L7).
+
+Ranks are in order of cost. Of the subtrees of one cost on a support, a leaf comes first. The others are in order of
+feature, copy of the feature, cost of the first child, its groups of U, and rank of the first child; then likewise for
+the other children. The rank of a tree among the trees of its cost is therefore a mixed-radix number, and the walks from
+a rank to its tree and back need the polynomials only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from optree.solvers.rashomon.counts import Counts, Run, to_the_end
+from optree.solvers.rashomon.graph import CUT, Graph
+from optree.solvers.rashomon.polynomials import Terms
+
+_CACHED = 1 << 17  # supports and costs whose edges stay counted for the next rank
+
+LEAF = None
+
+
+class Split(NamedTuple):
+    """A subtree: a feature of `Layout`, the number of its copy, and the child of each category; None is a leaf."""
+
+    feature: int
+    copy: int
+    children: tuple
+
+
+def _subsets(mask: int) -> Iterator[int]:
+    """Yield all subsets of a mask."""
+    some = mask
+    while True:
+        yield some
+        if not some:
+            return
+        some = (some - 1) & mask
+
+
+class Trees:
+    """The trees of a graph without forbidden features, with at least one feature of each required group.
+
+    Parameters
+    ----------
+    graph : Graph
+    terms : Terms
+    most : float
+        The number of trees of the graph; see :func:`find_terms`.
+    groups : sequence of bool[q][copies]
+        The allowed copies of each feature of `Layout`, as a list of lists: -1 for a forbidden copy, 0 for a copy of no
+        required group, else the mask of its required groups.
+    required : int
+        The number of required groups.
+    depth : int, optional
+        A limit on depth.
+    run : callable, optional
+        Calls a kernel until it is done.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        terms: Terms,
+        most: float,
+        groups: Sequence[Sequence[int]],
+        required: int = 0,
+        depth: int | None = None,
+        run: Run = to_the_end,
+    ):
+        self.graph, self.terms, self.most, self.groups = graph, terms, most, [tuple(own) for own in groups]
+        self.required, self.depth, self._run = (1 << required) - 1, depth, run
+        self._counts: dict[int, Counts] = {}
+        self._edges: dict[tuple, tuple] = {}
+        self._numbers: dict[tuple, dict[int, int]] = {}
+        for without in _subsets(self.required):
+            self.counts(without)
+
+    def counts(self, without: int) -> Counts:
+        """Return the counts without the features of some required groups."""
+        if without not in self._counts:
+            copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
+            self._counts[without] = Counts(self.graph, self.terms, self.most, copies, self.depth, self._run)
+        return self._counts[without]
+
+    def numbers(self, nodes: tuple[int, ...], depth: int | None, use: int, without: int) -> dict[int, int]:
+        """Return the number of tuples of subtrees of nodes that use groups and avoid groups, by cost above optima."""
+        key = nodes, depth, use, without
+        if key not in self._numbers:
+            found: dict[int, int] = {}
+            for some in _subsets(use):
+                product, counts = {0: 1}, self.counts(without | some)
+                for v in nodes:
+                    own, before, product = counts.polynomial(v, depth), product, {}
+                    for x, ways in before.items():
+                        for y, more in own.items():
+                            product[x + y] = product.get(x + y, 0) + ways * more
+                for x, ways in product.items():
+                    found[x] = found.get(x, 0) + (-ways if some.bit_count() % 2 else ways)
+            self._numbers[key] = {x: found[x] for x in sorted(found) if found[x]}
+        return self._numbers[key]
+
+    @cached_property
+    def by_cost(self) -> dict[int, int]:
+        """Return the number of trees by cost, by rising cost; costs are those of the graph."""
+        opt = int(self.graph.node[0]["opt"])
+        return {opt + x: number for x, number in self.numbers((0,), self.depth, self.required, 0).items()}
+
+    @cached_property
+    def total(self) -> int:
+        """Return the number of trees."""
+        return sum(self.by_cost.values())
+
+    def signs(self) -> list[tuple[int, int]]:
+        """Return the subsets of the required groups, with their signs in sums of inclusion and exclusion."""
+        return [(some, -1 if some.bit_count() % 2 else 1) for some in _subsets(self.required)]
+
+    def through(self) -> tuple[list[int], list[list[int]]]:
+        """Return the number of trees with each node as a leaf, and the number through each edge, by copy."""
+        feature = self.graph.edge["feature"].tolist()
+        leaves, edges = [], []
+        for without, sign in self.signs():
+            as_leaf, through = self.counts(without).through()
+            leaves = leaves or [0] * len(as_leaf)
+            edges = edges or [[0] * len(self.groups[feature[e]]) for e in range(len(through))]
+            for v, number in enumerate(as_leaf):
+                leaves[v] += sign * number
+            for e, number in enumerate(through):
+                if number:
+                    for copy, own in enumerate(self.groups[feature[e]]):
+                        if own >= 0 and not own & without:
+                            edges[e][copy] += sign * number
+        return leaves, edges
+
+    def cost_of(self, rank: int) -> tuple[int, int]:
+        """Return the cost of the tree of a rank, and its rank among the trees of this cost."""
+        for cost, number in self.by_cost.items():
+            if rank < number:
+                return cost, rank
+            rank -= number
+        raise IndexError(rank)
+
+    def tree(self, rank: int) -> Split | None:
+        """Return the tree of a rank in order of cost."""
+        cost, rank = self.cost_of(rank)
+        return self._tree(0, self.depth, self.required, 0, cost, rank)
+
+    def children(self, e: int) -> list[int]:
+        """Return the children of an edge: nodes, or negative numbers of leaves."""
+        edge, first = self.graph.edge[e], self.graph.first_clause
+        start, f = int(edge["child"]), int(edge["feature"])
+        return self.graph.child[start : start + int(first[f + 1] - first[f])].tolist()
+
+    def _choices(self, v: int, depth: int | None, use: int, without: int, cost: int) -> tuple[list, list[int]]:
+        """Return the edges of a node with a copy of the feature and the number of subtrees of a cost; and the sums."""
+        key = v, depth, use, without, cost
+        if key not in self._edges:
+            if len(self._edges) > _CACHED:
+                self._edges.clear()
+            first, found = int(self.graph.node[v]["first_edge"]), []
+            pairs: dict[int, list[int]] = {}
+            for some in _subsets(use):
+                pairs[some] = self.counts(without | some).pairs(v, depth, cost)
+            features = self.graph.edge["feature"][first : first + len(pairs[0])].tolist()
+            for i, f in enumerate(features):
+                for copy, own in enumerate(self.groups[f]):
+                    if own < 0 or own & without:
+                        continue
+                    number = 0
+                    for some in _subsets(use & ~own):
+                        number += -pairs[some][i] if some.bit_count() % 2 else pairs[some][i]
+                    if number:
+                        found.append((first + i, copy, number))
+            self._edges[key] = found, list(accumulate(number for *_, number in found))
+        return self._edges[key]
+
+    def _shares(
+        self, nodes: Sequence[int], depth: int | None, use: int, without: int, room: int
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """Yield (cost, groups, ways of the first node, ways of the others), for all costs that sum to ``room``."""
+        options = [
+            (own, self.numbers((nodes[0],), depth, own, without | (use & ~own))) for own in sorted(_subsets(use))
+        ]
+        others = [self.numbers(tuple(nodes[1:]), depth, use & ~own, without) for own, _ in options]
+        costs = options[0][1] if len(options) == 1 else sorted({x for _, ways in options for x in ways})
+        for x in costs:
+            if x > room:
+                return
+            for (own, first), rest in zip(options, others, strict=True):
+                if (ways := first.get(x, 0)) and (more := rest.get(room - x, 0)):
+                    yield x, own, ways, more
+
+    def _opt(self, v: int) -> int:
+        """Return the least cost of a subtree of a node."""
+        return int(self.graph.node[v]["opt"])
+
+    def _tree(self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int) -> Split | None:
+        """Return the subtree of a node by its cost, and its rank among those of this cost."""
+        if not use and int(self.graph.node[v]["leaf"]) == cost:
+            if rank == 0:
+                return LEAF
+            rank -= 1
+        choices, sums = self._choices(v, depth, use, without, cost)
+        number = bisect_right(sums, rank)
+        e, copy, ways = choices[number]
+        rank -= sums[number] - ways
+        feature, children = int(self.graph.edge[e]["feature"]), self.children(e)
+        use, below = use & ~self.groups[feature][copy], None if depth is None else depth - 1
+        nodes = [child for child in children if child >= 0]
+        room, subtrees = cost - int(self.graph.edge[e]["cost"]) - sum(map(self._opt, nodes)), []
+        for i, child in enumerate(nodes):
+            for share in self._shares(nodes[i:], below, use, without, room):
+                x, own, ways, others = share
+                if rank < ways * others:
+                    break
+                rank -= ways * others
+            place, rank = divmod(rank, others)
+            subtrees.append(self._tree(child, below, own, without | (use & ~own), self._opt(child) + x, place))
+            room, use = room - x, use & ~own
+        trees = iter(subtrees)
+        return Split(feature, copy, tuple(next(trees) if child >= 0 else LEAF for child in children))
+
+    def used(self, tree: Split | None) -> int:
+        """Return the required groups that a tree splits."""
+        if tree is LEAF:
+            return 0
+        mask = self.groups[tree.feature][tree.copy]
+        for child in tree.children:
+            mask |= self.used(child)
+        return mask
+
+    def rank(self, tree: Split | None) -> int | None:
+        """Return the rank of a tree, None if it is not among the trees."""
+        if self.cost(0, tree) is None or self.used(tree) != self.required:
+            return None
+        if (found := self._rank(0, self.depth, self.required, 0, tree)) is None:
+            return None
+        cost, rank = found
+        if cost not in self.by_cost:
+            return None
+        return rank + sum(number for other, number in self.by_cost.items() if other < cost)
+
+    def _edge(self, v: int, feature: int) -> int | None:
+        """Return the edge of a node with a feature, None if there is none."""
+        start, number = int(self.graph.node[v]["first_edge"]), int(self.graph.node[v]["n_edges"])
+        features = self.graph.edge["feature"][start : start + number]
+        at = int(np.searchsorted(features, feature))
+        return start + at if at < number and features[at] == feature else None
+
+    def cost(self, v: int, tree: Split | None) -> int | None:
+        """Return the cost of a subtree of a node, None if the graph does not have it within the budget."""
+        node = self.graph.node[v]
+        budget = int(node["budget"]) - int(self.graph.state[CUT])
+        if budget < int(node["opt"]):
+            return None
+        if tree is LEAF:
+            cost = int(node["leaf"])
+        elif (e := self._edge(v, tree.feature)) is None or self.groups[tree.feature][tree.copy] < 0:
+            return None
+        else:
+            cost = int(self.graph.edge[e]["cost"])
+            for child, subtree in zip(self.children(e), tree.children, strict=True):
+                own = (0 if subtree is LEAF else None) if child < 0 else self.cost(child, subtree)
+                if own is None:
+                    return None
+                cost += own
+        return cost if cost <= budget else None
+
+    def _rank(self, v: int, depth: int | None, use: int, without: int, tree: Split | None) -> tuple[int, int] | None:
+        """Return the cost of a subtree of a node, and its rank among the subtrees of this cost; None if too deep."""
+        node = self.graph.node[v]
+        if tree is LEAF:
+            return int(node["leaf"]), 0
+        if depth == 0:
+            return None
+        e, below = self._edge(v, tree.feature), None if depth is None else depth - 1
+        after, found = use & ~self.groups[tree.feature][tree.copy], []
+        left = after
+        for child, subtree in zip(self.children(e), tree.children, strict=True):
+            if child >= 0:
+                own = left & self.used(subtree)
+                if (one := self._rank(child, below, own, without | (left & ~own), subtree)) is None:
+                    return None
+                found.append((child, own, one[0] - self._opt(child), one[1]))
+                left &= ~own
+        nodes, room, rank = [child for child, *_ in found], sum(x for *_, x, _ in found), 0
+        cost = int(self.graph.edge[e]["cost"]) + sum(map(self._opt, nodes)) + room
+        for i, (_, own, x, place) in enumerate(found):
+            for y, groups, ways, others in self._shares(nodes[i:], below, after, without, room):
+                if (y, groups) == (x, own):
+                    rank += place * others
+                    break
+                rank += ways * others
+            room, after = room - x, after & ~own
+        choices, sums = self._choices(v, depth, use, without, cost)
+        at = next(i for i, (edge, copy, _) in enumerate(choices) if (edge, copy) == (e, tree.copy))
+        rank += sums[at] - choices[at][2]
+        return cost, rank + (not use and int(node["leaf"]) == cost)
