@@ -136,6 +136,8 @@ class Declaration:
         Whether a limit leaves a useful incumbent, and a lower bound if the solver is exact.
     warm_start : bool, default False
         Whether it takes a tree or an upper bound to start from.
+    counts_trees : bool, default False
+        Whether it counts all trees up to a bound: a Rashomon set.
     parameters : mapping of str to Parameter, default {}
     imports : tuple of str, default ()
         Modules that its first search imports. A process with many runs imports them once, before all searches.
@@ -154,6 +156,7 @@ class Declaration:
     measures: tuple[str, ...] = ("accuracy",)
     anytime: bool = True
     warm_start: bool = False
+    counts_trees: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
 

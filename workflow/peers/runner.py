@@ -17,6 +17,7 @@ key             value
 ``bound``       optional: the peer's upper bound on that objective
 ``iterations``  optional
 ``seconds``     optional: seconds of search by the peer's own clock
+``trees``       optional: number of trees in the peer's Rashomon set, as text
 =============== =======================================================================================
 
 A split is ``{"feature": j, "children": [child of category 0, child of category 1]}``. A split of a numeric column has a

@@ -21,6 +21,7 @@ if REFERENCE and list(SOLVER_OF.values()).count(SOLVER_OF[REFERENCE]) > 1:
 # Summaries of searches and of models, of which there may be none.
 SUMMARIES = {"summary": "summary of all searches"} if SEARCHES else {}
 SUMMARIES |= {"proofs": "proofs, checked by an independent program"} if PROOFS else {}
+SUMMARIES |= {"rashomon_sets": "numbers of trees of Rashomon sets"} if COUNTS_TREES else {}
 SUMMARIES |= {"model_summary": "summary of all models"} if MODELS else {}
 
 

@@ -33,6 +33,7 @@ from optree.bench.system import driver, schema
 from optree.bench.system.environment import code_digest, readers_digest
 from optree.bench.system.numba_cache import VARIABLE, cache_folder
 from optree.bench.tables.frame import load
+from optree.bench.tables.rashomon_sets import OWN
 from optree.datasets import read_table
 from optree.errors import OptreeError
 
@@ -153,6 +154,7 @@ def kinds():
 
 KINDS = kinds()
 SEARCHES, MODELS = (any(model == wanted for _, _, model in KINDS) for wanted in (False, True))
+COUNTS_TREES = any(solver == OWN for _, solver, _ in KINDS)
 # Datasets with pages of trees, those of searches and of optimal trees over all thresholds.
 PICTURED = list(dict.fromkeys(name for name, solver, model in KINDS if not model or solver == "OptimalTreeClassifier"))
 
@@ -183,7 +185,7 @@ def peers_of(wildcards):
     """Return the files that the peers of a job depend on."""
     peers = job_of(wildcards).peers(PEERS)
     files = [path for peer in peers for path in multiext(f"{PEERS_FOLDER}/{peer}/", "run.py", "peer.yaml")]
-    return [*(f".peers/{peer}.json" for peer in peers), *files, *([f"{PEERS_FOLDER}/runner.py"] if peers else [])]
+    return [*(f".peers/{peer}.json" for peer in peers), *files, *(map(str, PEERS_FOLDER.glob("*.py")) if peers else [])]
 
 
 def one_of(names):

@@ -7,6 +7,7 @@ from optree.bench.system.cli import reporting
 from optree.bench.tables import formats, model_summary
 from optree.bench.tables.frame import read
 from optree.bench.tables.proofs import proofs
+from optree.bench.tables.rashomon_sets import rashomon_sets
 from optree.bench.tables.summary import summary
 
 with reporting(snakemake.log[0]):
@@ -18,5 +19,7 @@ with reporting(snakemake.log[0]):
     tables = {"summary": summary(runs, pictures), "model_summary": model_summary.summary(models)}
     if runs["proof_verdict"].notna().any():
         tables["proofs"] = proofs(runs)
+    if runs["set_bound"].notna().any():
+        tables["rashomon_sets"] = rashomon_sets(runs)
     for path in others:
         formats.write(tables[path.stem], path)

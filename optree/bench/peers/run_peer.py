@@ -144,6 +144,7 @@ def judge(run: Run, objective: Objective, train: Problem, end: ProcessEnd, progr
     answer = progress.answers[median_index(measured["searches"])]
     claim = {"status": answer["status"], "objective": _number(answer, "objective"), "bound": _number(answer, "bound")}
     measured |= {"counters": {"iterations": _number(answer, "iterations")}, "claim": claim}
+    measured |= {"found": {"count": str(answer["trees"])} if "trees" in answer else None}
     if answer.get("tree") is None:
         status = "error" if answer["status"] == "optimal" else answer["status"]
         return SearchOutcome(status, reason="gave no tree", **measured)

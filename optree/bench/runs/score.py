@@ -136,7 +136,7 @@ def make_record(
         "test": _score(tree, test, objective.measure),
         "size": _size(tree, train.columns.sources or notes.get("sources")),
         "counters": outcome.counters,
-        **({} if outcome.found is None else {"found": outcome.found}),
+        **({"found": outcome.found or {"count": None}} if solver.counts_trees else {}),
         "iteration": solver.iteration,
         "exact": solver.exact,
         "seconds": {

@@ -129,10 +129,18 @@ def _row(entry: dict) -> dict:
         "cell": entry.get("cell"),
         "encoding_parameters": _text_of(data["encoding"]),
         **{f"proof_{name}": proof.get(name) for name in PROOF},
+        "set_bound": _set_bound(run["parameters"]) if "found" in entry else None,
+        "set_trees": entry["found"].get("count") if "found" in entry else None,
         "thresholds": sum(kept for kept, _ in data["thresholds"].values()),
         "thresholds_possible": sum(possible for _, possible in data["thresholds"].values()),
         **_some(entry, "tree", "trace"),
     }
+
+
+def _set_bound(parameters: dict) -> str:
+    """Return the bound of a Rashomon set in words, from the parameters of our solver or of a peer."""
+    given = [f"{name} {parameters[name]}" for name in ("multiplier", "adder", "bound") if parameters.get(name)]
+    return ", ".join(given) or "multiplier 0.05"
 
 
 class _Nothing(dict):

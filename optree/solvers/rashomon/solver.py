@@ -40,6 +40,7 @@ SOLVER = Solver(
     features=("binary", "multiway"),
     constraints=("max_depth", "min_samples_leaf"),
     exact=True,
+    counts_trees=True,
     iteration="one visit to a set of rows, or the bounds of one split of a node of the graph",
     run=run,
     parameters={
