@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.modes import compiled_only, seeds
-from support.problems import embedded, make, noise, random_problem
+from support.problems import make, noise, random_problem
 from support.rashomon_naive import Naive
+from support.real_data import embedded
 from support.refusal import refused
 
 from optree import solvers
