@@ -162,10 +162,13 @@ class Search:
         self._release()
 
     def _release(self) -> None:
-        """Keep the counters, and drop the engine's memo and node stack."""
+        """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
         if self.engine is not None:
             self._counted = self.engine.counters | {"nodes": 0, "edges": 0, "terms": 0}
-            self.engine = None
+            self.engine, self.problem = None, self.problem.take_groups(slice(None))
+            if self.data is not None:
+                none = np.zeros(0, np.uint64)
+                self.data = self.data._replace(bits=none, rows=none, salt=none)
 
     def _find(self, scale: Scale, clock: Clock, budget: int, opt: int) -> None:
         """Make the graph of the trees of cost <= ``budget``, and count the trees."""
