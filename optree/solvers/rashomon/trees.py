@@ -91,6 +91,17 @@ class Trees:
             copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
             self._counts[without] = Counts(graph, terms, most, copies, depth, run)
 
+    def __setstate__(self, state: dict) -> None:
+        """Restore the arrays of a pickle; kernels take no read-only views of a file."""
+        vars(self).update(state)
+        self.graph, self.terms = (
+            type(arrays)(*(np.require(array, requirements="W") for array in arrays))
+            for arrays in (self.graph, self.terms)
+        )
+        for counts in self._counts.values():
+            counts.graph, counts.terms = self.graph, self.terms
+            counts.values = [[np.require(values, requirements="W") for values in levels] for levels in counts.values]
+
     def counts(self, without: int) -> Counts:
         """Return the counts without the features of some required groups."""
         return self._counts[without]
