@@ -110,6 +110,16 @@ class Clock:
         clock.budget = replace(self.budget, seconds=seconds)
         return clock
 
+    def halfway(self, iterations: int) -> Clock:
+        """Return this running clock with limits halfway from now; ``iterations`` are done so far."""
+        clock, budget = copy(self), self.budget
+        clock.budget = Budget(
+            None if budget.seconds is None else (self.seconds() + budget.seconds) / 2,
+            None if budget.iterations is None else (iterations + budget.iterations + 1) // 2,
+            None if budget.memory_mib is None else (rss_mib() + budget.memory_mib) / 2,
+        )
+        return clock
+
     def start(self, iterations: int = 0) -> Clock:
         """Return this running clock for a search that begins now; ``iterations`` of its budget are done."""
         clock, limit = copy(self), self.budget.iterations

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from math import floor
 from random import Random
 from typing import Self
@@ -140,7 +139,7 @@ class RashomonSet(TreeClassifier):
         """Set the fitted attributes."""
         self._unit, self.search_, self._scale = unit, result.found, result.scale
         found: Search | None = self.search_
-        self._problem_of_set, self._columns_of_set = problem.over(result.columns), result.columns
+        self._sources, self._cache = list(result.columns.sources), {}
         self.trees_ = None if found is None else found.trees
         self._without, self._with, self._depth = frozenset(), (), None
         has_bound = found is not None and found.bound is not None
@@ -169,8 +168,7 @@ class RashomonSet(TreeClassifier):
 
     def _set_views(self) -> None:
         """Set what follows from ``trees_``; forget what was computed from others."""
-        for name in ("_through", "feature_usage_", "expected_splits_", "_votes"):
-            self.__dict__.pop(name, None)
+        self._cache = {}  # a prediction may not set attributes
         offset = 0 if self.search_ is None else self.search_.offset
         by_cost = {} if self.trees_ is None else self.trees_.by_cost
         self.histogram_ = {self._scale.in_rows(cost + offset) * self._unit: n for cost, n in by_cost.items()}
@@ -276,14 +274,9 @@ class RashomonSet(TreeClassifier):
             )
         return sum(n for cost, n in self.trees_.by_cost.items() if cost + self.search_.offset <= most)
 
-    @cached_property
-    def _grouped(self) -> Problem:
-        """Return the problem with one row for each group of equal rows and class."""
-        return self._problem_of_set.take_groups(slice(None))
-
     def _member(self, split: Split | None) -> OptimalTreeClassifier:
         """Return a tree of the set as a fitted estimator."""
-        search, problem = self.search_, self._grouped
+        search, problem = self.search_, self.search_.problem
 
         def choose(rows, state):
             if state is None:
@@ -316,10 +309,13 @@ class RashomonSet(TreeClassifier):
         tree: Tree = getattr(model, "tree_", model)
         if not isinstance(tree, Tree):
             raise TypeError(f"tree: {type(model).__name__} is not accepted; give a Tree or an estimator with a tree_")
-        own = tree.over(self._problem_of_set.features)
-        if own is None or self.trees_ is None or tree.classes != self._problem_of_set.classes:
+        if self.trees_ is None or tree.classes != (problem := self.search_.problem).classes:
             return None
-        refit = own.refit(self._grouped)
+        if (own := tree.over(problem.features)) is None:
+            return None
+        refit = own.refit(problem)
+        if refit.n_nodes != own.n_nodes:  # a split without rows
+            return None
         held = refit.counts.any(axis=1) & (refit.feature == LEAF)
         if (refit.prediction != own.prediction)[held].any():
             return None
@@ -347,9 +343,11 @@ class RashomonSet(TreeClassifier):
 
     # Votes of all trees
 
-    @cached_property
+    @property
     def _votes(self) -> Votes:
-        return Votes(self.search_, self.trees_)
+        if "votes" not in self._cache:
+            self._cache["votes"] = Votes(self.search_, self.trees_)
+        return self._cache["votes"]
 
     def votes(self, X):
         """Return the number of trees that predict each class, exact ints, object[n_samples, n_classes]."""
@@ -362,20 +360,22 @@ class RashomonSet(TreeClassifier):
         """Return the codes of rows by features of the problem, int64[n, q]; 0 for features that no tree splits."""
         codes = self._codes(X)
         rows = np.arange(len(codes))
-        table = np.zeros((len(codes), len(self._problem_of_set.features)), np.int64)
+        table = np.zeros((len(codes), len(self.search_.problem.features)), np.int64)
         for feature, number in self._numbers.items():
             table[:, feature] = codes[rows, np.full(len(rows), number)]
         return table
 
     def predict_proba(self, X):
         """Return the share of all trees that predict each class, float64[n_samples, n_classes]."""
+        check_is_fitted(self)
         if not self.count_:
             return super().predict_proba(X)
         return np.array([[number / self.count_ for number in row] for row in self.votes(X).tolist()])
 
     def predict(self, X):
         """Predict the class with the most votes of all trees, the first of equals."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def ambiguity(self, X):
         """Return the share of the trees that do not predict the class with the most votes, float64[n_samples]."""
@@ -386,14 +386,20 @@ class RashomonSet(TreeClassifier):
     def _features_of_column(self) -> list[list[int]]:
         """Return the features of the problem that test each column."""
         found: list[list[int]] = [[] for _ in range(self.n_features_in_)]
-        for feature, source in enumerate(self._columns_of_set.sources):
+        for feature, source in enumerate(self._sources):
             found[source].append(feature)
         return found
 
-    @cached_property
+    @property
     def feature_usage_(self):
         """Return the share of the trees that split each column, float64[n_features_in_]."""
         check_is_fitted(self)
+        if "usage" not in self._cache:
+            self._cache["usage"] = self._find_usage()
+        return self._cache["usage"]
+
+    def _find_usage(self) -> np.ndarray:
+        """Return :attr:`feature_usage_`."""
         used, shares = set(self._used), np.zeros(self.n_features_in_)
         for column, features in enumerate(self._features_of_column()):
             if self.count_ and used & set(features):
@@ -401,13 +407,19 @@ class RashomonSet(TreeClassifier):
                 shares[column] = float(Fraction(self.count_ - rest, self.count_))
         return shares
 
-    @cached_property
+    @property
     def expected_splits_(self):
         """Return the mean number of splits of each column in a tree, float64[n_features_in_]."""
         check_is_fitted(self)
+        if "splits" not in self._cache:
+            self._cache["splits"] = self._find_splits()
+        return self._cache["splits"]
+
+    def _find_splits(self) -> np.ndarray:
+        """Return :attr:`expected_splits_`."""
         splits = [0] * self.n_features_in_
         if self.count_:
-            sources, features = self._columns_of_set.sources, self.graph_.edge["feature"].tolist()
+            sources, features = self._sources, self.graph_.edge["feature"].tolist()
             for f, numbers in zip(features, self.trees_.through()[1], strict=True):
                 for feature, number in zip(self.search_.copies[f], numbers, strict=True):
                     splits[sources[feature]] += number
@@ -454,7 +466,7 @@ class RashomonSet(TreeClassifier):
     def _find_features(self, names, what: str) -> list[frozenset[int]]:
         """Return the features of each of some columns, or of names of features."""
         names = [names] if isinstance(names, (str, int, np.integer)) else list(names)
-        by_column, features = self._features_of_column(), self._problem_of_set.features
+        by_column, features = self._features_of_column(), self.search_.problem.features
         columns = getattr(self, "feature_names_in_", np.array([], object)).tolist()
         found = []
         for name in names:

@@ -87,8 +87,9 @@ def add_child(graph, number, child, weight, most):
     state = graph.state
     graph.child[state[CHILDREN]] = number
     state[CHILDREN] += 1
-    if weight > most:
-        graph.edge[state[EDGES] - 1]["heaviest"] = child
+    edge = graph.edge[state[EDGES] - 1]
+    if weight >= most and child < 62:
+        edge["heaviest"] = (edge["heaviest"] if weight == most else 0) | (1 << child)
     return max(weight, most)
 
 

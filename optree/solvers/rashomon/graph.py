@@ -79,7 +79,7 @@ EDGE = np.dtype(
         ("cost", np.int64),  # penalty of the split, plus the costs of the children that are no nodes
         ("child", np.int64),  # place of the first child in `Graph.child`
         ("nodes", np.int64),  # children that are nodes
-        ("heaviest", np.int64),  # the child of most training weight, the first of equals
+        ("heaviest", np.int64),  # the children of most training weight, as bits; of the first 62 children
     ]
 )
 

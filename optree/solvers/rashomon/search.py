@@ -44,7 +44,6 @@ from optree.solvers.rashomon.graph import (
     NODE_NOW,
     NODES,
     ORDERED,
-    SIZE,
     Graph,
     leaf_graph,
     new_graph,
@@ -163,10 +162,13 @@ class Search:
         self._release()
 
     def _release(self) -> None:
-        """Keep the counters, and drop the engine's memo and node stack."""
+        """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
         if self.engine is not None:
             self._counted = self.engine.counters | {"nodes": 0, "edges": 0, "terms": 0}
-            self.engine = None
+            self.engine, self.problem = None, self.problem.take_groups(slice(None))
+            if self.data is not None:
+                none = np.zeros(0, np.uint64)
+                self.data = self.data._replace(bits=none, rows=none, salt=none)
 
     def _find(self, scale: Scale, clock: Clock, budget: int, opt: int) -> None:
         """Make the graph of the trees of cost <= ``budget``, and count the trees."""
@@ -214,22 +216,18 @@ class Search:
 
     def _expand(self, clock: Clock, slack: int) -> str | None:
         """Expand the graph; return the limit that lowered the bound, or None."""
-        seconds, sweep = clock.budget.seconds, Sweep(lambda: self.iterations, self.step, self.room)
-        reached, whole_slack = None, slack
+        sweep, reached, left = Sweep(lambda: self.iterations, self.step, self.room), None, slack
         while True:
-            part = clock if seconds is None or slack == 0 else clock.until((clock.seconds() + seconds) / 2)
-            end = INFINITE
-            if clock.budget.iterations is not None and slack:
-                end = (self.iterations + clock.budget.iterations + 1) // 2
-            limit = drive(sweep, part, first=self.engine._slice(), end=end)
-            if limit is None and int(self.graph.state[NODE_NOW]) < 0 and int(self.graph.state[SIZE]) == 0:
+            part = clock.halfway(self.iterations) if left else clock
+            limit = drive(sweep, part, first=self.engine._slice())
+            if limit is None:
                 return reached
-            reached = limit or "iteration_limit"
-            if reached == "interrupted" or slack == 0:
+            reached = limit
+            if limit == "interrupted" or not left:
                 self._lower_to_finished()
                 return reached
-            slack //= 2
-            self.graph.state[CUT] = whole_slack - slack
+            left //= 2
+            self.graph.state[CUT] = slack - left
 
     def _lower_to_finished(self) -> None:
         """Lower the bound to the greatest one for which all nodes are expanded."""

@@ -83,18 +83,27 @@ class Trees:
         run: Run = to_the_end,
     ):
         self.graph, self.terms, self.most, self.groups = graph, terms, most, [tuple(own) for own in groups]
-        self.required, self.depth, self._run = (1 << required) - 1, depth, run
-        self._counts: dict[int, Counts] = {}
+        self.required, self.depth = (1 << required) - 1, depth
         self._edges: dict[tuple, tuple] = {}
         self._numbers: dict[tuple, dict[int, int]] = {}
+        self._counts = {}
         for without in _subsets(self.required):
-            self.counts(without)
+            copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
+            self._counts[without] = Counts(graph, terms, most, copies, depth, run)
+
+    def __setstate__(self, state: dict) -> None:
+        """Restore the arrays of a pickle; kernels take no read-only views of a file."""
+        vars(self).update(state)
+        self.graph, self.terms = (
+            type(arrays)(*(np.require(array, requirements="W") for array in arrays))
+            for arrays in (self.graph, self.terms)
+        )
+        for counts in self._counts.values():
+            counts.graph, counts.terms = self.graph, self.terms
+            counts.values = [[np.require(values, requirements="W") for values in levels] for levels in counts.values]
 
     def counts(self, without: int) -> Counts:
         """Return the counts without the features of some required groups."""
-        if without not in self._counts:
-            copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
-            self._counts[without] = Counts(self.graph, self.terms, self.most, copies, self.depth, self._run)
         return self._counts[without]
 
     def numbers(self, nodes: tuple[int, ...], depth: int | None, use: int, without: int) -> dict[int, int]:

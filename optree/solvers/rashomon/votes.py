@@ -76,9 +76,8 @@ class Votes:
 
     def _ways(self, codes: np.ndarray, without: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the copies of a feature that send a row to each place of a child, and the copies at which it stops."""
-        clauses, stays, heavy = (
-            np.zeros(size, np.int64) for size in (self.graph.first_clause[-1], *[len(self.size)] * 2)
-        )
+        clauses, stays = np.zeros(self.graph.first_clause[-1], np.int64), np.zeros(len(self.size), np.int64)
+        heavy: list[tuple[int, np.ndarray]] = []
         for f, copies in enumerate(self.search.copies):
             for j, own in zip(copies, self.trees.groups[f], strict=True):
                 if own < 0 or own & without:
@@ -88,10 +87,13 @@ class Votes:
                 if child >= 0:
                     clauses[self.graph.first_clause[f] + child] += 1
                 elif code == NO_SIDE:
-                    heavy[f] += 1
+                    heavy.append((f, self.search.children[j]))
                 else:
                     stays[f] += 1
         toward = clauses[self.clause].astype(float)
-        if heavy.any():
-            toward[self.graph.edge["child"] + self.graph.edge["heaviest"]] += heavy[self.feature]
+        for f, children in heavy:
+            held = children[children >= 0]
+            edges = np.flatnonzero(self.feature == f)
+            is_heaviest = self.graph.edge["heaviest"][edges, None] >> held & 1  # of equals the first category's
+            toward[self.graph.edge["child"][edges] + held[is_heaviest.argmax(axis=1)]] += 1
         return toward, stays[self.feature]

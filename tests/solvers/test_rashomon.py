@@ -1,0 +1,234 @@
+"""Rashomon sets against plain enumeration: counts, members, ranks, votes, shares, filters and limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.modes import compiled_only, seeds
+from support.problems import make, noise, random_problem
+from support.rashomon_naive import Naive
+from support.real_data import embedded
+from support.refusal import refused
+
+from optree import solvers
+from optree.budget import Budget, rss_mib
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.solvers.rashomon import exact
+from optree.solvers.rashomon.search import Search
+from optree.solvers.rashomon.trees import Trees
+from optree.solvers.rashomon.votes import Votes
+
+SOLVER = solvers.get("rashomon")
+BOUNDS = [{"multiplier": "0.05"}, {"multiplier": "0.3"}, {"multiplier": "1"}, {"adder": "0.06"}, {"bound": "0.35"}]
+
+
+def draw(seed: int) -> tuple[Problem, Objective, dict]:
+    """Return a random problem of up to five features, an objective and a bound."""
+    random = np.random.RandomState(seed)
+    problem = random_problem(seed)
+    problem = make(problem.codes[:, :5], problem.y, problem.n_parts[:5], len(problem.classes), problem.weights)
+    if random.randint(3) == 0:
+        problem = Problem(
+            problem.columns, problem.target, random.randint(0, 4, len(problem.y)) + (problem.y == problem.y[0])
+        )
+    depth, rows = random.choice([None, 1, 2, 3]), int(random.choice([1, 1, 1, 2, 3]))
+    decimal = random.choice(["0.02", "0.05", "0.1", "0.03"]).item()
+    wanted = Objective.of(decimal, random.choice(["split", "leaf"]).item(), max_depth=depth, min_samples_leaf=rows)
+    return problem, wanted, BOUNDS[random.randint(len(BOUNDS))]
+
+
+def solve(problem: Problem, wanted: Objective, budget: Budget | None = None, **bound) -> Search:
+    """Return the search of the solver."""
+    return SOLVER.solve(problem, wanted, budget, **bound).found
+
+
+def histogram(search: Search) -> dict[int, int]:
+    """Return the number of trees by cost."""
+    return {} if search.trees is None else search.histogram
+
+
+def as_features(search: Search, tree):
+    """Return a subtree of the graph as the nested tuple of :class:`Naive`."""
+    if tree is None:
+        return None
+    feature = search.copies[tree.feature][tree.copy]
+    places = search.children[feature].tolist()
+    return feature, *(as_features(search, tree.children[place]) if place >= 0 else None for place in places)
+
+
+def check_counts(seed: int) -> int:
+    """Check bound and histogram; return the number of trees."""
+    problem, wanted, bound = draw(seed)
+    search, naive = solve(problem, wanted, **bound), Naive(problem, wanted)
+    (name, value), unit = next(iter(bound.items())), problem.total_weight * naive.scale.row
+    most = {
+        "multiplier": (1 + Fraction(value)) * search.optimum,
+        "adder": search.optimum + Fraction(value) * unit,
+        "bound": Fraction(value) * unit,
+    }[name]
+    assert search.certified == search.bound == most.__floor__()
+    found = naive.histogram(search.bound)
+    assert histogram(search) == found, seed
+    if found:
+        assert min(found) == search.optimum
+    return sum(found.values())
+
+
+def check_members(seed: int, most: int) -> int:
+    """Check each tree of a set of at most ``most`` trees, its rank, and all sums over the set; return their number."""
+    problem, wanted, bound = draw(seed)
+    search = solve(problem, wanted, **bound)
+    if search.trees is None or search.trees.total > most:
+        return 0
+    random, naive, trees = np.random.RandomState(seed), Naive(problem, wanted), search.trees
+    expected = naive.trees(search.bound)
+    listed = [trees.tree(rank) for rank in range(trees.total)]
+    named = [as_features(search, tree) for tree in listed]
+    assert dict.fromkeys(named, 0).keys() == expected.keys()
+    assert [expected[tree] for tree in named] == sorted(expected.values())
+    assert [trees.rank(tree) for tree in listed] == list(range(len(listed)))
+    check_sums(search, trees, named, naive)
+    forbidden, needed, also = random.randint(len(problem.features), size=3).tolist()
+    depth, required = int(random.randint(4)), [{needed}, {also}][: random.randint(3)]
+    groups = [
+        [-1 if j == forbidden else sum(1 << i for i, own in enumerate(required) if j in own) for j in copies]
+        for copies in search.copies
+    ]
+    some = Trees(trees.graph, trees.terms, trees.most, groups, len(required), depth)
+    kept = [
+        i
+        for i, tree in enumerate(named)
+        if naive.levels(tree) <= depth
+        and forbidden not in naive.used(tree)
+        and all(own & {*naive.used(tree)} for own in required)
+    ]
+    found = [some.tree(rank) for rank in range(some.total)]
+    assert {as_features(search, tree) for tree in found} == {named[i] for i in kept}
+    assert [some.rank(tree) for tree in found] == list(range(len(kept)))
+    assert sum(some.rank(tree) is not None for tree in listed) == len(kept)
+    check_sums(search, some, [named[i] for i in kept], naive)
+    return len(listed)
+
+
+def check_sums(search: Search, trees: Trees, named: list, naive: Naive) -> None:
+    """Check the splits of each feature, and the votes for rows of any codes."""
+    splits, edges = Counter(feature for tree in named for feature in naive.used(tree)), Counter()
+    for f, numbers in zip(trees.graph.edge["feature"].tolist(), trees.through()[1], strict=True):
+        edges.update({search.copies[f][copy]: number for copy, number in enumerate(numbers) if number})
+    assert edges == splits
+    problem, random = naive.problem, np.random.RandomState(0)
+    codes = random.randint(-2, 3, (4, len(problem.features))).clip(max=problem.n_parts - 1)
+    codes = np.vstack([codes, problem.codes[naive.rows[:4]]])
+    votes = np.zeros((len(codes), len(problem.classes)), int)
+    for tree in named:
+        votes[np.arange(len(codes)), naive.predict(tree, codes)] += 1
+    assert np.array_equal(Votes(search, trees).of(codes), votes)
+
+
+def test_counts_are_those_of_all_trees():
+    assert sum(check_counts(seed) for seed in seeds(60, 6)) > 0
+
+
+@pytest.mark.slow
+def test_counts_of_thousands_of_problems():
+    counts = [check_counts(seed) for seed in range(100, 100 + len(seeds(2000, 20)))]
+    assert np.median(counts) > 1
+
+
+def test_every_tree_has_its_rank_and_sums_are_over_all_trees():
+    assert sum(check_members(seed, 60) for seed in seeds(60, 6)) > 0
+
+
+@pytest.mark.slow
+def test_members_of_many_sets():
+    listed = [check_members(seed, 300) for seed in range(100, 100 + len(seeds(600, 10)))]
+    assert sum(count > 1 for count in listed) > len(listed) // 4
+
+
+def test_primes_give_the_same_numbers(monkeypatch):
+    """As if float64 were exact for counts of one digit only: residues modulo primes, put together again."""
+    monkeypatch.setattr(exact, "EXACT", 8.0)
+    assert sum(check_counts(seed) for seed in seeds(40, 4)) > 0
+    assert sum(check_members(seed, 60) for seed in seeds(30, 3)) > 0
+
+
+@compiled_only
+def test_counts_of_many_digits_are_exact():
+    """A set of 28 digits, against the same recurrence in Python's integers."""
+    problem = noise(60, 8)
+    search = solve(problem, Objective.of("0.005", "leaf"), adder="0.2")
+    assert search.trees.total > 2**64
+    numbers: dict[int, Counter] = {}
+    graph, trees = search.graph, search.trees
+    for v in graph.order[::-1].tolist():
+        node, own = graph.node[v], Counter()
+        budget = int(node["budget"])
+        if node["leaf"] <= budget:
+            own[int(node["leaf"])] = 1
+        for e in range(int(node["first_edge"]), int(node["first_edge"] + node["n_edges"])):
+            product = {int(graph.edge[e]["cost"]): trees.counts(0).copies[graph.edge[e]["feature"]].astype(int).item()}
+            for child in (child for child in trees.children(e) if child >= 0):
+                before, product = product, Counter()
+                for x, ways in before.items():
+                    for y, more in numbers[child].items():
+                        if x + y <= budget:
+                            product[x + y] += ways * more
+            own.update(product)
+        numbers[v] = own
+    assert dict(sorted(numbers[0].items())) == trees.by_cost
+    rank = trees.total * 2 // 3
+    assert trees.rank(trees.tree(rank)) == rank
+
+
+def test_a_limit_leaves_a_complete_set():
+    reached = []
+    for seed in seeds(60, 6):
+        problem, wanted, bound = draw(seed)
+        whole = solve(problem, wanted, **bound)
+        for iterations in (0, 3, 10, 30, 100):
+            search = solve(problem, wanted, Budget(iterations=iterations), **bound)
+            if search is None or search.certified is None:
+                assert search is None or search.trees is None
+                continue
+            assert search.certified <= whole.bound
+            within = {cost: number for cost, number in histogram(whole).items() if cost <= search.certified}
+            assert histogram(search) == within, (seed, iterations)
+            reached.append((search.status == "optimal", bool(within)))
+    assert {(True, True), (False, True), (False, False)} <= {*reached}
+
+
+@compiled_only
+@pytest.mark.parametrize("limit", ["time_limit", "memory_limit"])
+def test_limits_of_time_and_memory_lower_the_bound(limit):
+    problem, wanted = noise(200, 14), Objective.of("0.02", "leaf")
+    solve(problem, wanted, multiplier="0.001")
+    budget = Budget(seconds=0.3) if limit == "time_limit" else Budget(memory_mib=rss_mib() + 16)
+    search = solve(problem, wanted, budget, multiplier="0.4")
+    assert search.status == limit
+    assert search.optimum <= search.certified < search.bound
+    bound = Fraction(search.certified, problem.total_weight * wanted.scale(problem).row)
+    assert histogram(search) == histogram(solve(problem, wanted, bound=str(bound)))
+
+
+def test_bounds_that_are_not_accepted():
+    problem, wanted = make([[0], [1]], [0, 1], [2], 2), Objective.of("0.1", "leaf")
+    with refused("solver rashomon: multiplier", "'-1'"):
+        SOLVER.solve(problem, wanted, multiplier="-1")
+    with refused("solver rashomon: multiplier, adder", "together"):
+        SOLVER.solve(problem, wanted, multiplier="1", adder="1")
+
+
+def test_the_numbers_of_exact_peers():
+    """tic-tac-toe to depth 5, as tree-praxis 0.0.30 and arborenum 0.2.6 count its trees with majority labels.
+
+    They round the penalty and the bound to whole rows: lambda = .02 is 19 rows, .005 is 5 rows.
+    """
+    problem = embedded("tic-tac-toe", "first")
+    for penalty, optimum, bound, count in ((19, 304, 319, 148), (5, 168, 176, 4580928)):
+        wanted = Objective.of(f"{penalty}/958", "leaf", max_depth=5)
+        search = solve(problem, wanted, bound=f"{bound}/958")
+        assert (search.optimum, search.trees.total) == (optimum, count)

@@ -1,0 +1,160 @@
+"""RashomonSet: a sequence of fitted trees, their votes, and columns of every kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.refusal import refused
+
+from optree import OptimalTreeClassifier, RashomonSet
+
+X, Y = load_iris(return_X_y=True, as_frame=True)
+
+
+@parametrize_with_checks([RashomonSet("0.05", max_depth=2)])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def mixed(seed: int, n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table with numbers, categories, missing values and a copy, and three classes."""
+    random = np.random.RandomState(seed)
+    table = pd.DataFrame(
+        {
+            "number": np.where(random.rand(n) < 0.1, np.nan, random.randint(0, 5, n)),
+            "colour": random.choice(["red", "green", "blue"], n),
+            "flag": random.rand(n) < 0.5,
+        }
+    )
+    table["copy"] = ~table["flag"]
+    y = (table["number"].fillna(0) > 2).astype(int) + (table["colour"] == "red")
+    return table, np.where(random.rand(n) < 0.15, random.randint(0, 3, n), y)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[RashomonSet, pd.DataFrame, np.ndarray]:
+    """Return a set of a few hundred trees over columns of every kind."""
+    table, y = mixed(0)
+    weights = np.random.RandomState(1).choice([0.5, 1.0, 1.5], len(y))
+    model = RashomonSet("0.03", multiplier="0.15", min_samples_leaf=2, unseen="ignore")
+    return model.fit(table, y, weights), table, y
+
+
+def test_trees_are_estimators_in_order_of_cost(fitted):
+    r, table, y = fitted
+    assert 10 < r.count_ == len(r) < 1000
+    members = list(r)
+    costs = [tree.cost_ for tree in members]
+    assert costs == sorted(costs)
+    assert Counter(costs) == r.histogram_
+    assert costs[0] == r.cost_ == r.lower_bound_
+    assert costs[-1] <= r.bound_ == r.certified_bound_
+    assert len({tree.export_text() for tree in members}) > 0.9 * len(members)
+    assert [r.index(tree) for tree in members] == list(range(len(members)))
+    assert members[5] in r
+    assert members[5].tree_ in r
+    assert r[-1].cost_ == costs[-1]
+    assert [tree.cost_ for tree in r.best(3)] == costs[:3]
+    assert [tree.cost_ for tree in islice(r.iter(4), 2)] == costs[4:6]
+    assert {isinstance(tree, OptimalTreeClassifier) for tree in members} == {True}
+    best = OptimalTreeClassifier("0.03", penalty="leaf", min_samples_leaf=2, unseen="ignore")
+    weights = np.random.RandomState(1).choice([0.5, 1.0, 1.5], len(y))
+    assert best.fit(table, y, weights).cost_ == costs[0]
+    with refused("the tree is not in the set"):
+        r.index(OptimalTreeClassifier("0", max_depth=9).fit(table, y))
+    with pytest.raises(IndexError):
+        r[r.count_]
+
+
+def test_votes_are_those_of_all_trees(fitted):
+    r, table, _ = fitted
+    new = pd.concat([table, mixed(7)[0]])
+    new.iloc[0, 1], new.iloc[1, 0], new.iloc[2, 1] = "violet", np.nan, None
+    votes = np.zeros((len(new), 3), int)
+    for tree in r:
+        votes[np.arange(len(new)), np.searchsorted(r.classes_, tree.predict(new))] += 1
+    assert np.array_equal(r.votes(new), votes)
+    assert np.allclose(r.predict_proba(new), votes / r.count_)
+    assert np.array_equal(r.predict(new), r.classes_[votes.argmax(axis=1)])
+    assert np.allclose(r.ambiguity(new), 1 - votes.max(axis=1) / r.count_)
+
+
+def columns_of(tree) -> list[int]:
+    """Return the column of each split."""
+    return [tree.encoder_.sources_[feature] for feature in tree.tree_.feature if feature >= 0]
+
+
+def test_usage_and_filters(fitted):
+    r, table, _ = fitted
+    splits = [columns_of(tree) for tree in r]
+    assert np.allclose(r.feature_usage_, [np.mean([j in own for own in splits]) for j in range(4)])
+    assert np.allclose(r.expected_splits_, [np.mean([own.count(j) for own in splits]) for j in range(4)])
+    some = r.filter(require=["colour", 0], forbid="flag", max_depth=3)
+    kept = [i for i, own in enumerate(splits) if {0, 1} <= {*own} and 2 not in own and r[i].tree_.depth <= 3]
+    assert sorted(map(r.index, some)) == kept
+    assert [some.index(tree) for tree in some] == list(range(len(kept)))
+    assert some.filter(forbid="number").count_ == 0
+    assert some.cost_ == some[0].cost_
+    votes = np.zeros((len(table), 3), int)
+    for i in kept:
+        votes[np.arange(len(table)), np.searchsorted(r.classes_, r[i].predict(table))] += 1
+    assert np.array_equal(some.votes(table), votes)
+    with refused("forbid", "'shape'"):
+        r.filter(forbid="shape")
+
+
+def test_model_reliance_is_that_of_all_pairs(fitted):
+    r, table, y = fitted
+    table, y, trees = table[:6], y[:6], list(r)
+    found = []
+    for name in table.columns:
+        wrong = 0
+        for value in table[name]:
+            switched = table.assign(**{name: pd.Series([value] * len(y), table.index, dtype=table[name].dtype)})
+            wrong += sum((tree.predict(switched) != y).sum() for tree in trees)
+        right = sum((tree.predict(table) != y).sum() for tree in trees)
+        found.append((wrong / len(y) - right) / len(y) / len(trees))
+    assert np.allclose(r.model_reliance(table, y), found)
+
+
+def test_samples_are_uniform_and_follow_the_seed(fitted):
+    r, *_ = fitted
+    assert [r.index(tree) for tree in r.sample(9, 3)] == [r.index(tree) for tree in r.sample(9, 3)]
+    drawn = [r.index(tree) for tree in r.sample(400, 0)]
+    assert abs(np.mean(drawn) / (r.count_ - 1) - 0.5) < 0.06
+
+
+def test_bounds():
+    r = RashomonSet("0.02", multiplier="0.2", max_thresholds=3).fit(X, Y)
+    within = {
+        e: sum(n for cost, n in r.histogram_.items() if cost <= (1 + Fraction(e)) * r.cost_) for e in ("0", "0.1")
+    }
+    assert {e: r.count_within(e) for e in within} == within
+    added = clone(r).set_params(multiplier=None, adder=str(r.cost_ * Fraction("0.1") / 150)).fit(X, Y)
+    bounded = clone(r).set_params(multiplier=None, bound=str(r.cost_ * Fraction("1.1") / 150)).fit(X, Y)
+    assert added.count_ == bounded.count_ == r.count_within("0.1") == r.count_within(0.1)
+    assert clone(r).set_params(multiplier=None, bound="0.01").fit(X, Y).count_ == 0
+    with refused("count_within", "0.3", "up to 0.2"):
+        r.count_within("0.3")
+    with refused("multiplier", "-0.1"):
+        clone(r).set_params(multiplier=-0.1).fit(X, Y)
+    with refused("multiplier, bound", "together"):
+        clone(r).set_params(bound=0.5).fit(X, Y)
+
+
+def test_a_limit_warns_and_names_the_bound():
+    random = np.random.RandomState(0)
+    table, y = random.randint(2, size=(200, 14)), random.randint(2, size=200)
+    with pytest.warns(ConvergenceWarning, match="iteration_limit; the set is complete up to"):
+        r = RashomonSet("0.02", multiplier="0.4", iteration_limit=20000).fit(table, y)
+    assert r.status_ == "iteration_limit"
+    assert r.cost_ <= max(r.histogram_) <= r.certified_bound_ < r.bound_
