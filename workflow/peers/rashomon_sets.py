@@ -1,8 +1,8 @@
 """Calls and answers that ArborEnum and PRAXIS share; their ``run.py`` import this module.
 
-Both count in whole rows: they round lambda * n, and the bound. So their objective is the requested one only where lambda * n
-is a whole number, and the trees between the exact bound and the rounded bound are left out of the count here. Their counts
-of each objective are uint64, and wrap without an error.
+Both count in whole rows: they round lambda * n, and the bound. So their objective is the requested one only where
+lambda * n is a whole number, and the trees between the exact bound and the rounded bound are left out of the count
+here. Their counts of each objective are uint64, and wrap without an error.
 """
 
 from fractions import Fraction

@@ -40,7 +40,7 @@ def agreement(counted: object, exact: object) -> str:
 
 
 def rashomon_sets(runs: pd.DataFrame) -> Table:
-    """Return the table of all runs that count trees. A run of our solver that ended without a limit is the reference."""
+    """Return the table of all runs that count trees; the runs of our solver without a limit are the reference."""
     own = runs[runs["set_bound"].notna()].copy()
     problem, is_own = own.groupby([*PROBLEM, "set_bound"], dropna=False).ngroup(), own["solver"].eq(OWN)
     is_exact = is_own & own["status"].eq("optimal")
@@ -57,9 +57,9 @@ def rashomon_sets(runs: pd.DataFrame) -> Table:
     wraps = said.eq("equal modulo 2^64").sum()
     result = f"{said.str.startswith('equal').sum():,} of {said.ne('').sum():,} counts of other programs agree"
     notes = (
-        "trees: all trees of cost up to the bound. multiplier x = up to (1 + x) times the least cost, which includes the "
-        "penalty of every leaf. Two trees are different if their shapes or the features of their splits differ. Each leaf "
-        "predicts the majority of its rows.",
+        "trees: all trees of cost up to the bound. multiplier x = up to (1 + x) times the least cost, which includes "
+        "the penalty of each leaf. Two trees are different if their shapes or the features of their splits differ. "
+        "Each leaf predicts the majority of its rows.",
         "beside the exact count: equal modulo 2^64 = the program counts in 64 bits, and its count wraps.",
     )
     return Table("Rashomon sets", data, shown, notes, f"{result}, {wraps} of them modulo 2^64." if len(own) else "")
