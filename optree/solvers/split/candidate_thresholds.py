@@ -7,23 +7,34 @@ important.
 *near_optimal*: the thresholds of sparse trees that cost little more than the best. Each column gives the best tree of
 two levels of two-way splits with its threshold at the root; trees within a factor NEAR of the least cost count.
 
+*rashomon*: the thresholds of trees drawn uniformly from a Rashomon set. The set has all trees of at most three levels of
+two-way splits whose cost is at most NEAR times the least cost, with the penalty of the objective. ``collapse`` then joins
+nested splits of one feature.
+
 The ensemble is also a *reference*: no tree is assumed to misclassify less weight on any rows than the ensemble does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from random import Random
 
 import numpy as np
 
+from optree.columns import Feature
 from optree.errors import OptreeError
 from optree.problem import Problem
+from optree.solvers import get
+from optree.solvers.base import Task
 from optree.solvers.kernels.bitset import pack
 from optree.solvers.reference_ensemble import ensemble
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of
+from optree.solvers.starts import without_iterations
 
-ACCEPTED = ("all", "boosting", "near_optimal")
+ACCEPTED = ("all", "boosting", "near_optimal", "rashomon")
 NEAR = 1.02
+_LEVELS, _DRAWN = 3, 100  # of the trees of a Rashomon set, at most, and their number
 _MOST_CATEGORIES = 1 << 16
 
 
@@ -82,3 +93,28 @@ def near_optimal(columns: int, stump: Callable[[int, int], tuple[int, list[int]]
         trees.append((above[0] + below[0], [column, *above[1], *below[1]]))
     lowest = min(cost for cost, _ in trees)
     return np.unique([column for cost, found in trees if cost <= NEAR * lowest for column in found])
+
+
+def of_a_rashomon_set(task: Task, data: ThresholdColumns, seed: int) -> np.ndarray:
+    """Return the columns of the thresholds of trees drawn from a Rashomon set, and of a best tree.
+
+    If a limit leaves no set, the thresholds are those of the best tree that was found.
+    """
+    problem, columns = task.problem, np.arange(1, len(data.feature) - 1)
+    codes = (problem.codes[:, data.feature[columns]] > data.threshold[columns]).view(np.int8)
+    features = [Feature(str(column), ("below", "above")) for column in columns.tolist()]
+    binary = Problem.coded(codes, problem.y, features, problem.classes, problem.weights)
+    limited = replace(task.objective, max_depth=min(_LEVELS, task.objective.max_depth))
+    result = get("rashomon").solve(binary, limited, without_iterations(task.clock), multiplier=f"{NEAR - 1:.2f}")
+    used, random = set(result.tree.used_features), Random(seed)
+
+    def collect(split: tuple | None) -> None:
+        if split is not None:
+            used.add(result.found.copies[split.feature][split.copy])
+            for child in split.children:
+                collect(child)
+
+    if result.found.trees is not None:
+        for _ in range(_DRAWN):
+            collect(result.found.trees.tree(random.randrange(result.found.trees.total)))
+    return columns[sorted(used)]

@@ -150,6 +150,8 @@ def _restrict(task: Task, options: SimpleNamespace, data: ThresholdColumns, seed
     if options.cuts != "all":
         if options.cuts == "boosting":
             columns = thresholds.Reference(data, seed).columns()
+        elif options.cuts == "rashomon":
+            columns = thresholds.of_a_rashomon_set(task, data, seed)
         else:
             rules = rules_of(task, SimpleNamespace(**vars(options) | {"max_ways": 2, "generator": "all"}), 1)
             columns = thresholds.near_optimal(len(data.rows), Search(data, rules, task.clock).stump)

@@ -22,7 +22,7 @@ PARAMETERS = {
         str, "lookahead", "where the last two levels are solved exactly: never, lookahead (if both have it) or frontier"
     ),
     "most_candidates": Parameter(int, 0, "maximum number of candidate splits of a node, by impurity; 0: all"),
-    "cuts": Parameter(str, "all", "thresholds that splits may use: all, or those of boosting or of near_optimal trees"),
+    "cuts": Parameter(str, "all", "thresholds of splits: all, of boosting, of near_optimal trees, of a rashomon set"),
     "reference": Parameter(bool, False, "guess that no tree misclassifies less on any rows than a boosted ensemble"),
     "deepening": Parameter(bool, True, "without an incumbent, begin with the greedy tree and less lookahead"),
     "collapse": Parameter(bool, False, "join neighbouring leaves of one class, and nested splits of a feature"),
