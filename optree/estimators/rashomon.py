@@ -169,9 +169,9 @@ class RashomonSet(TreeClassifier):
     def _set_views(self) -> None:
         """Set what follows from ``trees_``; forget what was computed from others."""
         self._cache = {}  # a prediction may not set attributes
-        offset = 0 if self.search_ is None else self.search_.offset
         by_cost = {} if self.trees_ is None else self.trees_.by_cost
-        self.histogram_ = {self._scale.in_rows(cost + offset) * self._unit: n for cost, n in by_cost.items()}
+        in_rows = {cost: self._scale.in_rows(self.search_.cost_of(cost)) * self._unit for cost in by_cost}
+        self.histogram_ = {in_rows[cost]: number for cost, number in by_cost.items()}
         self.count_ = sum(by_cost.values())
 
     @property
@@ -272,7 +272,7 @@ class RashomonSet(TreeClassifier):
                 f"count_within: multiplier = {multiplier} is not accepted; the set is complete up to "
                 f"{float(Fraction(self.search_.certified, optimum) - 1):g}"
             )
-        return sum(n for cost, n in self.trees_.by_cost.items() if cost + self.search_.offset <= most)
+        return sum(n for cost, n in self.trees_.by_cost.items() if self.search_.cost_of(cost) <= most)
 
     def _member(self, split: Split | None) -> OptimalTreeClassifier:
         """Return a tree of the set as a fitted estimator."""

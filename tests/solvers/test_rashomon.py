@@ -15,11 +15,12 @@ from support.refusal import refused
 
 from optree import solvers
 from optree.budget import Budget, rss_mib
-from optree.objective import Objective
+from optree.objective import Objective, Scale
 from optree.problem import Problem
 from optree.solvers.rashomon import exact
 from optree.solvers.rashomon.search import Search
 from optree.solvers.rashomon.trees import Trees
+from optree.solvers.rashomon.units import Units
 from optree.solvers.rashomon.votes import Votes
 
 SOLVER = solvers.get("rashomon")
@@ -36,7 +37,7 @@ def draw(seed: int) -> tuple[Problem, Objective, dict]:
             problem.columns, problem.target, random.randint(0, 4, len(problem.y)) + (problem.y == problem.y[0])
         )
     depth, rows = random.choice([None, 1, 2, 3]), int(random.choice([1, 1, 1, 2, 3]))
-    decimal = random.choice(["0.02", "0.05", "0.1", "0.03"]).item()
+    decimal = random.choice(["0.02", "0.05", "0.1", "0.03", "0.0312345678901", "0.07071067811865476"]).item()
     wanted = Objective.of(decimal, random.choice(["split", "leaf"]).item(), max_depth=depth, min_samples_leaf=rows)
     return problem, wanted, BOUNDS[random.randint(len(BOUNDS))]
 
@@ -232,3 +233,31 @@ def test_the_numbers_of_exact_peers():
         wanted = Objective.of(f"{penalty}/958", "leaf", max_depth=5)
         search = solve(problem, wanted, bound=f"{bound}/958")
         assert (search.optimum, search.trees.total) == (optimum, count)
+
+
+def test_small_units_order_all_trees_of_a_set_as_the_given_units_do():
+    random = np.random.RandomState(0)
+    for _ in range(300):
+        share = Fraction(int(random.randint(1, 10**12)), 10**12) * random.choice([1, 10, 100]).item()
+        given = Scale(share.denominator, share.numerator, share.denominator)
+        bound = int(random.randint(1, 12)) * given.penalty + int(random.randint(10)) * given.error
+        units, most = Units(given, bound), bound // given.penalty + 1
+        assert units.small == given or units.small.error <= 2 * most
+        trees = [(loss, paid) for loss in range(bound // given.error + 3) for paid in range(most + 4)]
+        trees = [trees[k] for k in random.permutation(len(trees))[:200]]
+        costs = [given.error * loss + given.penalty * paid for loss, paid in trees]
+        small = [units.small.error * loss + units.small.penalty * paid for loss, paid in trees]
+        limit = units.bound_to_small(bound)
+        assert [cost <= bound for cost in costs] == [cost <= limit for cost in small]
+        within = [(cost, other) for cost, other in zip(costs, small, strict=True) if cost <= bound]
+        assert [cost for cost, _ in sorted(within)] == [cost for cost, _ in sorted(within, key=lambda pair: pair[1])]
+        assert all(units.to_small(cost) == other and units.to_given(other) == cost for cost, other in within)
+        assert all(units.bound_to_given(other) == cost for cost, other in within)
+
+
+def test_a_lambda_of_many_digits_takes_no_more_memory():
+    problem = embedded("tic-tac-toe", "first")
+    rounded, exact_sets = (solve(problem, Objective.of(share, "leaf")) for share in ("0.02", "0.02000000000001"))
+    assert max(exact_sets.graph.node["budget"]) < 10**7
+    assert exact_sets.trees.total <= rounded.trees.total
+    assert exact_sets.trees.total > 10

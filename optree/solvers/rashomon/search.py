@@ -51,6 +51,7 @@ from optree.solvers.rashomon.graph import (
     trimmed,
 )
 from optree.solvers.rashomon.trees import Trees
+from optree.solvers.rashomon.units import Units
 from optree.solvers.stages import Starts
 from optree.tree import Tree
 
@@ -152,13 +153,17 @@ class Search:
     def run(self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None) -> None:
         """Search; see the class."""
         self.status, self.lower, tree = self.engine.minimise(scale, clock.start(), trace, starts=starts)
-        self.tree, self.offset = tree if tree is not None else Tree.leaf(self.problem), self.engine.offset
+        self.tree = tree if tree is not None else Tree.leaf(self.problem)
         if self.status in (None, "optimal"):
-            self.status, self.optimum, opt = "optimal", self.lower, self.lower - self.offset
+            self.status, self.optimum = "optimal", self.lower
             self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
             self.certified = self.bound
             if self.bound >= self.optimum:
-                self._find(scale, clock, min(self.bound - self.offset, int(INFINITE) // 4), opt)
+                self.units = Units(scale, self.bound)
+                small, engine = self.units.small, self.engine
+                self._offset = engine.constant * small.error + small.penalty * (self.objective.penalty == "leaf")
+                budget = min(self.units.bound_to_small(self.bound) - self._offset, int(INFINITE) // 4)
+                self._find(small, clock, budget, self.units.to_small(self.optimum) - self._offset)
         self._release()
 
     def _release(self) -> None:
@@ -178,7 +183,8 @@ class Search:
             return
         self._prepare(scale, budget, opt)
         self.status = self._expand(clock, budget - opt) or "optimal"
-        self.certified = self.bound - int(self.graph.state[CUT])
+        if cut := int(self.graph.state[CUT]):
+            self.certified = self.units.bound_to_given(budget - cut + self._offset)
         self._release()
         self.graph = trimmed(self.graph)
         if self.certified >= self.optimum:
@@ -190,8 +196,7 @@ class Search:
         if search.data is None:
             search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1])
             search.stack = tables.new_stack(self.data, search.levels_left)
-        if search.scale is None:
-            search.tune(scale)
+        search.tune(scale)
         rules = search.rules
         self.rules = rules, rules._replace(margin=0, second=0, third=0), rules._replace(contained_words=int(INFINITE))
         state = search.stack.state
@@ -319,7 +324,11 @@ class Search:
     @property
     def histogram(self) -> dict[int, int]:
         """Return the number of trees by cost in units, by rising cost."""
-        return {cost + self.offset: number for cost, number in self.trees.by_cost.items()}
+        return {self.cost_of(cost): number for cost, number in self.trees.by_cost.items()}
+
+    def cost_of(self, cost: int) -> int:
+        """Return the cost in units of a tree, of its cost in the graph."""
+        return self.units.to_given(cost + self._offset)
 
 
 def _partition(column: np.ndarray) -> bytes:
