@@ -7,6 +7,10 @@ imports, directly or not. A new version of the code deletes the folder of the ol
 numba raises an error where neither the package's folder nor a home folder can be written, as in many containers. Here
 the cache is in the first of these folders that can be written: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the
 user's cache folder, and a folder of the user's own among the temporary files. If none can be, nothing is kept on disk.
+
+numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes that
+compile a function for different types at the same time can take the same number. A later process then runs code for other
+types, without an error. Here a file is named by the digest of its key, and has the key inside (:class:`CodeFiles`).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from numba import config
+from numba.core.caching import Cache, IndexDataCacheFile
 
 from optree.files import private_folder
 
@@ -100,3 +105,27 @@ def folder(module: str, file: str, kind: str) -> Path | None:
             tempfile.TemporaryFile(dir=made).close()
             return made
     return None
+
+
+class CodeFiles(IndexDataCacheFile):
+    """The files of a function's machine code: one for each key, that is signature, processor and bytecode."""
+
+    def save(self, key: tuple, data: object) -> None:
+        """Write the file of a key."""
+        self._save_data(self._name(key), (key, data))
+
+    def load(self, key: tuple) -> object | None:
+        """Return the machine code of a key, or None if there is no file."""
+        try:
+            written, data = self._load_data(self._name(key))
+        except FileNotFoundError:
+            return None
+        return data if written == key else None
+
+    def _name(self, key: tuple) -> str:
+        return self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:16], 16))
+
+
+def name_by_key(cache: Cache) -> None:
+    """Let numba's cache of a function name its files by their keys. The folder's name has the version of the code."""
+    cache._cache_file = CodeFiles(cache.cache_path, cache._impl.filename_base, source_stamp=None)
