@@ -8,9 +8,9 @@ numba raises an error where neither the package's folder nor a home folder can b
 the cache is in the first of these folders that can be written: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the
 user's cache folder, and a folder of the user's own among the temporary files. If none can be, nothing is kept on disk.
 
-numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes that
-compile a function for different types at the same time can take the same number. A later process then runs code for other
-types, without an error. Here a file is named by the digest of its key, and has the key inside (:class:`CodeFiles`).
+numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
+that compile a function for different types at the same time can take the same number. A later process then runs code
+for other types, without an error. Here a file is named by the digest of its key (:class:`CodeFiles`).
 """
 
 from __future__ import annotations
