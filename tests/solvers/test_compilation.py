@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,25 @@ def test_an_edit_of_a_module_that_a_kernel_imports_is_seen_by_the_cache(package,
     (package / "optree" / "solvers" / "toy" / "constant.py").write_text("NUMBER = 2\n")
     assert answer(package, **settings) == ["2", "1"]
     assert answer(package, **settings) == ["2", "0"]
-    folders = [path.name.rsplit("-", 1)[0] for path in (tmp_path / "cache").iterdir()]
-    assert len(folders) == len(set(folders)), "folders of superseded code are left"
+
+
+@compiled_only
+def test_folders_of_other_versions_are_kept_for_a_week(package, tmp_path):
+    def write(number):
+        (package / "optree" / "solvers" / "toy" / "constant.py").write_text(f"NUMBER = {number}\n")
+        return answer(package, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+
+    assert [write(number) for number in (1, 2, 1)] == [["1", "1"], ["2", "1"], ["1", "0"]]
+    for folder in (tmp_path / "cache").iterdir():
+        os.utime(folder, (time.time() - 8 * 24 * 3600,) * 2)
+    assert [write(number) for number in (1, 3, 1, 2)] == [["1", "0"], ["3", "1"], ["1", "0"], ["2", "1"]]
+
+
+@compiled_only
+def test_copies_of_one_version_share_their_machine_code(package, tmp_path):
+    shutil.copytree(package, tmp_path / "other")
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert [answer(folder, **cache) for folder in (package, tmp_path / "other")] == [["1", "1"], ["1", "0"]]
 
 
 @compiled_only

@@ -64,7 +64,7 @@ def kernel(function: Callable) -> Callable:
         config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
         made = njit(cache=folder is not None, **_KERNEL)(function)
         if folder:
-            disk_cache.name_by_key(made._cache)
+            disk_cache.keep_in(folder, made._cache)
         return made
     finally:
         config.CACHE_DIR = before
