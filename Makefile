@@ -1,7 +1,7 @@
 # Two commands do everything on a machine with Python 3.11-3.13, git and make:
 #   make run    set up, run the default benchmark, write its report
 #   make test   set up, run all tests
-# `make test-fast` runs the tests that are not marked as slow: under three minutes on two cores, once a first run has
+# `make test-fast` runs the tests that are not marked as slow: under two minutes on two cores, once a first run has
 # compiled the kernels. These are the unit tests, the conformance of all solvers, and the quick tests of each solver.
 # `make archive` packs what `make run` makes; CONFIG=config/branches.yaml makes either do another configuration,
 # LEVEL=smoke a level of it, and MIRROR=DIR takes data from a directory.

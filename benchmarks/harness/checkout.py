@@ -16,7 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checkout:
-    """A copy of all files that git tracks or would track, run with this environment's programs and its own optree."""
+    """A copy of all files that git tracks or would track, run with this environment's programs and its own optree.
+
+    All copies share the repository's folder of compiled kernels.
+    """
 
     def __init__(self, path: Path):
         self.path = path
@@ -36,6 +39,8 @@ class Checkout:
             "PYTHONPATH": str(path),
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(path / ".cache"),
+            "OPTREE_NODE_CACHE": str(ROOT / ".numba_cache"),
+            "NUMBA_CACHE_DIR": str(ROOT / ".numba_cache"),
         }
 
     def run(self, command: list[str], **options) -> subprocess.CompletedProcess:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,25 @@ def test_an_edit_of_a_module_that_a_kernel_imports_is_seen_by_the_cache(package,
     (package / "optree" / "solvers" / "toy" / "constant.py").write_text("NUMBER = 2\n")
     assert answer(package, **settings) == ["2", "1"]
     assert answer(package, **settings) == ["2", "0"]
-    folders = [path.name.rsplit("-", 1)[0] for path in (tmp_path / "cache").iterdir()]
-    assert len(folders) == len(set(folders)), "folders of superseded code are left"
+
+
+@compiled_only
+def test_folders_of_other_versions_are_kept_for_a_week(package, tmp_path):
+    def write(number):
+        (package / "optree" / "solvers" / "toy" / "constant.py").write_text(f"NUMBER = {number}\n")
+        return answer(package, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+
+    assert [write(number) for number in (1, 2, 1)] == [["1", "1"], ["2", "1"], ["1", "0"]]
+    for folder in (tmp_path / "cache").iterdir():
+        os.utime(folder, (time.time() - 8 * 24 * 3600,) * 2)
+    assert [write(number) for number in (1, 3, 1, 2)] == [["1", "0"], ["3", "1"], ["1", "0"], ["2", "1"]]
+
+
+@compiled_only
+def test_copies_of_one_version_share_their_machine_code(package, tmp_path):
+    shutil.copytree(package, tmp_path / "other")
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert [answer(folder, **cache) for folder in (package, tmp_path / "other")] == [["1", "1"], ["1", "0"]]
 
 
 @compiled_only
@@ -136,3 +154,44 @@ def test_all_of_numba_that_is_not_public_is_in_one_folder():
                 r"^\s*(?:from|import) (numba\S*|llvmlite\S*)(?: import (.*))?", path.read_text(), re.MULTILINE
             )
             assert set(used) <= {("numba", "config")}, path
+
+
+MEET = """
+import os, sys, time
+from pathlib import Path
+from numba.core.caching import IndexDataCacheFile
+from optree.solvers.toy.twice import twice
+
+number, folder = eval(sys.argv[1]), Path(sys.argv[2])
+dumps, dump = [], IndexDataCacheFile._dump
+
+def meet(files, found):
+    dumps.append(1)
+    data = dump(files, found)
+    if len(dumps) == 1:  # both processes have read what is on disk
+        (folder / type(number).__name__).touch()
+        while len(list(folder.iterdir())) < 2:
+            time.sleep(0.01)
+    time.sleep(0.5 * (isinstance(number, float) == (len(dumps) == 1)))  # float's first file is last, int's second file
+    return data
+
+IndexDataCacheFile._dump = meet
+print(twice(number))
+"""
+
+
+@compiled_only
+@MODES
+def test_two_processes_that_compile_for_different_types_at_once_keep_both(package, tmp_path, plain):
+    """With numba's own files, the third process reads the bits of its number as a whole number."""
+    kernel = "\nfrom optree.solvers.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
+    (package / "optree" / "solvers" / "toy" / "twice.py").write_text(kernel)
+    (meeting := tmp_path / "meeting").mkdir()
+    environment = os.environ | {"PYTHONPATH": str(package), "OPTREE_PLAIN_NJIT": plain}
+    both = [
+        subprocess.Popen([sys.executable, "-P", "-c", MEET, number, meeting], env=environment, stdout=subprocess.PIPE)
+        for number in ("21", "1.5")
+    ]
+    assert [float(one.communicate(timeout=120)[0]) for one in both] == [42, 3]
+    again = "from optree.solvers.toy.twice import twice; print(twice(1.5), twice(21), *twice.stats.cache_hits.values())"
+    assert run(again, package, OPTREE_PLAIN_NJIT=plain).split() == ["3.0", "42", "1", "1"]

@@ -31,6 +31,7 @@ def pause(monkeypatch, seed):
     monkeypatch.setattr(starts, "_WORDS", ([0, 300, 3000][seed % 3], [0, 1000, 9000][seed // 3 % 3], 9000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_depth", [False, True])
 def test_the_optimum_is_found_whatever_the_start(monkeypatch, by_depth):
     for seed in seeds(250, 6):
@@ -59,6 +60,7 @@ def test_stopped_anywhere_the_interval_holds_the_optimum(monkeypatch):
             assert not objective.broken(result.tree, problem)
 
 
+@pytest.mark.slow
 def test_trees_obey_the_limits_and_cost_no_more_than_a_leaf():
     found = 0
     for seed in seeds(300, 10):
@@ -90,6 +92,7 @@ def tables():
         yield make(codes, y.astype(int), [2] * codes.shape[1], 3, weights), ["0.0005", "0.002", "0.01"][seed % 3]
 
 
+@pytest.mark.slow
 def test_no_heuristic_is_better(monkeypatch):
     monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))
     for problem, regularization in tables():
@@ -140,6 +143,7 @@ def objective_for(name, limits, seed):
     return Objective.of(["0", "0.001", "0.01", "0.03"][seed % 4] if penalised else "0", "split", **limits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "limits", "parameters"), OTHERS)
 def test_other_searches_pause_for_the_trees_and_find_the_optimum(monkeypatch, name, limits, parameters):
     for seed in seeds(60, 4):
@@ -162,6 +166,7 @@ def test_of_trees_with_the_fewest_errors_one_has_the_fewest_splits_whatever_the_
         assert (found.cost, found.tree.n_splits) == (best.cost, best.tree.n_splits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "limits", "parameters"), OTHERS)
 def test_other_stopped_searches_are_no_worse_than_the_heuristics(monkeypatch, name, limits, parameters):
     monkeypatch.setattr(starts, "_WORDS", (1, 2, 3))

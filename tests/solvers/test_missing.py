@@ -88,6 +88,7 @@ def test_scikit_learn_accepts_that_missing_values_are_refused():
     check_estimator(DPDTreeClassifier(missing="error"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [False, True])
 def test_the_optimum_over_all_sides(numbers, monkeypatch):
     monkeypatch.setattr(routing, "_MEAN_THRESHOLDS", 0 if numbers else 10**9)

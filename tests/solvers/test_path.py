@@ -106,6 +106,7 @@ def random_table(seed):
     return X, y, random.choice([0.5, 1, 2], n) if random.rand() < 0.4 else None, model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [0, 10**7], ids=["heuristics first", "proof first"])
 def test_the_path_over_all_thresholds_is_that_over_encoded_columns(cells, monkeypatch):
     monkeypatch.setattr(all_searches, "_QUICK_CELLS", cells)
@@ -127,6 +128,7 @@ def test_the_path_over_all_thresholds_is_that_over_encoded_columns(cells, monkey
     assert {"sparsethresholds", "allthresholds"} <= names
 
 
+@pytest.mark.slow
 @compiled_only
 def test_stopped_anywhere_the_path_over_all_thresholds_is_proven_or_said_to_be_known():
     model = OptimalTreeClassifier("0.004", max_depth=3, time_limit=None)

@@ -130,6 +130,7 @@ def test_stages_before_the_search_see_the_clock(stage):
     assert calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("better", [False, True])
 def test_the_better_of_the_searchs_tree_and_the_sampled_tree_is_returned(monkeypatch, better):
     """The costs of both are those on all rows."""

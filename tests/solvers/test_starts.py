@@ -75,7 +75,7 @@ def recount(X, y, weights, tree, scale, rows, limits):
 
 def test_costs_are_recounted_and_limits_are_obeyed():
     multiway = 0
-    for seed in seeds(900, 40):
+    for seed in seeds(400, 40):
         random = np.random.RandomState(seed)
         X, y, weights, classes, is_multiway = mixed_rows(seed)
         objective = Objective.of(
@@ -150,6 +150,7 @@ def inner_nodes(rows, members, tree, depth=0):
             yield from inner_nodes(rows, members[side], child, depth + 1)
 
 
+@pytest.mark.slow
 def test_local_search_lowers_costs_within_the_limits_until_two_levels_cannot():
     better = dict.fromkeys(SEARCHES, 0)
     for seed in seeds(600, 30):
@@ -346,6 +347,7 @@ def test_pruning_to_a_number_of_splits_is_exact():
     assert tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_cart_is_that_of_scikit_learn_pruned(criterion, classes):

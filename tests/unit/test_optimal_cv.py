@@ -236,6 +236,7 @@ def test_a_scorer_of_any_kind():
     assert OptimalTreeClassifierCV(**settings).fit(X, y).path_ != made.path_
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_limit_says_which_part_of_the_path_is_proven():
     X, y = load_breast_cancer(return_X_y=True)
@@ -254,6 +255,7 @@ def test_a_limit_says_which_part_of_the_path_is_proven():
     ]
 
 
+@pytest.mark.slow
 @compiled_only
 def test_a_time_limit_is_for_the_whole_fit():
     X, y = load_breast_cancer(return_X_y=True)

@@ -77,6 +77,7 @@ def test_the_verifier_reaches_the_least_cost_of_all_trees(first):
         check_case(random_case(np.random.default_rng(seed)))
 
 
+@pytest.mark.slow
 def test_the_verifier_reaches_the_least_cost_of_tables_treated_as_wide(monkeypatch):
     monkeypatch.setattr(search, "_MOST_SPLITS", 0)
     monkeypatch.setattr(table, "_MANY_GROUPS", 0)

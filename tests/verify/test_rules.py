@@ -66,7 +66,7 @@ def is_sound(case: Case, seed: int, shares: tuple[float, ...], programs: list[Mo
     )
 
 
-@pytest.mark.parametrize("first", range(0, 100, 20))
+@pytest.mark.parametrize("first", range(0, 60, 20))
 def test_no_list_of_supports_gives_a_bound_above_the_least_cost(first):
     for seed in range(first, first + 20):
         assert is_sound(random_case(np.random.default_rng(seed)), seed, (1.0, 0.5)), seed
@@ -85,7 +85,7 @@ def test_tables_made_to_break_a_rule_do_not_break_it(case):
 
 
 def test_the_list_of_all_supports_proves_the_optimum():
-    for seed in range(100):
+    for seed in range(30):
         case = random_case(np.random.default_rng(seed))
         for program in TRUE:
             *_, (bound, least) = bounds_of(program, case, np.random.default_rng(seed), 1.0, most=10**6)

@@ -343,10 +343,12 @@ def test_files_from_the_future_get_the_present_time(tmp_path):
 
 def test_kernels_are_kept_on_the_node_of_a_job_unless_somebody_else_has_the_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
+    monkeypatch.delenv("OPTREE_NODE_CACHE", raising=False)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert numba_cache.cache_folder() == tmp_path / ".numba_cache"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert str(numba_cache.cache_folder()) == f"/tmp/optree-{os.getuid()}"
+    monkeypatch.setenv("OPTREE_NODE_CACHE", str(tmp_path / "node"))
     assert numba_cache.cache_folder() == tmp_path / "node"
     assert (tmp_path / "node").stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(tmp_path / "node")

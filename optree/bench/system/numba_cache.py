@@ -17,13 +17,13 @@ VARIABLE = "NUMBA_CACHE_DIR"
 def cache_folder() -> Path:
     """Return the folder for compiled kernels; create it if necessary.
 
-    A SLURM job uses the node's own disk, one folder for all jobs of a user: ``OPTREE_NODE_CACHE``, by default
-    ``/tmp/optree-UID``. Any other process uses the working directory, and so does a SLURM job if another user owns that
+    ``OPTREE_NODE_CACHE`` names it. By default a SLURM job uses the node's own disk, ``/tmp/optree-UID``, one folder for
+    all jobs of a user; any other process uses the working directory. So does a process if another user owns the first
     folder: files in the cache are executed.
     """
     here = Path(".numba_cache").resolve()
-    node = Path(os.environ.get("OPTREE_NODE_CACHE") or f"/tmp/optree-{os.getuid()}")
-    for folder in [node, here] if "SLURM_JOB_ID" in os.environ else [here]:
+    node = f"/tmp/optree-{os.getuid()}" if "SLURM_JOB_ID" in os.environ else here
+    for folder in (Path(os.environ.get("OPTREE_NODE_CACHE") or node), here):
         with suppress(OSError):
             return private_folder(folder)
     return Path(tempfile.mkdtemp(prefix="optree-"))

@@ -62,7 +62,10 @@ def kernel(function: Callable) -> Callable:
     folder, before = disk_cache.folder(function.__module__, function.__code__.co_filename, kind), config.CACHE_DIR
     try:
         config.CACHE_DIR = str(folder or before)  # numba reads it when it makes the cache of a function
-        return njit(cache=folder is not None, **_KERNEL)(function)
+        made = njit(cache=folder is not None, **_KERNEL)(function)
+        if folder:
+            disk_cache.keep_in(folder, made._cache)
+        return made
     finally:
         config.CACHE_DIR = before
 

@@ -2,11 +2,16 @@
 
 The key of numba's cache covers the file of the kernel alone, so that an edit of an inner function in another file goes
 unseen. Here the folder's name has a digest of the kernel's module and of all modules of the package that this module
-imports, directly or not. A new version of the code deletes the folder of the old one.
+imports, directly or not. All copies of one version of the code share a folder, if ``NUMBA_CACHE_DIR`` names one. A new
+version deletes the folders of versions that no process has used for a week.
 
 numba raises an error where neither the package's folder nor a home folder can be written, as in many containers. Here
 the cache is in the first of these folders that can be written: ``NUMBA_CACHE_DIR``, the module's ``__pycache__``, the
 user's cache folder, and a folder of the user's own among the temporary files. If none can be, nothing is kept on disk.
+
+numba numbers the files of a function's machine code, and an index assigns a number to each signature. Two processes
+that compile a function for different types at the same time can take the same number. A later process then runs code
+for other types, without an error. Here a file is named by the digest of its key (:class:`CodeFiles`).
 """
 
 from __future__ import annotations
@@ -16,15 +21,18 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from numba import config
+from numba.core.caching import Cache, IndexDataCacheFile
 
 from optree.files import private_folder
 
+_UNUSED_SECONDS = 7 * 24 * 3600.0
 _PACKAGES = Path(__file__).resolve().parents[4]  # the folder that holds the package
 _IMPORT = re.compile(r"^[ \t]*(?:from (optree[\w.]*) import (\([^)]*\)|.*)|import (optree[\w.]*))", re.MULTILINE)
 
@@ -74,7 +82,7 @@ def _candidates(file: str) -> Iterator[Callable[[], Path]]:
 
 @cache
 def folder(module: str, file: str, kind: str) -> Path | None:
-    """Make the folder for the machine code of a module, and delete the folders of its older versions.
+    """Make the folder for the machine code of a module, and delete the unused folders of its other versions.
 
     Parameters
     ----------
@@ -89,14 +97,44 @@ def folder(module: str, file: str, kind: str) -> Path | None:
         None if no folder can be written.
     """
     kind += "-checked" if config.BOUNDSCHECK else ""
-    name = f"{Path(file).stem}-{hashlib.sha256(file.encode()).hexdigest()[:8]}-{kind}-"
+    name = f"{module}-{kind}-"
     for candidate in _candidates(file):
         with suppress(OSError, RuntimeError):  # RuntimeError: the user has no home folder
             made = candidate() / f"{name}{code_digest(module)}"
             if not made.is_dir():
                 made.mkdir(parents=True, exist_ok=True)
-                for old in set(made.parent.glob(f"{name}*")) - {made}:
-                    shutil.rmtree(old, ignore_errors=True)
+                for other in made.parent.glob(f"{name}*"):
+                    if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
+                        shutil.rmtree(other, ignore_errors=True)
             tempfile.TemporaryFile(dir=made).close()
+            os.utime(made)
             return made
     return None
+
+
+class CodeFiles(IndexDataCacheFile):
+    """The files of a function's machine code: one for each key, that is signature, processor and bytecode.
+
+    The digest in a file's name covers numba's version too.
+    """
+
+    def save(self, key: tuple, data: object) -> None:
+        """Write the file of a key."""
+        os.makedirs(self._cache_path, exist_ok=True)  # another process may have found the folder unused
+        self._save_data(self._name(key), (key, data))
+
+    def load(self, key: tuple) -> object | None:
+        """Return the machine code of a key, or None if there is no file."""
+        try:
+            written, data = self._load_data(self._name(key))
+        except FileNotFoundError:
+            return None
+        return data if written == key else None
+
+    def _name(self, key: tuple) -> str:
+        return self._data_name(int(hashlib.sha256(repr((self._version, key)).encode()).hexdigest()[:16], 16))
+
+
+def keep_in(folder: Path, cache: Cache) -> None:
+    """Let numba's cache of a function keep its files in a folder, named by their keys."""
+    cache._cache_file = CodeFiles(str(folder), cache._impl.filename_base, source_stamp=None)
