@@ -197,7 +197,13 @@ def test_fewer_cuts_and_guessed_bounds_give_feasible_trees(name):
         problem = intervals(seed) if "multi" in name else binary(seed)
         objective = Objective.of("0.02", "leaf", max_depth=3)
         best = solvers.get("multisplit").solve(problem, objective, lookahead=3, generator="all")
-        for options in ({"cuts": "boosting"}, {"cuts": "near_optimal"}, {"cuts": "rashomon"}, {"reference": True}, {"most_candidates": 2}):
+        for options in (
+            {"cuts": "boosting"},
+            {"cuts": "near_optimal"},
+            {"cuts": "rashomon"},
+            {"reference": True},
+            {"most_candidates": 2},
+        ):
             result = solve(name, problem, objective, **options)
             assert result.cost >= best.cost
             if best.counters["cuts"]:  # else a leaf is proven optimal
@@ -227,7 +233,11 @@ def test_interval_splits_are_saved_read_and_refitted():
         ("licketysplit", {"lookahead": 0}, "solver licketysplit: lookahead = 0 is not accepted; give >= 1"),
         ("multisplit", {"max_ways": 1}, "solver multisplit: max_ways = 1 is not accepted; give >= 2"),
         ("multisplit", {"beam": [0]}, r"solver multisplit: beam = \[0\] is not accepted; give whole numbers >= 1"),
-        ("split", {"cuts": "some"}, "solver split: cuts: 'some' is not known; accepted: all, boosting, near_optimal, rashomon"),
+        (
+            "split",
+            {"cuts": "some"},
+            "solver split: cuts: 'some' is not known; accepted: all, boosting, near_optimal, rashomon",
+        ),
     ],
 )
 def test_what_is_not_accepted_is_named(name, parameters, message):
@@ -243,7 +253,14 @@ def test_a_kernel_that_is_called_directly_is_always_given_the_same_types(monkeyp
     assert direct(kernel.search_binary) is not kernel.search_binary
     monkeypatch.setattr(lookahead, "direct", lambda search: search)
     for seed in range(12):
-        for options in ({}, {"cuts": "boosting"}, {"cuts": "near_optimal"}, {"cuts": "rashomon"}, {"reference": True}, {"collapse": True}):
+        for options in (
+            {},
+            {"cuts": "boosting"},
+            {"cuts": "near_optimal"},
+            {"cuts": "rashomon"},
+            {"reference": True},
+            {"collapse": True},
+        ):
             for name in ("split", "licketysplit", "multisplit", "licketymultisplit"):
                 problem = intervals(seed) if "multi" in name else lickety_problem(seed)
                 solve(name, problem, Objective.of(LAMBDAS[seed % 6], "leaf", max_depth=4), **options)

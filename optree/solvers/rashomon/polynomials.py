@@ -45,7 +45,6 @@ from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.rashomon.graph import CUT, ORDERED, PLACE, TERMS
 
-
 _DENSE = 4  # terms without gaps are added in a fraction of the time: a node has all if one in _DENSE is not zero
 
 
@@ -268,6 +267,38 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
                         total = reduce_by(total + own * below[j], modulus, inverse)
             through[e] = exactly(reduce_by(through[e] + total, modulus, inverse), modulus)
     return COMPLETE if state[PLACE] == state[ORDERED] else PAUSED
+
+
+@kernel
+def vote(graph, leaves, through, copies, places, modulus, on_path, out):
+    """Add the trees that predict each label for some training rows to ``out``, float64[n, labels].
+
+    leaves, through : float64, of `outside` for all rows. places : int64[n, q]. on_path : bool[nodes], scratch.
+    """
+    graph = borrow(graph)
+    inverse = 1 / modulus if modulus else 0.0
+    for r in range(len(places)):
+        votes = out[r]
+        on_path[:] = False
+        on_path[0] = True
+        for i in range(graph.state[ORDERED]):
+            v = graph.order[i]
+            if not on_path[v]:
+                continue
+            node = graph.node[v]
+            votes[node["label"]] = reduce_by(votes[node["label"]] + leaves[v], modulus, inverse)
+            for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+                f = graph.edge[e]["feature"]
+                if copies[f] == 0:
+                    continue
+                child = graph.child[graph.edge[e]["child"] + places[r, f]]
+                if child >= 0:
+                    on_path[child] = True
+                else:
+                    label = -1 - child
+                    votes[label] = reduce_by(votes[label] + through[e] * copies[f], modulus, inverse)
+        for k in range(len(votes)):
+            votes[k] = exactly(votes[k], modulus)
 
 
 @kernel
