@@ -79,20 +79,44 @@ def test_counts_are_rounded_to_two_digits(number, text):
     assert plots.short(number) == text
 
 
+# Made by hand; timbertrek 0.1.7 makes the same of the trie that treefarms 0.2.4 writes of these three trees,
+# {"0": {"-2 -1": ..., "-2 1": {"-1 -1": ...}, "1 -1": {"-1 -2": ...}}}.
+TREES = {
+    1: [{"f": ["0", 8, -1], "c": [{"f": ["+", 4, 3]}, {"f": ["-", 4, 3]}]}, 0.45, 0.75],
+    2: [
+        {
+            "f": ["0", 8, -1],
+            "c": [{"f": ["1", 4, -1], "c": [{"f": ["-", 2, 1]}, {"f": ["+", 2, 2]}]}, {"f": ["-", 4, 3]}],
+        },
+        0.55,
+        0.75,
+    ],
+    3: [
+        {
+            "f": ["0", 8, -1],
+            "c": [{"f": ["+", 4, 3]}, {"f": ["1", 4, -1], "c": [{"f": ["-", 2, 1]}, {"f": ["-", 2, 2]}]}],
+        },
+        0.55,
+        0.75,
+    ],
+}
+
+
+def with_sorted_children(node: dict) -> dict:
+    """Return a node of paths with its children in one order."""
+    return {**node, "c": sorted(map(with_sorted_children, node["c"]), key=repr)} if "c" in node else node
+
+
 def test_timbertrek_gets_what_its_own_program_makes():
-    """The dict was made by hand from the description of timbertrek 0.1.7, which makes the same of treefarms' trie."""
-    table = pd.DataFrame({"a": [0, 0, 0, 0, 1, 1, 1, 1], "b:<2": [0, 0, 1, 1, 0, 0, 1, 1]})
+    table = pd.DataFrame({"a": list("00001111"), "b:<2": list("00110011")})
     r = RashomonSet("0.1", multiplier="0.5").fit(table, [0, 0, 0, 1, 1, 1, 1, 0])
     found = r.to_timbertrek(3)
-    assert found["featureMap"] == FEATURES
+    assert found["featureMap"] == {0: ["a", "= 1", "a"], 1: ["b", "< 2", "b"]}
     assert found["treeMap"] == TREES
-    assert found["trie"] == PATHS
+    ends = [{"f": "_", "t": tree} for tree in (1, 2, 3)]
+    paths = {"f": "root", "c": [{"f": "0", "c": [*ends, {"f": "1", "c": ends[1:]}]}]}
+    assert with_sorted_children(found["trie"]) == with_sorted_children(paths)
     assert list(r.to_timbertrek(1)["treeMap"]) == [1]
-
-
-FEATURES = {}
-TREES = {}
-PATHS = {}
 
 
 def test_timbertrek_shows_two_classes_and_binary_splits(small):
@@ -107,6 +131,10 @@ def test_timbertrek_shows_two_classes_and_binary_splits(small):
 def test_an_empty_set_has_no_pictures(large):
     none = large.filter(forbid=range(6), require=[0])
     assert none.count_ == 0
-    for draw in (none.plot_histogram, lambda: none.plot_agreement([[0] * 6]), lambda: none.plot_importance([[0] * 6], [0])):
+    for draw in (
+        none.plot_histogram,
+        lambda: none.plot_agreement([[0] * 6]),
+        lambda: none.plot_importance([[0] * 6], [0]),
+    ):
         with refused("set is empty"):
             draw()
