@@ -325,7 +325,8 @@ function readable(n) {
   return rounded === "10.0" ? `1.0e${digits.length}` : `${rounded}e${digits.length - 1}`;
 }
 function number(n) {
-  const span = element("span", {className: "number", title: grouped(n)}, readable(n));
+  const text = readable(n), className = text === grouped(n) ? "number" : "number rounded";
+  const span = element("span", {className, title: grouped(n)}, text);
   span.dataset.digits = String(n);
   return span;
 }
@@ -391,6 +392,9 @@ function showTree() {
   $("open").textContent = open ? `${open} open node${open > 1 ? "s" : ""}; the best completion is drawn.` : "The tree is complete.";
   $("best").textContent = best ? `${open ? "Best objective" : "Objective"} ${objective(spent(best))}, cost ${above(spent(best))} above the optimum.` : "No tree of the set is like this.";
   $("tree").replaceChildren(...(best ? [element("ul", {}, drawn(withCounts(best), tree, [], ""))] : []));
+  const current = document.querySelector("#tree [aria-current]")?.getBoundingClientRect();
+  const view = $("scroll").getBoundingClientRect();
+  if (current) $("scroll").scrollLeft += (current.left + current.right - view.left - view.right) / 2;
   $("back").disabled = !history.length;
   $("restart").disabled = isOpen(tree);
   $("accept").disabled = !best || !open;

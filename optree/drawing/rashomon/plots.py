@@ -34,6 +34,11 @@ def short(number: int) -> str:
     return f"{str(rounded)[0]}.{str(rounded)[1]}e{len(str(rounded)) - 1}"
 
 
+def _percent(share: float) -> str:
+    """Return a share; only the whole is 100 %."""
+    return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.3g} %"
+
+
 def histogram(r, ax=None):
     """Draw the number of trees by objective, with logarithmic bars; return the axes."""
     if not r.count_:
@@ -112,10 +117,11 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
     ax.axvline(0, color="0.6", lw=0.8, zorder=0)
     ax.set_yticks(range(len(shown)), [names[column] for column in shown])
     ax.set(xlabel="model reliance: rise of the share of misclassified rows", ylim=(-0.7, len(shown) - 0.4))
+    ax.locator_params(axis="x", nbins=6)
     trees = f"all {short(r.count_)} trees" if listed else f"a sample of {len(models):,} of {short(r.count_)} trees"
     ax.set_title(f"points: {trees}; triangles: means", loc="left", fontsize=10)
     right = ax.secondary_yaxis("right")
-    right.set_yticks(range(len(shown)), [f"{100 * usage[column]:.3g} %" for column in shown])
+    right.set_yticks(range(len(shown)), [_percent(usage[column]) for column in shown])
     right.set_ylabel("share of trees with a split")
     right.spines["right"].set_visible(False)
     right.tick_params(length=0)
