@@ -21,8 +21,8 @@ def to_the_end(step: Callable[[int], int], count: Callable[[], int], room: Calla
         raise KeyboardInterrupt
 
 
-def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple[Terms, float]:
-    """Return the terms of all polynomials, and the number of trees as a float64."""
+def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple[Terms, np.ndarray]:
+    """Return the terms of all polynomials, and their values as float64[terms]."""
     node = graph.node[graph.order[: int(graph.state[ORDERED])]]
     slack = int(max(0, (node["budget"] - node["opt"]).max() - graph.state[CUT])) + 1
     size = slack + 4 * len(node)
@@ -34,8 +34,9 @@ def find_terms(graph: Graph, copies: np.ndarray, run: Run = to_the_end) -> tuple
         return inside(graph, terms, values, values, copies, 0.0, True, iterations)
 
     run(step, lambda: int(graph.state[PLACE]), lambda code: enlarge([terms.exponent, values], size))
-    terms.exponent.resize(int(graph.state[TERMS]), refcheck=False)
-    return terms, float(values[part_of(graph, 0)].sum())
+    for table in (terms.exponent, values):
+        table.resize(int(graph.state[TERMS]), refcheck=False)
+    return terms, values
 
 
 def part_of(graph: Graph, v: int) -> slice:
@@ -57,6 +58,10 @@ class Counts:
         The number of features with the partition of each feature of `Layout`; 0 forbids it.
     depth : int, optional
         A limit on depth.
+    run : callable, optional
+        Calls a kernel until it is done.
+    values : float64[terms], optional
+        The values of :func:`find_terms` for these copies.
     """
 
     def __init__(
@@ -67,11 +72,13 @@ class Counts:
         copies: np.ndarray,
         depth: int | None = None,
         run: Run = to_the_end,
+        values: np.ndarray | None = None,
     ):
         self.graph, self.terms, self.copies, self.depth = graph, terms, np.asarray(copies, float), depth
         self.moduli = moduli_for(most)
         # float64[terms] for each modulus and, with a limit on depth, each number of levels of splits left
-        self.values = [self._levels(float(modulus), run) for modulus in self.moduli]
+        is_known = values is not None and depth is None and self.moduli == (0,)
+        self.values = [[values]] if is_known else [self._levels(float(modulus), run) for modulus in self.moduli]
         self._polynomials: dict[tuple, dict[int, int]] = {}
 
     def _copies(self, level: int) -> np.ndarray:

@@ -46,6 +46,9 @@ from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.rashomon.graph import CUT, ORDERED, PLACE, TERMS
 
 
+_DENSE = 4  # terms without gaps are added in a fraction of the time: a node has all if one in _DENSE is not zero
+
+
 class Terms(NamedTuple):
     """The exponents of all polynomials, and scratch arrays."""
 
@@ -86,6 +89,24 @@ def room_of_edge(graph, e, budget):
 
 
 @inner_function
+def add_multiple(dense, base, factor, terms, values, v, room, modulus, inverse):
+    """Add ``factor`` times the polynomial of node ``v``, up to exponent ``room``, to ``dense`` from ``base`` on."""
+    first, end = v["first"], v["first"] + v["terms"]
+    if v["terms"] and terms.exponent[end - 1] == v["terms"] - 1:  # no gaps: LLVM makes vector code of this loop
+        count = min(v["terms"], room + 1)
+        target, source = dense[base : base + count], values[first : first + count]
+        for x in range(count):
+            value = target[x] + factor * source[x]
+            target[x] = value - np.floor(value * inverse) * modulus
+        return
+    for j in range(first, end):
+        x = terms.exponent[j]
+        if x > room:
+            return
+        dense[base + x] = reduce_by(dense[base + x] + factor * values[j], modulus, inverse)
+
+
+@inner_function
 def multiply(graph, terms, values, e, left_out, scale, room, modulus, inverse):
     """Multiply the polynomials of an edge's nodes, except child ``left_out``, up to exponent ``room``.
 
@@ -111,11 +132,7 @@ def multiply(graph, terms, values, e, left_out, scale, room, modulus, inverse):
         for x in range(room + 1):
             dense[x] = 0
         for i in range(count):
-            for j in range(first, first + held):
-                x = power[i] + terms.exponent[j]
-                if x > room:
-                    break
-                dense[x] = reduce_by(dense[x] + factor[i] * values[j], modulus, inverse)
+            add_multiple(dense, power[i], factor[i], terms, values, graph.node[v], room - power[i], modulus, inverse)
         count = 0
         for x in range(room + 1):
             if dense[x] != 0:
@@ -181,17 +198,17 @@ def inside(graph, terms, values, below, copies, modulus, finds, iterations):
                 continue
             count = multiply(graph, terms, below, e, last, scale, room, modulus, inverse)
             child = graph.node[graph.child[last]]
-            start, end = child["first"], child["first"] + child["terms"]
             for i in range(count):
-                power, factor = terms.power[i], terms.factor[i]
-                for j in range(start, end):
-                    x = power + terms.exponent[j]
-                    if x > room:
-                        break
-                    dense[base + x] = reduce_by(dense[base + x] + factor * below[j], modulus, inverse)
+                x, factor = terms.power[i], terms.factor[i]
+                add_multiple(dense, base + x, factor, terms, below, child, room - x, modulus, inverse)
         if finds:
+            held = last_power = 0
             for x in range(width):
                 if dense[x] != 0:
+                    held, last_power = held + 1, x
+            every = _DENSE * held > last_power  # few gaps: with zeros in them, vector code adds the terms
+            for x in range(last_power + 1 if held else 0):
+                if every or dense[x] != 0:
                     terms.exponent[state[TERMS]], values[state[TERMS]] = x, dense[x]
                     state[TERMS] += 1
             node["terms"] = state[TERMS] - node["first"]

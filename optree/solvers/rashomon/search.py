@@ -37,7 +37,7 @@ from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bit_layout import held_classes, layout
 from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_ROOM
 from optree.solvers.rashomon import expand
-from optree.solvers.rashomon.counts import Run, find_terms, to_the_end
+from optree.solvers.rashomon.counts import Run, find_terms, part_of, to_the_end
 from optree.solvers.rashomon.graph import (
     CUT,
     EDGES,
@@ -259,8 +259,9 @@ class Search:
     def _trees(self, run: Run) -> Trees:
         """Return the trees of the graph."""
         copies = np.array([len(own) for own in self.copies], float)
-        terms, most = find_terms(self.graph, copies, run)
-        return Trees(self.graph, terms, most, [[0] * len(own) for own in self.copies], run=run)
+        terms, values = find_terms(self.graph, copies, run)
+        most = float(values[part_of(self.graph, 0)].sum())
+        return Trees(self.graph, terms, most, [[0] * len(own) for own in self.copies], run=run, values=values)
 
     @property
     def is_leaf(self) -> bool:

@@ -68,8 +68,8 @@ class Trees:
         The number of required groups.
     depth : int, optional
         A limit on depth.
-    run : callable, optional
-        Calls a kernel until it is done.
+    run, values : optional
+        See :class:`Counts`; ``values`` are for all trees.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Trees:
         required: int = 0,
         depth: int | None = None,
         run: Run = to_the_end,
+        values: np.ndarray | None = None,
     ):
         self.graph, self.terms, self.most, self.groups = graph, terms, most, [tuple(own) for own in groups]
         self.required, self.depth = (1 << required) - 1, depth
@@ -89,7 +90,7 @@ class Trees:
         self._counts = {}
         for without in _subsets(self.required):
             copies = np.array([sum(own >= 0 and not own & without for own in copies) for copies in self.groups], float)
-            self._counts[without] = Counts(graph, terms, most, copies, depth, run)
+            self._counts[without] = Counts(graph, terms, most, copies, depth, run, values)
 
     def __setstate__(self, state: dict) -> None:
         """Restore the arrays of a pickle; kernels take no read-only views of a file."""
