@@ -1,4 +1,4 @@
-"""The graph of a Rashomon set as compact arrays, for the page; ``page.js`` describes them."""
+"""The graph of a Rashomon set as compact arrays, for the page; ``count.js`` describes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A self-contained HTML page that walks a Rashomon set: the graph as JSON, and a script that counts (``page.js``).
+"""A self-contained HTML page that walks a Rashomon set: the graph as JSON, and scripts.
 
-The page has the nodes and edges of the graph and the rows of each class at each node, but no rows and no trees.
+``count.js`` counts trees, and ``page.js`` shows them. The page has the nodes and edges of the graph, and the weight of
+each class at each node, but no rows and no trees.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def write(r, path: str | Path) -> None:
         summary=escape(_summary(r)),
         colours="\n".join(f".c{i} {{ background: rgb({shade}); }}" for i, shade in shades),
         set=data,
-        script=(_HERE / "page.js").read_text(),
+        script="\n".join((_HERE / name).read_text() for name in ("count.js", "page.js")),
     )
     write_whole(path, page.encode())
 

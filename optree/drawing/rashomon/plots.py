@@ -17,7 +17,7 @@ _LISTED = 1000  # trees of a set that are all drawn; of a larger set, a sample
 
 
 def _axes(ax, height: float = 3.6):
-    """Return the axes, or those of a new figure."""
+    """Return the axes, by default of a new figure."""
     if ax is None:
         import matplotlib.pyplot as plt
 

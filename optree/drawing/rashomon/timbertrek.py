@@ -2,9 +2,9 @@
 
 The dict is that of TimberTrek's ``transform_trie_to_rules``:
 
-- ``treeMap``: for each number of a tree its root, its cost as a share of all rows, and its accuracy. A split is
-  ``{"f": [feature, rows, -1], "c": [child where the condition is true, other child]}``, a leaf is
-  ``{"f": ["+" or "-", rows, correct rows]}``.
+- ``treeMap``: for each tree its root, its cost as a share of all rows, and its accuracy.
+  A split is ``{"f": [feature, rows, -1], "c": [child where the condition is true, other child]}``.
+  A leaf is ``{"f": ["+" or "-", rows, correct rows]}``.
 - ``trie``: the features on the way to the leaves of all trees; ``{"f": "_", "t": tree}`` where a tree has a leaf.
 - ``featureMap``: name, condition and short name of each feature.
 """
