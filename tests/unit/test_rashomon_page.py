@@ -241,6 +241,7 @@ def test_the_page_fits_a_telephone_and_obeys_the_keyboard(opened):
         if key != "ArrowDown":
             walk.wait()
             assert walk.remaining == (second if key == "Enter" else every)
+            assert walk.ask("document.activeElement.closest('#options') !== null")
     for _ in range(3):
         walk.choose(0)
     assert walk.ask("document.documentElement.scrollWidth") <= 390

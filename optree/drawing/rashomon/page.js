@@ -90,10 +90,14 @@ function showTree() {
   $("open").textContent = open ? nodesLeft : "The tree is complete.";
   const value = x => `${open ? "Best objective" : "Objective"} ${objective(x)}, cost ${above(x)} above the optimum.`;
   $("best").textContent = best ? value(spent(best)) : "No tree of the set is like this.";
+  const focused = $("tree").contains(document.activeElement);
   $("tree").replaceChildren(...(best ? [element("ul", {}, drawn(withCounts(best), tree, [], ""))] : []));
-  const current = document.querySelector("#tree [aria-current]")?.getBoundingClientRect();
-  const view = $("scroll").getBoundingClientRect();
-  if (current) $("scroll").scrollLeft += (current.left + current.right - view.left - view.right) / 2;
+  const current = document.querySelector("#tree [aria-current]"), view = $("scroll").getBoundingClientRect();
+  if (current) {
+    const {left, right} = current.getBoundingClientRect();
+    $("scroll").scrollLeft += (left + right - view.left - view.right) / 2;
+    if (focused) current.focus({preventScroll: true});
+  }
   $("back").disabled = !history.length;
   $("restart").disabled = isOpen(tree);
   $("accept").disabled = !best || !open;
@@ -120,6 +124,8 @@ function showOptions() {
   }
   rows.sort((a, b) => a.least - b.least || (a.n < b.n ? 1 : a.n > b.n ? -1 : 0));
   $("where").textContent = whereText();
+  $("number").textContent = `${rows.length} option${rows.length === 1 ? "" : "s"}`;
+  const focused = $("options").contains(document.activeElement);
   $("options").replaceChildren(...rows.map(({choice, n, least}) => {
     const name = choice.leaf ? `leaf: ${set.classes[label(node.at)]}` : set.features[choice.feature].name;
     const own = node.leaf ? choice.leaf : node.children && node.feature === choice.feature;
@@ -128,6 +134,7 @@ function showOptions() {
     if (own) button.setAttribute("aria-current", "true");
     return element("tr", {}, ...[button, number(n), objective(least)].map(content => element("td", {}, content)));
   }));
+  if (focused) $("options").querySelector("button")?.focus({preventScroll: true}); // for the keyboard
 }
 
 // Return the conditions on the path to the selected node.
