@@ -19,6 +19,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from optree.objective import Objective
+    from optree.problem import Problem
     from optree.solvers.base import Task
 
 ENGINE, DEPTH_LIMITED, ALL_THRESHOLDS, SPARSE_THRESHOLDS = "optree", "murtree", "allthresholds", "sparsethresholds"
@@ -47,24 +48,26 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     """Return the search of a call of the solver ``optree``."""
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
         return route
-    if parameters["by_depth"] and _is_shallow(task):
+    if (
+        parameters["by_depth"]
+        and is_shallow(task.problem, task.objective)
+        and task.incumbent is task.upper_bound is None
+    ):
         return Route(DEPTH_LIMITED, f"binary features and max_depth = {task.objective.max_depth} <= {_MAX_DEPTH}")
     if parameters["few_rows"] and _may_leave_out_rows(task):
         return Route(ROW_GENERATION, f"{len(task.problem.groups.rows)} different rows >= {_MIN_GROUPS}")
     return Route(ENGINE, "all rows, best first")
 
 
-def _is_shallow(task: Task) -> bool:
-    """Return whether the depth-limited search supports the task, is faster, and its tables fit into memory."""
-    problem, objective = task.problem, task.objective
+def is_shallow(problem: Problem, objective: Objective) -> bool:
+    """Return whether the depth-limited search supports a problem, is faster, and its tables fit into memory."""
     if objective.max_depth is None or objective.max_depth > _MAX_DEPTH or max(problem.n_parts) > 2:
         return False
     if problem.costs is not None or objective.min_samples_leaf > 1:
         return False
     tables = (objective.max_depth + 2) * (len(problem.classes) + 1)  # of pairs of features
     size = 2 if problem.total_weight < 2**14 else 4 if problem.total_weight < 2**30 else 8  # bytes of a count
-    fits = tables * (len(problem.features) + 32) ** 2 * size < _TABLE_BYTES
-    return fits and task.incumbent is task.upper_bound is None
+    return tables * (len(problem.features) + 32) ** 2 * size < _TABLE_BYTES
 
 
 def _may_leave_out_rows(task: Task) -> bool:

@@ -256,15 +256,27 @@ def keep_split(data, memo, stack, graph, t, cost, budget, rules):
 
 
 @kernel
-def add_root(data, memo, graph, levels_left, budget, opt, size):
-    """Add the node of all rows to an empty graph."""
+def add_root(data, memo, graph, levels_left, budget, opt, size, clauses, lower, upper):
+    """Add the node of all rows to an empty graph; enter known intervals of children, by clause, into the memo.
+
+    clauses, lower, upper : int64[m]. The memo has room for m + 1 entries.
+    """
     data, memo, graph = borrow(data), borrow(memo), borrow(graph)
-    key, limits = data.rows[len(data.rows) - 1], limits_of(levels_left, NO_LIMIT)
-    hashed = hash_words(key, data.salt)
-    at, place = find(memo, data.rows, key, hashed, limits)
+    root, limits = data.rows[len(data.rows) - 1], limits_of(levels_left, NO_LIMIT)
+    key, hashed = root.copy(), hash_words(root, data.salt)
+    at, place = find(memo, data.rows, root, hashed, limits)
     if at < 0:
         at = insert(memo, place, hashed, limits, -1, -1, opt, opt)
     new_node(graph, at, budget, opt, size)
+    for i in range(len(clauses)):
+        for w in range(len(key)):
+            key[w] = root[w] & data.rows[clauses[i], w]
+        hashed = hash_words(key, data.salt)
+        child, place = find(memo, data.rows, key, hashed, limits - 1)
+        if child < 0:
+            child = insert(memo, place, hashed, limits - 1, at, clauses[i], lower[i], upper[i])
+        entry = memo.entry[child]
+        entry["lower"], entry["upper"] = max(entry["lower"], lower[i]), min(entry["upper"], upper[i])
 
 
 @kernel

@@ -45,7 +45,6 @@ from optree.solvers.kernels.codes import COMPLETE, NO_ROOM, PAUSED
 from optree.solvers.kernels.jit import borrow, inner_function, kernel
 from optree.solvers.rashomon.graph import CUT, ORDERED, PLACE, TERMS
 
-
 _DENSE = 4  # terms without gaps are added in a fraction of the time: a node has all if one in _DENSE is not zero
 
 

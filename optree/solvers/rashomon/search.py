@@ -35,7 +35,10 @@ from optree.solvers.engine.stack import BOTTOM, DEPTH, STARTED, WANTED
 from optree.solvers.kernels import memo as supports
 from optree.solvers.kernels import row_set_table
 from optree.solvers.kernels.bit_layout import held_classes, layout
-from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_ROOM
+from optree.solvers.kernels.codes import INFINITE, NO_DEPTH, NO_LIMIT, NO_ROOM
+from optree.solvers.murtree.binary_columns import columns
+from optree.solvers.murtree.fast.search import Search as DepthLimited
+from optree.solvers.murtree.fast.stack import Rules
 from optree.solvers.rashomon import expand
 from optree.solvers.rashomon.counts import Run, find_terms, part_of, to_the_end
 from optree.solvers.rashomon.graph import (
@@ -51,6 +54,7 @@ from optree.solvers.rashomon.graph import (
     trimmed,
 )
 from optree.solvers.rashomon.trees import Trees
+from optree.solvers.routing import is_shallow
 from optree.solvers.stages import Starts
 from optree.tree import Tree
 
@@ -66,6 +70,7 @@ _SWITCHES = (
 )
 
 
+_BEFORE = 1500  # iterations of the engine before the depth-limited search
 _COSTS = 200  # that a record has of a histogram
 DEFAULT = "0.05"  # the multiplier
 
@@ -151,15 +156,62 @@ class Search:
 
     def run(self, scale: Scale, clock: Clock, trace: Trace, wanted: Bound, starts: Starts | None = None) -> None:
         """Search; see the class."""
-        self.status, self.lower, tree = self.engine.minimise(scale, clock.start(), trace, starts=starts)
-        self.tree, self.offset = tree if tree is not None else Tree.leaf(self.problem), self.engine.offset
+        first, shallow = _BEFORE if self._is_shallow() else None, None
+        self.status, self.lower, tree = self.engine.minimise(
+            scale, clock.start(), trace, iterations=first, starts=starts
+        )
+        self.tree = tree if tree is not None else Tree.leaf(self.problem)
+        if self.status is None and first is not None:
+            shallow = self._by_depth(scale, clock, trace)
+        self.offset = self.engine.constant * scale.error + (scale.penalty if self.objective.penalty == "leaf" else 0)
         if self.status in (None, "optimal"):
-            self.status, self.optimum, opt = "optimal", self.lower, self.lower - self.offset
+            self.status, self.optimum = "optimal", self.lower
             self.bound = wanted.cost(self.optimum, scale, self.problem.total_weight)
             self.certified = self.bound
             if self.bound >= self.optimum:
-                self._find(scale, clock, min(self.bound - self.offset, int(INFINITE) // 4), opt)
+                self._find(scale, clock, shallow)
         self._release()
+
+    def _is_shallow(self) -> bool:
+        """Return whether the depth-limited search finds the optima of the children of the root."""
+        depth = self.objective.max_depth
+        is_deep_enough = self.engine.data is not None and depth is not None and 3 < depth < len(self.problem.y)
+        return is_deep_enough and is_shallow(self.problem, self.objective)
+
+    def _by_depth(self, scale: Scale, clock: Clock, trace: Trace) -> DepthLimited:
+        """Find the optimum by the depth-limited search, and return that search."""
+        data, certain = columns(self.problem, check=clock.check)
+        rules = Rules(scale.error, scale.penalty, self.objective.max_depth, NO_LIMIT)
+        search, self._certain = DepthLimited(data, rules), certain
+        offset = scale.error * certain
+        offset += scale.penalty if self.objective.penalty == "leaf" else 0
+        note = lambda upper, lower: trace.add(upper + offset, lower + offset)  # noqa: E731
+        try:
+            self.status = search.solve(clock, note, True)
+        except KeyboardInterrupt:  # between two rounds
+            self.status = "interrupted"
+        found = search.incumbent is not None
+        self.tree = search.tree(self.problem, search.incumbent) if found else Tree.leaf(self.problem)
+        self.lower = search.lower + offset
+        self.engine.count(search.iterations)
+        return search
+
+    def _children(self, search: DepthLimited, scale: Scale, clock: Clock, budget: int) -> np.ndarray:
+        """Return intervals of the optima of the root's children, int64[3, m]: clause, lower and upper bound.
+
+        budget : the greatest cost of the set, less the cost of every tree.
+        """
+        search.widen(clock, budget - scale.error * self._certain + 1)
+        codes, weights, _ = self.problem.groups
+        held = weights[:, weights.any(axis=0)]
+        certain = scale.error * held.min(axis=1) * (held.shape[1] - 1) if self._certain else np.zeros(len(codes), int)
+        found = []
+        for feature, code, lower, upper in search.children():
+            if (original := int(self.originals[feature])) >= 0:
+                clause = self.data.first_clause[original] + self.children[feature][code]
+                more = int(certain[codes[:, feature] == code].sum())
+                found.append((clause, lower + more, upper if upper == INFINITE else upper + more))
+        return np.array(found, np.int64).reshape(-1, 3).T.copy()
 
     def _release(self) -> None:
         """Keep the counters and one row for each group of rows; drop the engine, and the bits of the layout."""
@@ -170,13 +222,16 @@ class Search:
                 none = np.zeros(0, np.uint64)
                 self.data = self.data._replace(bits=none, rows=none, salt=none)
 
-    def _find(self, scale: Scale, clock: Clock, budget: int, opt: int) -> None:
-        """Make the graph of the trees of cost <= ``budget``, and count the trees."""
+    def _find(self, scale: Scale, clock: Clock, shallow: DepthLimited | None) -> None:
+        """Make the graph of the trees up to the bound, and count them."""
+        opt, budget = self.optimum - self.offset, min(self.bound - self.offset, int(INFINITE) // 4)
         if self.is_leaf:
             self.graph = leaf_graph(opt, int(self.problem.groups.weights.sum(axis=0).argmax()))
             self.trees = self._trees(to_the_end)
             return
-        self._prepare(scale, budget, opt)
+        known = np.zeros((3, 0), np.int64) if shallow is None else self._children(shallow, scale, clock, budget)
+        self._prepare(scale, budget, opt, known)
+        del shallow
         self.status = self._expand(clock, budget - opt) or "optimal"
         self.certified = self.bound - int(self.graph.state[CUT])
         self._release()
@@ -184,8 +239,8 @@ class Search:
         if self.certified >= self.optimum:
             self._count(clock, budget - opt)
 
-    def _prepare(self, scale: Scale, budget: int, opt: int) -> None:
-        """Make a graph with the root, and the rules of the kernel."""
+    def _prepare(self, scale: Scale, budget: int, opt: int, known: np.ndarray) -> None:
+        """Make a graph with the root, a memo with the known intervals of its children, and the rules of the kernel."""
         search = self.engine
         if search.data is None:
             search.data, search.memo = self.data, supports.new_memo(self.data.rows.shape[1])
@@ -196,8 +251,10 @@ class Search:
         self.rules = rules, rules._replace(margin=0, second=0, third=0), rules._replace(contained_words=int(INFINITE))
         state = search.stack.state
         state[DEPTH], state[BOTTOM], state[STARTED], state[WANTED] = 1, 2, 1, 0
+        supports.grow(search.memo, 1 + known.shape[1], search._keep).take()
         self.graph = new_graph(self.data, len(search.memo.entry))
-        expand.add_root(self.data, search.memo, self.graph, search.levels_left, budget, opt, len(self.graph.head) - 1)
+        size = len(self.graph.head) - 1
+        expand.add_root(self.data, search.memo, self.graph, search.levels_left, budget, opt, size, *known)
 
     def step(self, iterations: int) -> int:
         """Call the kernel that expands the graph."""

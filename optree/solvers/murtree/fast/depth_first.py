@@ -148,6 +148,8 @@ def search(data, stack, memo, rules, many, squares, iterations):
     while state[LEVEL] <= top:
         d = state[LEVEL]
         finished = False
+        if rules.wide:
+            stack.frame[top]["upper"] = INFINITE
         if d < 0:
             if not has_room(memo.slots, memo.entry, memo.used[0], 2):
                 return NO_ROOM

@@ -11,7 +11,7 @@ import numpy as np
 
 from optree.budget import Clock
 from optree.problem import Problem
-from optree.solvers.driver import Room, drive
+from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns
@@ -144,6 +144,28 @@ class Search:
             if start and (known := start()) < self.upper:
                 self.upper, self.incumbent = known, None
         return status
+
+    def widen(self, clock: Clock, budget: int) -> str | None:
+        """Solve both children of each split of the root whose trees may cost less than a budget; return the limit."""
+        self.ask(self.limits._replace(wide=True), budget)
+        status = drive(Sweep(lambda: self.iterations, self.step, self.room), clock, first=max(16, self.quick))
+        if 0 <= self.stack.state[LEVEL] <= self.rules.levels:
+            self.step(kernel.CLOSE)
+        return status
+
+    def children(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield feature, child, lower and upper bound of each child of the root, after :meth:`widen`."""
+        top, entries, table = self.limits.levels, self.memo.entry, self.data.rows
+        for j in range(1, int(self.stack.frame[top]["columns"])):
+            feature = int(self.stack.column[top, j]) - 1
+            for child in range(2):
+                lower, upper = int(self.stack.child_lower[top, child, 0, j]), int(INFINITE)
+                at = memos.look_up(
+                    self.memo, table, self.data.salt, table[-1] & table[2 * feature + child], top - 1, NO_LIMIT
+                )
+                if at >= 0:
+                    lower, upper = max(lower, int(entries["lower"][at])), int(entries["upper"][at])
+                yield feature, child, lower, upper
 
     def tree(self, problem: Problem, rules: Rules) -> Tree:
         """Return the best tree that a search within these rules found.

@@ -62,6 +62,7 @@ class Rules(NamedTuple):
     penalty: int  # cost of a split
     levels: int
     splits: int  # NO_LIMIT if the levels hold no more splits
+    wide: bool = False  # whether the top level has no incumbent: all its splits below the budget are then solved
 
 
 class Stack(NamedTuple):
