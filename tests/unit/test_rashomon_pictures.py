@@ -62,6 +62,11 @@ def test_a_large_set_is_sampled_and_the_picture_says_so(large):
     assert f"a sample of 7 of {plots.short(large.count_)} trees" in ax.get_title(loc="left")
 
 
+def test_unknown_classes_are_refused(small):
+    with refused("plot_importance", "7"):
+        small.plot_importance(TABLE, np.where(Y == 1, 7, Y), ax=new_axes())
+
+
 def test_the_agreement_of_rows_is_that_of_the_votes(small):
     ax = small.plot_agreement(TABLE, ax=new_axes())
     most = np.sort(small.predict_proba(TABLE).max(axis=1))

@@ -12,6 +12,7 @@ from pathlib import Path
 from string import Template
 
 from optree.drawing.rashomon.arrays import Arrays
+from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.drawing.views import PALETTE, short_condition, tint
 from optree.errors import OptreeError
 from optree.files import write_whole
@@ -21,13 +22,12 @@ _HERE = Path(__file__).parent
 
 def write(r, path: str | Path) -> None:
     """Write the page of a fitted :class:`~optree.RashomonSet`; see :meth:`optree.RashomonSet.to_html`."""
-    if not r.count_:
-        raise OptreeError("to_html: the set is empty")
+    check_filled(r, "to_html")
     if r._with or r._depth is not None:
         raise OptreeError("to_html: a set filtered by require or max_depth is not accepted; the page has such filters")
     arrays = Arrays(r)
     arrays.check_size()
-    data = json.dumps(arrays.to_dict() | _names(r), separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(arrays.to_dict() | _names(r), separators=(",", ":")).replace("<", "\\u003c")
     shades = enumerate(", ".join(f"{255 * value:.0f}" for value in tint(colour)) for colour in PALETTE)
     page = Template((_HERE / "page.html").read_text()).substitute(
         title="Rashomon set",
@@ -64,8 +64,3 @@ def _names(r) -> dict:
         for number, feature in zip(sorted(r._numbers), r._features, strict=True)
     ]
     return {"classes": r.search_.problem.classes, "columns": columns, "features": features, "per": float(1 / r._unit)}
-
-
-def column_names(r) -> list[str]:
-    """Return the names of the columns."""
-    return [str(name) for name in getattr(r, "feature_names_in_", [f"x{i}" for i in range(r.n_features_in_)])]

@@ -7,7 +7,7 @@ from math import ceil, log10
 
 import numpy as np
 
-from optree.drawing.rashomon.page import column_names
+from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.drawing.views import PALETTE
 from optree.errors import OptreeError
 from optree.tree import Tree
@@ -41,8 +41,7 @@ def _percent(share: float) -> str:
 
 def histogram(r, ax=None):
     """Draw the number of trees by objective, with logarithmic bars; return the axes."""
-    if not r.count_:
-        raise OptreeError("plot_histogram: the set is empty")
+    check_filled(r, "plot_histogram")
     total = r.search_.problem.total_weight * r._unit
     costs, counts = list(r.histogram_), list(r.histogram_.values())
     best, width = costs[0], float((r.certified_bound_ - costs[0]) / total)
@@ -94,8 +93,9 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
     """
     from matplotlib import colormaps
 
-    if not r.count_:
-        raise OptreeError("plot_importance: the set is empty")
+    check_filled(r, "plot_importance")
+    if unknown := set(np.asarray(y).tolist()).difference(r.classes_.tolist()):
+        raise OptreeError(f"plot_importance: y has {unknown.pop()!r}; the classes of the training rows are accepted")
     listed = r.count_ <= _LISTED
     models = r.best(r.count_) if listed else r.sample(n_trees, random_state)
     rows = np.column_stack([r._coded(X)[:, sorted(r._numbers)], np.searchsorted(r.classes_, y)])
@@ -130,8 +130,7 @@ def importance_cloud(r, X, y, n_trees: int = 500, random_state=None, ax=None):
 
 def agreement(r, X, ax=None):
     """Draw the share of rows by the share of trees that predict their most voted class; return the axes."""
-    if not r.count_:
-        raise OptreeError("plot_agreement: the set is empty")
+    check_filled(r, "plot_agreement")
     most = r.votes(X).max(axis=1)
     shares, n = np.sort([number / r.count_ for number in most.tolist()]), len(most)
     values, below = np.unique(shares, return_counts=True)

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 
 from optree.columns import Feature
-from optree.drawing.rashomon.page import column_names
+from optree.drawing.rashomon.sets import check_filled, column_names
 from optree.errors import OptreeError
 from optree.tree import LEAF, Tree
 
 
 def to_timbertrek(r, k: int = 500) -> dict:
     """Return the first ``k`` trees of a set; see :meth:`optree.RashomonSet.to_timbertrek`."""
+    check_filled(r, "to_timbertrek")
     if len(r.classes_) != 2:
         raise OptreeError(f"to_timbertrek: {len(r.classes_)} classes are not accepted; TimberTrek shows trees of two")
     root, trees = {"f": "root", "c": []}, {}
