@@ -216,7 +216,7 @@ def benchmark(options: argparse.Namespace) -> None:
             ratios += [] if last == "-" else [float(last)]
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"Geometric mean of {len(ratios)} ratios to the faster peer: {number(mean)}; least {number(min(ratios))}.")
+        print(f"Ratios to the faster peer: {len(ratios)}, geometric mean {number(mean)}, least {number(min(ratios))}.")
 
 
 def main(arguments: list[str] | None = None) -> None:

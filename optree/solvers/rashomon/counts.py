@@ -10,7 +10,7 @@ from optree.budget import Budget
 from optree.solvers.driver import Sweep, drive, enlarge
 from optree.solvers.rashomon.exact import moduli_for, whole
 from optree.solvers.rashomon.graph import CUT, EDGES, ORDERED, PLACE, TERMS, Graph
-from optree.solvers.rashomon.polynomials import Terms, count_edges, inside, outside
+from optree.solvers.rashomon.polynomials import Terms, count_edges, inside, outside, vote
 
 Run = Callable[[Callable[[int], int], Callable[[], int], Callable | None], None]
 
@@ -124,6 +124,26 @@ class Counts:
 
         toward : see `outside`; by default, for all rows together. For one row, only the nodes on its paths count.
         """
+        leaves, edges = self._through(toward)
+        return whole(leaves, self.moduli), whole(edges, self.moduli)
+
+    def votes(self, places: np.ndarray) -> list[list[int]]:
+        """Return the number of trees that predict each label for training rows, by the sums of all rows together.
+
+        places : int64[n, q], the child of each feature that a row belongs to. A training row is in each support that a
+        path of its own leads to, whatever the other paths. So the trees with this support as a leaf predict its label.
+        """
+        found, labels = [], int(self.graph.node["label"].max()) + 1
+        labels = max(labels, -int(self.graph.child.min(initial=0)))
+        for modulus, leaves, edges in zip(self.moduli, *self._through(None), strict=True):
+            out = np.zeros((len(places), labels))
+            vote(self.graph, leaves, edges, self.copies, places, float(modulus), np.zeros(len(leaves), bool), out)
+            found.append(out.reshape(-1))
+        numbers = whole(found, self.moduli)
+        return [numbers[i : i + labels] for i in range(0, len(numbers), labels)]
+
+    def _through(self, toward: np.ndarray | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return the numbers of :meth:`through` as residues, an array for each modulus."""
         graph, leaves, edges = self.graph, [], []
         node, order = graph.node[: len(graph.order)], graph.order[: int(graph.state[ORDERED])]
         held = order[(node["terms"][order] > 0) & (node["leaf"][order] <= node["budget"][order] - graph.state[CUT])]
@@ -144,7 +164,7 @@ class Counts:
                 as_leaf[held] += contexts[level][place]
             leaves.append(as_leaf % modulus if modulus else as_leaf)
             edges.append(through[: int(graph.state[EDGES])])
-        return whole(leaves, self.moduli), whole(edges, self.moduli)
+        return leaves, edges
 
     def everywhere(self) -> np.ndarray:
         """Return the copies of the feature of each place of a child, float64[places]."""

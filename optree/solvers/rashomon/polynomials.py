@@ -270,6 +270,38 @@ def outside(graph, terms, values, below, contexts, contexts_below, through, copi
 
 
 @kernel
+def vote(graph, leaves, through, copies, places, modulus, on_path, out):
+    """Add the trees that predict each label for some training rows to ``out``, float64[n, labels].
+
+    leaves, through : float64, of `outside` for all rows. places : int64[n, q]. on_path : bool[nodes], scratch.
+    """
+    graph = borrow(graph)
+    inverse = 1 / modulus if modulus else 0.0
+    for r in range(len(places)):
+        votes = out[r]
+        on_path[:] = False
+        on_path[0] = True
+        for i in range(graph.state[ORDERED]):
+            v = graph.order[i]
+            if not on_path[v]:
+                continue
+            node = graph.node[v]
+            votes[node["label"]] = reduce_by(votes[node["label"]] + leaves[v], modulus, inverse)
+            for e in range(node["first_edge"], node["first_edge"] + node["n_edges"]):
+                f = graph.edge[e]["feature"]
+                if copies[f] == 0:
+                    continue
+                child = graph.child[graph.edge[e]["child"] + places[r, f]]
+                if child >= 0:
+                    on_path[child] = True
+                else:
+                    label = -1 - child
+                    votes[label] = reduce_by(votes[label] + through[e] * copies[f], modulus, inverse)
+        for k in range(len(votes)):
+            votes[k] = exactly(votes[k], modulus)
+
+
+@kernel
 def count_edges(graph, terms, below, copies, v, cost, modulus, out):
     """Fill ``out`` with the number of subtrees of exactly ``cost`` with each edge of node ``v``."""
     graph, terms = borrow(graph), borrow(terms)

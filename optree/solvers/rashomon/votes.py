@@ -38,9 +38,27 @@ class Votes:
         used = [j for f in np.unique(self.feature).tolist() for j in self.search.copies[f]]
         _, first, row = np.unique(codes[:, used], axis=0, return_index=True, return_inverse=True)
         votes = np.zeros((len(first), len(self.search.problem.classes)), object)
-        for i, at in enumerate(first.tolist()):
-            votes[i] = self._of_row(codes[at])
+        seen = self.search.problem.groups.codes
+        place = {pattern.tobytes(): i for i, pattern in enumerate(seen[:, used].astype(codes.dtype))}
+        group = [place.get(np.ascontiguousarray(codes[at, used]).tobytes(), -1) for at in first.tolist()]
+        known = np.array([i for i, own in enumerate(group) if own >= 0], int)
+        if len(known):
+            votes[known] = self._of_groups(seen[[group[i] for i in known]])
+        for i, own in enumerate(group):
+            if own < 0:
+                votes[i] = self._of_row(codes[first[i]])
         return votes[row.ravel()]
+
+    def _of_groups(self, codes: np.ndarray) -> np.ndarray:
+        """Return the votes for training rows, object[n, K]; one pass over the graph serves all of them."""
+        places = np.zeros((len(codes), len(self.size)), np.int64)
+        for f, copies in enumerate(self.search.copies):
+            places[:, f] = self.search.children[copies[0]][codes[:, copies[0]]]
+        found = np.zeros((len(codes), len(self.search.problem.classes)), object)
+        for without, sign in self.trees.signs():
+            numbers = np.array(self.trees.counts(without).votes(places), object)
+            found[:, self.search.classes[: numbers.shape[1]]] += sign * numbers
+        return found
 
     def _of_row(self, codes: np.ndarray) -> np.ndarray:
         """Return the votes for the codes of one row, object[K]."""
