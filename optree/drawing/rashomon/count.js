@@ -273,7 +273,8 @@ const inRows = n => set.per === 1 ? n : n / set.per;
 
 // Return a node's text: the class, its rows, and all rows if others are there.
 function leafText(node) {
-  const all = weight(node.counts), right = node.counts[node.label], text = n => String(+inRows(n).toPrecision(15));
+  const all = weight(node.counts), right = node.counts[node.label];
+  const digits = node.counts.every(n => inRows(n) % 1 === 0) ? 15 : 6, text = n => String(+inRows(n).toPrecision(digits));
   if (!all) return `${set.classes[node.label]} (no rows)`;
   return `${set.classes[node.label]} (${right === all ? "" : `${text(right)} of `}${text(all)})`;
 }

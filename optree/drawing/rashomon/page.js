@@ -177,26 +177,37 @@ function showFilters() {
 }
 
 // Count what the filters need, in slices that keep the page alive, and show everything.
-let turn = 0;
 async function show() {
-  const own = ++turn, required = [...filters.require];
-  for (let some = 0; some < 1 << required.length; some++) {
-    const forbidden = new Set([...filters.forbid, ...required.filter((_, i) => some >> i & 1)]);
-    let end = performance.now() + 50;
+  const required = [...filters.require], needed = [new Set()], focused = document.activeElement;
+  for (let some = 0; some < 1 << required.length; some++)
+    needed.push(new Set([...filters.forbid, ...required.filter((_, i) => some >> i & 1)]));
+  let end = performance.now() + 50;
+  for (const forbidden of needed) {
     for (const share of findAll(forbidden)) {
       if (performance.now() < end) continue;
       $("busy").textContent = `counting … ${Math.floor(100 * share)} %`;
+      $("main").inert = true; // it shows an earlier state
       await new Promise(done => setTimeout(done));
-      if (own !== turn) return;
       end = performance.now() + 50;
     }
   }
   $("busy").textContent = "";
+  $("main").inert = false;
+  focused.focus({preventScroll: true});
+  if (!$("count").hasChildNodes()) showWhole();
   showFilters();
   showTree();
   showOptions();
   showHistogram();
   document.body.dataset.shown = Number(document.body.dataset.shown ?? 0) + 1;
+}
+
+// Show the number of all trees, and let the slider choose from their costs.
+function showWhole() {
+  const [{x: costs, n}] = countAll(new Set()), every = n.reduce((a, b) => a + b);
+  $("count").replaceChildren(number(every), ` ${trees(every)}`);
+  const bound = event => { filters.bound = costs[event.target.value]; show(); };
+  Object.assign($("bound"), {max: costs.length - 1, value: costs.length - 1, oninput: bound});
 }
 
 // Open the splits of forbidden columns again, and all that is below them.
@@ -216,7 +227,7 @@ function filter(c, kind) {
   show();
 }
 
-async function start() {
+function start() {
   for (const c of new Set(set.features.map(feature => feature.column))) {
     const kinds = [["any", "may be split"], ["require", "required"], ["forbid", "forbidden"]];
     const select = element("select", {onchange: event => filter(c, event.target.value)});
@@ -235,10 +246,6 @@ async function start() {
       row[next]?.querySelector("button").focus();
     }
   });
-  await show();
-  const [{x: costs, n}] = countAll(new Set());
-  $("count").replaceChildren(number(n.reduce((a, b) => a + b)));
-  const bound = event => { filters.bound = costs[event.target.value]; show(); };
-  Object.assign($("bound"), {max: costs.length - 1, value: costs.length - 1, oninput: bound});
+  show();
 }
 start();
