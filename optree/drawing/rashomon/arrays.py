@@ -10,7 +10,7 @@ import numpy as np
 from optree.errors import OptreeError
 from optree.solvers.rashomon.graph import CUT
 
-_MOST = {"MiB": 20, "million products": 400}  # of a page: its size, and the work of a recount, up to 40 seconds
+_MOST = {"MiB": 20, "million products": 400}  # of a page: its size, and the work of a recount, about half a minute
 
 
 class Arrays:
