@@ -81,7 +81,11 @@ def to_dot(tree: Tree) -> str:
 
 def edge_text(tree: Tree, node: int, category: int) -> str:
     """Return the condition of a category without the feature's name: ``"= 1"``, ``"yes"`` or ``"no"``."""
-    feature = tree.features[tree.feature[node]]
+    return short_condition(tree.features[tree.feature[node]], category)
+
+
+def short_condition(feature: Feature, category: int) -> str:
+    """Return the condition of a category without the feature's name."""
     label = feature.labels[category]
     if label == feature.name:
         return "yes"

@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from optree.drawing.rashomon import page, plots, timbertrek
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
 from optree.estimators.base import TreeClassifier
@@ -517,3 +518,46 @@ class RashomonSet(TreeClassifier):
             for name in ("tree_", "cost_", "gap_", "objective_"):
                 setattr(found, name, getattr(found[0], name))
         return found
+
+    # Pictures
+
+    def plot_histogram(self, ax=None):
+        """Draw the number of trees by objective, and return the axes."""
+        return plots.histogram(self, ax)
+
+    def plot_importance(self, X, y, n_trees: int = 500, random_state=None, ax=None):
+        """Draw the model reliance of the trees on each column, and return the axes.
+
+        A point is a tree, the line is the range over the trees, and a triangle is the mean. All trees of a set of up to
+        1,000 are drawn, else a sample. The numbers on the right are the shares of all trees that split the column.
+
+        Parameters
+        ----------
+        X, y : table and array-like of shape (n_samples,)
+            Rows and their classes.
+        n_trees : int, default=500
+            The size of the sample.
+        random_state : int, RandomState or None, default=None
+            The seed of the sample.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on; by default those of a new figure.
+        """
+        return plots.importance_cloud(self, X, y, n_trees, random_state, ax)
+
+    def plot_agreement(self, X, ax=None):
+        """Draw the share of rows by the share of trees that predict their most voted class, and return the axes."""
+        return plots.agreement(self, X, ax)
+
+    def to_html(self, path) -> None:
+        """Write a self-contained HTML page that walks the set: it counts the trees with chosen splits, exactly.
+
+        Raises
+        ------
+        OptreeError
+            If the graph is too large for a page of 20 MiB; the message has a bound that would do.
+        """
+        page.write(self, path)
+
+    def to_timbertrek(self, k: int = 500) -> dict:
+        """Return the first ``k`` trees for ``timbertrek.visualize``; two classes and binary splits are accepted."""
+        return timbertrek.to_timbertrek(self, k)

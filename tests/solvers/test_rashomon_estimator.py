@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.mixed_table import mixed
 from support.refusal import refused
 
 from optree import OptimalTreeClassifier, RashomonSet
@@ -23,21 +24,6 @@ X, Y = load_iris(return_X_y=True, as_frame=True)
 @parametrize_with_checks([RashomonSet("0.05", max_depth=2)])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
-
-
-def mixed(seed: int, n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table with numbers, categories, missing values and a copy, and three classes."""
-    random = np.random.RandomState(seed)
-    table = pd.DataFrame(
-        {
-            "number": np.where(random.rand(n) < 0.1, np.nan, random.randint(0, 5, n)),
-            "colour": random.choice(["red", "green", "blue"], n),
-            "flag": random.rand(n) < 0.5,
-        }
-    )
-    table["copy"] = ~table["flag"]
-    y = (table["number"].fillna(0) > 2).astype(int) + (table["colour"] == "red")
-    return table, np.where(random.rand(n) < 0.15, random.randint(0, 3, n), y)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from optree.errors import OptreeError
 def refused(*words):
     """Check that the block raises an OptreeError of one line that contains these words."""
     with pytest.raises(OptreeError) as caught:
-        yield
+        yield caught
     message = str(caught.value)
     assert "\n" not in message
     assert [word for word in words if word not in message] == [], message

@@ -1,0 +1,66 @@
+"""A self-contained HTML page that walks a Rashomon set: the graph as JSON, and scripts.
+
+``count.js`` counts trees, and ``page.js`` shows them. The page has the nodes and edges of the graph, and the weight of
+each class at each node, but no rows and no trees.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from string import Template
+
+from optree.drawing.rashomon.arrays import Arrays
+from optree.drawing.rashomon.sets import check_filled, column_names
+from optree.drawing.views import PALETTE, short_condition, tint
+from optree.errors import OptreeError
+from optree.files import write_whole
+
+_HERE = Path(__file__).parent
+
+
+def write(r, path: str | Path) -> None:
+    """Write the page of a fitted :class:`~optree.RashomonSet`; see :meth:`optree.RashomonSet.to_html`."""
+    check_filled(r, "to_html")
+    if r._with or r._depth is not None:
+        raise OptreeError("to_html: a set filtered by require or max_depth is not accepted; the page has such filters")
+    arrays = Arrays(r)
+    arrays.check_size()
+    data = json.dumps(arrays.to_dict() | _names(r), separators=(",", ":")).replace("<", "\\u003c")
+    shades = enumerate(", ".join(f"{255 * value:.0f}" for value in tint(colour)) for colour in PALETTE)
+    page = Template((_HERE / "page.html").read_text()).substitute(
+        title="Rashomon set",
+        summary=escape(_summary(r)),
+        colours="\n".join(f".c{i} {{ background: rgb({shade}); }}" for i, shade in shades),
+        set=data,
+        script="\n".join((_HERE / name).read_text() for name in ("count.js", "page.js")),
+    )
+    write_whole(path, page.encode())
+
+
+def _summary(r) -> str:
+    """Return the problem and the bound in words."""
+    total = r.search_.problem.total_weight * r._unit
+    best, bound = (1 - float(cost / total) for cost in (min(r.histogram_), r.certified_bound_))
+    depth = "" if r.max_depth is None else f", at most {r.max_depth} splits on a path"
+    return (
+        f"All trees of objective {bound:.5f} or more; the optimum is {best:.5f}. {float(total):,.15g} rows; "
+        f"lambda = {r.regularization} for each {r.penalty}{depth}. The objective is 1 - cost / rows."
+    )
+
+
+def _names(r) -> dict:
+    """Return the names of classes, columns and features, and the unit of costs as a share of the objective."""
+    sources, columns = r._sources, column_names(r)
+    features = [
+        {
+            "name": feature.name,
+            "labels": feature.labels,
+            "short": [short_condition(feature, category) for category in range(len(feature.labels))],
+            "column": int(sources[number]),
+            "children": r.search_.children[number].tolist(),
+        }
+        for number, feature in zip(sorted(r._numbers), r._features, strict=True)
+    ]
+    return {"classes": r.search_.problem.classes, "columns": columns, "features": features, "per": float(1 / r._unit)}
