@@ -241,9 +241,9 @@ def test_small_units_order_all_trees_of_a_set_as_the_given_units_do():
         share = Fraction(int(random.randint(1, 10**12)), 10**12) * random.choice([1, 10, 100]).item()
         given = Scale(share.denominator, share.numerator, share.denominator)
         bound = int(random.randint(1, 12)) * given.penalty + int(random.randint(10)) * given.error
-        units, most = Units(given, bound), bound // given.penalty + 1
+        units, most = Units(given, bound), max(1000, bound // given.penalty + 1)
         assert units.small == given or units.small.error <= 2 * most
-        trees = [(loss, paid) for loss in range(bound // given.error + 3) for paid in range(most + 4)]
+        trees = [(loss, paid) for loss in range(bound // given.error + 3) for paid in range(bound // given.penalty + 5)]
         trees = [trees[k] for k in random.permutation(len(trees))[:200]]
         costs = [given.error * loss + given.penalty * paid for loss, paid in trees]
         small = [units.small.error * loss + units.small.penalty * paid for loss, paid in trees]

@@ -36,7 +36,8 @@ class Arrays:
             middle = (low + high) // 2
             low, high = (middle, high) if self._excess(middle) else (low, middle)
         total = self.search.problem.total_weight * self.r._scale.row
-        cost = self.search.certified - high
+        units = self.search.units
+        cost = units.bound_to_given(units.bound_to_small(self.search.certified) - high)
         raise OptreeError(
             f"to_html: the graph is too large for a page ({found}); a set with bound={_decimal(cost, total)!r} is not"
         )
@@ -129,7 +130,7 @@ class Arrays:
                 for f in used
             ],
             "objective": float(1 - Fraction(self.search.optimum) / total),
-            "step": float(Fraction(unit) / total),
+            "step": float(Fraction(unit) / (self.search.problem.total_weight * self.search.units.small.row)),
         }
 
 

@@ -1,17 +1,17 @@
 """Small units of cost, for polynomials whose exponents are costs.
 
-The cost of a tree is c * loss + A * paid: ``paid`` is the number of its splits or leaves, and A / c is lambda in rows. A
-lambda of many digits makes c as large as 10^13, and a polynomial as long. Units q and p in place of c and A, with q of
-about the number of splits, order all trees alike.
+The cost of a tree is c * loss + A * paid: ``paid`` is the number of its splits or leaves, and A / c is lambda in rows.
+A lambda of many digits makes c as large as 10^13, and a polynomial as long. Units q and p in place of c and A, with q
+of about the number of splits, order all trees alike.
 
 **Statement**: let A / c lie strictly between two neighbours l < h among the fractions with denominators of at most N,
-and let p / q be their mediant. Then c * x + A * y and q * x + p * y have the same sign for all whole numbers x and y with
-\\|y\\| <= N. **Proof**: for y = 0 both signs are that of x. Otherwise -x / y is a fraction with a denominator of at most N,
-so that it is at most l or at least h. A / c and p / q lie on the same side of it. **Used in** `Units`: the difference of
-two trees has x = difference of losses, and y = difference of paid splits.
+and let p / q be their mediant. Then c * x + A * y and q * x + p * y have the same sign for all whole numbers x and y
+with -N <= y <= N. **Proof**: for y = 0 both signs are the sign of x. Otherwise -x / y is a fraction with a denominator
+of at most N, so that it is at most l or at least h. A / c and p / q lie on the same side of it. **Used in** `Units`:
+two trees differ by x in loss, and by y in paid splits.
 
-Trees with more than N = bound / A + 1 splits are outside of the set in both units: N splits alone cost more than the
-bound. Since p and q have no common divisor and q > N, a cost of a tree has one loss and one number of splits.
+Trees that pay for more than N = bound / A + 1 splits are outside of the set in both units: N splits alone cost more
+than the bound. Since p and q have no common divisor and q > N, a cost of a tree tells its loss and its paid splits.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from optree.objective import Scale
+
+_LEAST = 1000  # of N: pictures show small costs as shares of all rows, with five digits
 
 
 class Units:
@@ -33,7 +35,7 @@ class Units:
 
     def __init__(self, given: Scale, bound: int):
         self.given = self.small = given
-        self._most = bound // given.penalty + 1 if given.penalty else 0
+        self._most = max(bound // given.penalty + 1, _LEAST) if given.penalty else 0
         if given.penalty and given.error > 2 * self._most:
             p, q = _mediant(given.penalty, given.error, self._most)
             self.small = Scale(q, p, Fraction(q * given.row, given.error))

@@ -7,9 +7,9 @@ important.
 *near_optimal*: the thresholds of sparse trees that cost little more than the best. Each column gives the best tree of
 two levels of two-way splits with its threshold at the root; trees within a factor NEAR of the least cost count.
 
-*rashomon*: the thresholds of trees drawn uniformly from a Rashomon set. The set has all trees of at most three levels of
-two-way splits whose cost is at most NEAR times the least cost, with the penalty of the objective. ``collapse`` then joins
-nested splits of one feature.
+*rashomon*: the thresholds of trees drawn uniformly from a Rashomon set. The set has all trees of at most three levels
+of two-way splits whose cost is at most NEAR times the least cost, with the penalty of the objective. ``collapse`` then
+joins nested splits of one feature.
 
 The ensemble is also a *reference*: no tree is assumed to misclassify less weight on any rows than the ensemble does.
 """
