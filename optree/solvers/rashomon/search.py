@@ -5,7 +5,7 @@ expands the graph. A limit lowers the bound: the set is complete up to it.
 
 Lower bound (cut).
 **Statement**: let the bound fall by ``cut``. The nodes with budget - cut < opt are in no tree of the smaller set, and
-the trees of the smaller set are those of the graph without these nodes and with all budgets less ``cut``.
+the smaller set has the trees of the graph without these nodes and with all budgets less ``cut``.
 **Proof**: budget(S) is B less the least cost of a context, so it falls with B. A tree with a node S costs at least
 B - budget(S) + opt(S), which is above B - cut for these nodes.
 **Used in** `Search._expand`: after half of the time, the remaining nodes have half of the slack, and so on.
