@@ -232,3 +232,8 @@ def test_the_numbers_of_exact_peers():
         wanted = Objective.of(f"{penalty}/958", "leaf", max_depth=5)
         search = solve(problem, wanted, bound=f"{bound}/958")
         assert (search.optimum, search.trees.total) == (optimum, count)
+
+
+def test_more_trees_than_float64_counts_are_refused():
+    with refused("solver rashomon", "more than 10^308 trees"):
+        exact.moduli_for(np.inf)
