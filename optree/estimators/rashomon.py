@@ -1,4 +1,4 @@
-"""All trees that are nearly as good as the best: Rashomon sets."""
+"""Rashomon sets: all trees whose cost is near the optimum."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class RashomonSet(TreeClassifier):
 
     @property
     def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding: those of the engine's estimators, with all thresholds as features."""
+        """Return the options of the engine's estimators, with all thresholds as features."""
         return replace(OptimalTrees._encoding.fget(self), numeric="thresholds")
 
     def _parameters(self) -> dict:
@@ -168,7 +168,7 @@ class RashomonSet(TreeClassifier):
         self.tree_ = tree.renumber(self._numbers, self._features)
 
     def _set_views(self) -> None:
-        """Set what follows from ``trees_``; forget what was computed from others."""
+        """Set the counts of ``trees_``; drop all sums over other trees."""
         self._cache = {}  # a prediction may not set attributes
         by_cost = {} if self.trees_ is None else self.trees_.by_cost
         in_rows = {cost: self._scale.in_rows(self.search_.cost_of(cost)) * self._unit for cost in by_cost}
@@ -429,9 +429,9 @@ class RashomonSet(TreeClassifier):
     def model_reliance(self, X, y):
         """Return the reliance of the trees on each column, float64[n_features_in_].
 
-        The reliance of a tree on a column is the rise of its share of misclassified rows when the value of the column
-        is drawn, independently of the row, from the values of ``X`` (Fisher, Rudin, Dominici: All Models are Wrong, but
-        Many are Useful, JMLR 2019). It is exact, over all pairs of a row and a value, and the mean over all trees.
+        The values of the column are exchanged: each row gets the value of each row of ``X`` in turn. The reliance of a
+        tree is the rise of its share of misclassified rows (Fisher, Rudin, Dominici: All Models are Wrong, but Many are
+        Useful, JMLR 2019). The result is the mean over all trees, exact over all pairs of a row and a value.
 
         Parameters
         ----------

@@ -261,3 +261,8 @@ def test_a_lambda_of_many_digits_takes_no_more_memory():
     assert max(exact_sets.graph.node["budget"]) < 10**7
     assert exact_sets.trees.total <= rounded.trees.total
     assert exact_sets.trees.total > 10
+
+
+def test_more_trees_than_float64_counts_are_refused():
+    with refused("solver rashomon", "more than 10^308 trees"):
+        exact.moduli_for(np.inf)

@@ -1,4 +1,4 @@
-"""What the pictures of Rashomon sets share."""
+"""Checks and names that all pictures of Rashomon sets use."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from math import prod
 
 import numpy as np
 
+from optree.errors import OptreeError
+
 EXACT = 2.0**52  # a count below this number, and each sum on the way to it, is exact in float64
 _BELOW = 2**25  # primes: the product of two residues is exact
 
@@ -24,8 +26,17 @@ def _primes() -> tuple[int, ...]:
 def moduli_for(most: float) -> tuple[int, ...]:
     """Return primes whose product exceeds a number and all smaller numbers; (0,) if float64 is exact below it.
 
-    most : a float64 that is exact up to a relative error of 1/2; inf is not accepted.
+    most : a float64 that is exact up to a relative error of 1/2.
+
+    Raises
+    ------
+    OptreeError
+        If the number is beyond the range of float64.
     """
+    if not most < np.inf:
+        raise OptreeError(
+            "solver rashomon: the set has more than 10^308 trees; give a lower multiplier, adder or bound"
+        )
     if most < EXACT:
         return (0,)
     found, bits = [], 2 + int(np.ceil(np.log2(most)))
@@ -33,8 +44,8 @@ def moduli_for(most: float) -> tuple[int, ...]:
         found.append(prime)
         bits -= np.log2(prime)
         if bits < 0:
-            return tuple(found)
-    raise OverflowError(f"{most:g} trees")
+            break
+    return tuple(found)
 
 
 def whole(residues: list[np.ndarray], moduli: tuple[int, ...]) -> list[int]:

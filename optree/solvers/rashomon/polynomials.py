@@ -158,7 +158,8 @@ def last_node(graph, e):
 def inside(graph, terms, values, below, copies, modulus, finds, iterations):
     """Fill the polynomials of up to ``iterations`` more nodes, children first; return a code.
 
-    values : float64[terms], filled. below : those of the children, which is ``values`` without a limit on depth.
+    values : float64[terms], filled. below : the values of the children's nodes, which is ``values`` without a limit
+    on depth.
     copies : float64[q], of each feature. modulus : 0, or a prime below 2^25. finds : whether to find the terms; after
     the first pass they are known. The arrays of terms are too small if the code is NO_ROOM.
     """

@@ -5,7 +5,7 @@ expands the graph. A limit lowers the bound: the set is complete up to it.
 
 Lower bound (cut).
 **Statement**: let the bound fall by ``cut``. The nodes with budget - cut < opt are in no tree of the smaller set, and
-the trees of the smaller set are those of the graph without these nodes and with all budgets less ``cut``.
+the smaller set has the trees of the graph without these nodes and with all budgets less ``cut``.
 **Proof**: budget(S) is B less the least cost of a context, so it falls with B. A tree with a node S costs at least
 B - budget(S) + opt(S), which is above B - cut for these nodes.
 **Used in** `Search._expand`: after half of the time, the remaining nodes have half of the slack, and so on.
@@ -341,8 +341,12 @@ class Search:
         codes = self.problem.groups.codes
         if self.is_leaf:
             return np.full(codes.shape[1], -1)
-        kept = {_partition(codes[:, j]): number for number, j in enumerate(self.data.feature.tolist())}
-        return np.array([kept.get(_partition(codes[:, j]), -1) for j in range(codes.shape[1])])
+        columns = np.ascontiguousarray(codes.T)
+        binary = self.problem.n_parts == 2
+        columns[binary] ^= columns[binary, :1]  # a copy or complement has the same column then
+        keys = [column.tobytes() if two else _partition(column) for column, two in zip(columns, binary, strict=True)]
+        kept = {keys[j]: number for number, j in enumerate(self.data.feature.tolist())}
+        return np.array([kept.get(key, -1) for key in keys])
 
     @cached_property
     def copies(self) -> list[list[int]]:
@@ -391,4 +395,4 @@ class Search:
 def _partition(column: np.ndarray) -> bytes:
     """Return the partition of the groups of rows by their codes, the same for any numbering of the categories."""
     _, first, part = np.unique(column, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first, kind="stable"), kind="stable")[part].tobytes()
+    return np.argsort(np.argsort(first, kind="stable"), kind="stable")[part].astype(column.dtype).tobytes()

@@ -126,7 +126,7 @@ class Trees:
 
     @cached_property
     def by_cost(self) -> dict[int, int]:
-        """Return the number of trees by cost, by rising cost; costs are those of the graph."""
+        """Return the number of trees by cost, by rising cost, in the graph's costs."""
         opt = int(self.graph.node[0]["opt"])
         return {opt + x: number for x, number in self.numbers((0,), self.depth, self.required, 0).items()}
 
@@ -219,7 +219,7 @@ class Trees:
         return int(self.graph.node[v]["opt"])
 
     def _tree(self, v: int, depth: int | None, use: int, without: int, cost: int, rank: int) -> Split | None:
-        """Return the subtree of a node by its cost, and its rank among those of this cost."""
+        """Return the subtree of a node by its cost, and its rank among the subtrees of this cost."""
         if not use and int(self.graph.node[v]["leaf"]) == cost:
             if rank == 0:
                 return LEAF

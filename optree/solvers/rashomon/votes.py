@@ -33,7 +33,7 @@ class Votes:
     def of(self, codes: np.ndarray) -> np.ndarray:
         """Return the number of trees that predict each class for rows, object[n, K] of ints.
 
-        codes : int[n, q], the codes of the problem's features; those of features without an edge are not read.
+        codes : int[n, q], the codes of the problem's features. Features without an edge are not read.
         """
         used = [j for f in np.unique(self.feature).tolist() for j in self.search.copies[f]]
         _, first, row = np.unique(codes[:, used], axis=0, return_index=True, return_inverse=True)
