@@ -40,8 +40,9 @@ class Problem:
         The columns of the rows; see also :meth:`coded`.
     target : Target
         The target of the rows.
-    weights : int64[n], optional
-        Whole weights >= 0, one by default. Costs are counted in units of weight ("rows").
+    weights : int64[n] or float64[n], optional
+        Weights >= 0, one by default. Costs are counted in units of weight ("rows"). The searches of the registry accept
+        whole weights only; floats remain if not all are whole.
 
     Raises
     ------
@@ -56,15 +57,17 @@ class Problem:
     def __post_init__(self):
         n = len(self.y)
         weights = np.ones(n, np.int64) if self.weights is None else np.asarray(self.weights)
-        object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.int64))
+        is_real = weights.dtype.kind == "f" and not (weights.sum() < 2**53 and (weights % 1 == 0).all())
+        object.__setattr__(self, "weights", np.ascontiguousarray(weights, np.float64 if is_real else np.int64))
         if len(self.columns) != n or len(self.weights) != n:
             raise OptreeError(
                 f"problem: the columns have {len(self.columns)} rows, the target {n}, and the weights "
                 f"{len(self.weights)}; give equal numbers"
             )
-        if self.weights.min() < 0 or not 0 < self.weights.sum() < 2**53:
+        if self.weights.min() < 0 or not 0 < self.weights.sum() < (np.inf if is_real else 2**53):
             found = f"from {self.weights.min()}, with sum {self.weights.sum()}"
-            raise OptreeError(f"problem: weights {found}; whole numbers >= 0 with a sum of 1 to 2^53 - 1 are accepted")
+            accepted = "whole numbers >= 0 with a sum of 1 to 2^53 - 1, and floats >= 0 with a finite sum > 0,"
+            raise OptreeError(f"problem: weights {found}; {accepted} are accepted")
 
     @classmethod
     def coded(
@@ -133,9 +136,9 @@ class Problem:
         return self if columns is self.columns else replace(self, columns=columns)
 
     @property
-    def total_weight(self) -> int:
+    def total_weight(self) -> int | float:
         """Return the total weight of the rows."""
-        return int(self.weights.sum())
+        return self.weights.sum().item()
 
     def losses(self, rows) -> np.ndarray:
         """Return the loss of each of some rows for each predicted class, int64[m, K]."""

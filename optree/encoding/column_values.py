@@ -6,6 +6,7 @@ import math
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from numbers import Real
 from textwrap import shorten
 
@@ -100,8 +101,8 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
         if kind is None:
             raise CellTypeError(name, next(value for value in cells if type(value) is given))
         if kind not in (*found, _NOTHING):
-            known = [value for value in cells if type(value) is given and not is_missing(value)]
-            found |= {kind: known[0]} if known else {}
+            known = (value for value in cells if type(value) is given and not is_missing(value))
+            found.update((kind, value) for value in islice(known, 1))
     if _DATE in found:
         raise _refused_dates(name, found[_DATE])
     if len(found) > 1 and not mixed:
@@ -110,15 +111,11 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
             f"encoding: column {name!r} has {shown}; give values of one kind, None where they are missing, or name the "
             "column in categorical_features"
         )
-    return _without_gaps(column).astype(np.float64) if [*found] == [_NUMBER] else column
-
-
-def _without_gaps(column: np.ndarray) -> np.ndarray:
-    """Return objects with None for a missing value, which numpy reads as NaN."""
-    kinds = {type(value) for value in column}
-    if all(kind.__name__ not in _NAMED for kind in kinds):
+    if [*found] != [_NUMBER]:
         return column
-    return np.array([None if is_missing(value) else value for value in column], object)
+    if any(kind.__name__ in _NAMED for kind in types):  # numpy reads None as NaN, and no other missing value
+        column = np.array([None if is_missing(value) else value for value in cells], object)
+    return column.astype(np.float64)
 
 
 class CellTypeError(OptreeError, TypeError):

@@ -99,16 +99,6 @@ class SparseEncoder(Encoder):
             np.concatenate([block[rows] for block in blocks], axis=1, out=X[rows])
         return X
 
-    def numeric_column(self, X, number: int) -> np.ndarray:
-        """Return one column of :meth:`numeric_columns`, float64[n]."""
-        start = np.cumsum([0, *self._width])
-        owner = int(np.searchsorted(start, number, side="right")) - 1
-        only, column, at = copy(self), self.columns_[owner], number - int(start[owner])
-        if not column.is_numeric:
-            column, at = column.over([column.tests(self.spec.drop)[at]]), 0
-        only.columns_ = [column]
-        return only.numeric_columns(X)[:, at]
-
     def at_splits(self, splits: Sequence[NumberSplit]) -> tuple[Self, list[tuple[int, bool]]]:
         """Return the encoder whose numeric columns have the thresholds of splits alone, and each split's feature.
 

@@ -40,14 +40,16 @@ class TableColumns(Columns):
         check: Callable[[Encoder], None] = lambda encoder: None,
         without: Sequence[str] = (),
         parameters: Mapping[str, str] | None = None,
+        needs_features: bool = True,
     ) -> TableColumns:
         """Return the columns of a table that is still to be encoded.
 
         check : called with the encoder before rows are coded or read as numbers, and whenever many splits are found;
-        without : columns without features; parameters : see :func:`optree.errors.renamed`.
+        without : columns without features; parameters : see :func:`optree.errors.renamed`;
+        needs_features : see :meth:`Encoder.fit`.
         """
 
-        columns = {"categorical": categorical, "classes": classes, "without": without}
+        columns = {"categorical": categorical, "classes": classes, "without": without, "needs_features": needs_features}
 
         def checked(encoder: Encoder) -> Encoder:
             with renamed(parameters or {}):

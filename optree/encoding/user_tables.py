@@ -23,23 +23,24 @@ _KEPT_CELLS = 2**20  # of a small table
 
 
 class Frame:
-    """A data frame of polars or pyarrow, or of a library with the Arrow PyCapsule interface.
+    """A data frame of polars or pyarrow, or of a library with the Arrow PyCapsule interface; in a fit, also of objects.
 
     Parameters
     ----------
-    source : frame of polars or pyarrow
-        The frame; only its names are read later.
+    source : frame of polars or pyarrow, or array of objects
+        The frame; only its names are read later. Columns of an array are named ``x0``, ``x1``, ...
     series : sequence
         The columns, each with ``to_numpy``, or arrays[n].
     orders : sequence of tuple of str, or None for each
         The categories of ordered columns.
 
-    Several readers share the columns of :class:`Categories`, and the other converted columns of a small table.
+    Several readers share the converted columns of objects and of :class:`Categories`, and all those of a small table.
     """
 
     def __init__(self, source, series: Sequence, orders: Sequence[tuple[str, ...] | None]):
         self.source, self.series, self.orders = source, list(series), list(orders)
-        self.columns = list(getattr(source, "column_names", source.columns))
+        names = [f"x{j}" for j in range(len(self.series))]
+        self.columns = list(getattr(source, "column_names", getattr(source, "columns", names)))
         self.shape, self.ndim = (len(self.series[0]) if self.series else 0, len(self.columns)), 2
         self.is_small = self.shape[0] * self.shape[1] <= _KEPT_CELLS
         self._kept: dict[int, tuple[np.ndarray | Categories, bool]] = {}  # whether `mixed` values would be refused
@@ -81,7 +82,8 @@ class Frame:
         values, is_checked = self._kept.get(number, (None, False))
         if values is None or not (mixed or is_checked):
             values = self._convert(number, name, mixed)
-            if self.is_small or isinstance(values, Categories):
+            is_slow = isinstance(values, Categories) or str(getattr(self.series[number], "dtype", "")) == "object"
+            if self.is_small or is_slow:
                 self._kept[number] = values, not mixed
         return values
 

@@ -1,44 +1,34 @@
-"""The common base of the estimators: reading rows, fitting through the solver registry, prediction, and views."""
+"""The estimators that fit through the solver registry: their search, their predictions, and views of trees."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from optree import solvers
-from optree.budget import Budget, Clock
-from optree.columns import codes_type
+from optree.budget import Clock
 from optree.drawing import views
-from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.coded_rows import CodedRows
-from optree.encoding.sparse_thresholds import SparseEncoder
 from optree.encoding.table_columns import TableColumns
-from optree.errors import OptreeError, renamed
+from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
-from optree.estimators.memory import budget_of, check_fits
-from optree.estimators.parameters import NAMES, check_parameters, seed_of
+from optree.estimators.parameters import seed_of
+from optree.estimators.problems import TableEstimator
 from optree.estimators.proving import Provable
-from optree.estimators.tables import find_identifiers, read_table
-from optree.estimators.weights import whole_costs, whole_weights
 from optree.objective import CONSTRAINTS, Objective
 from optree.problem import Problem
 from optree.result import Result
-from optree.target import Classes
 from optree.tree import Tree
 
 if TYPE_CHECKING:
     from optree.solvers.lambda_path import LambdaPath, Stretch
-
-_BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
 
 
 class TreeViews:
@@ -95,90 +85,23 @@ class ClassPredictions(ClassifierMixin):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TreeEstimator(TreeViews, BaseEstimator):
-    """The common base of classifiers and regressors on encoded columns: their common parameters, and their rows."""
+class TreeEstimator(TreeViews, TableEstimator):
+    """The common base of the classifiers and regressors that fit through the registry: their limits and attributes."""
 
     time_limit: float | None = 30
     memory_limit: float | None = None
     iteration_limit: int | None = None
-    categorical_features: str | Sequence = "from_dtype"
-    unseen: str = "error"
-    missing: str = "best"
-    verbose: bool = False
 
-    # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
-    # are measured with up to 200,000 rows and 500 thresholds, without the memo of the search.
-    _copies: ClassVar[int] = 3
     _solver: ClassVar[str]
 
     def _parameters(self) -> dict:
         """Return the solver's own parameters."""
         return {}
 
-    @property
-    def _encoding(self) -> EncodingSpec:
-        """Return the options of the encoding; by default every column becomes binary columns."""
-        return EncodingSpec(
-            categorical="onehot",
-            numeric="thresholds",
-            max_cuts=self.max_thresholds,
-            unseen=self.unseen,
-            missing=self.missing,
-        )
-
-    def __sklearn_tags__(self):
-        """Return scikit-learn's tags: NaN, texts and sparse matrices are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
-        tags.input_tags.string = tags.input_tags.sparse = True
-        return tags
-
-    @property
-    def _budget(self) -> Budget:
-        return budget_of(self)
-
-    @property
-    def _log(self) -> Callable[[str], None] | None:
-        """Return the function for lines of progress."""
-        return print if self.verbose else None
-
     def _objective(self, regularization=None) -> Objective:
         """Return the objective of the parameters that the subclass has, for its own lambda or another."""
         own = {name: getattr(self, name) for name in ("penalty", *CONSTRAINTS) if hasattr(self, name)}
         return Objective.of(self.regularization if regularization is None else regularization, **own)
-
-    @staticmethod
-    def _weighted(X, y, sample_weight):
-        """Drop rows of zero weight."""
-        kept = np.asarray(sample_weight) != 0
-        if sample_weight is None or kept.shape != y.shape or not kept.any() or kept.all():
-            return X, y, sample_weight
-        return X[kept], y[kept], np.asarray(sample_weight)[kept]
-
-    def _bytes_per_row(self, encoder: Encoder) -> int:
-        """Return the bytes that a fit needs for each row, at the least."""
-        return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
-
-    def _columns(self, X, classes: tuple[str, ...] = ()) -> TableColumns:
-        """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
-
-        def check(encoder: Encoder) -> None:
-            numeric = any(column.is_numeric for column in encoder.columns_)
-            given = getattr(self, "max_thresholds", 0) if numeric else 0
-            fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
-            remedy = f"{fewer}fewer rows or fewer columns"
-            if isinstance(encoder, SparseEncoder):
-                found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
-            else:
-                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
-            check_fits(len(X), found, needed, self.memory_limit, remedy)
-
-        with renamed({"encoding: max_cuts": "max_thresholds"}):
-            spec, named = self._encoding, self.categorical_features
-        left_out = find_identifiers(X, named, spec)
-        if spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:  # sparse: a byte per cell, no number
-            spec = replace(spec, numeric="thresholds")
-        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES)
 
     def _find_tree(self, problem: Problem, unit: Fraction, objective: Objective, clock: Clock) -> Self:
         """Set the fitted attributes to the tree of an objective."""
@@ -243,15 +166,6 @@ class TreeEstimator(TreeViews, BaseEstimator):
         unknown = (columns.codes < 0).any()  # rows that would stop at a split, or have no side of it
         return (None, None) if broken or unknown else (tree, columns)
 
-    def _table(self, X):
-        """Return the table of new rows."""
-        return read_table(self, X, reset=False)[0]
-
-    def _rows(self, X, y) -> tuple:
-        """Return the table of the training rows, and y as an array of the same length; check all parameters."""
-        check_parameters(self)
-        return read_table(self, X, y, reset=True, memory_limit=self.memory_limit)
-
 
 @documented
 class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
@@ -300,18 +214,3 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
         cost = Fraction(stretch.loss, problem.unit) + stretch.highest * problem.total_weight * stretch.paid
         model._keep(stretch.tree, columns, "optimal", cost, cost, problem.total_weight, unit)
         return model
-
-    def _problem(self, X, y, sample_weight, classes: np.ndarray | None = None) -> tuple[Problem, Fraction]:
-        """Return the problem of the rows of positive weight, and the weight of its unit; set ``classes_``.
-
-        ``classes`` are sorted; by default they are the classes of the rows.
-        """
-        X, y = self._rows(X, y)
-        X, y, sample_weight = self._weighted(X, y, sample_weight)
-        self.classes_ = np.unique(y) if classes is None else classes
-        labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))
-        if len(names) < 2:
-            raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
-        weights, unit = whole_weights(sample_weight, getattr(self, "class_weight", None), labels, self.classes_)
-        costs = whole_costs(getattr(self, "costs", None), self.classes_)
-        return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit

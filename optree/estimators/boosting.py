@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from optree.budget import Budget, Clock
+from optree.budget import Clock
 from optree.errors import OptreeError, choice
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
@@ -73,7 +73,11 @@ class Stage(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class _Boosting(NumericEstimator):
-    """The common base of the boosted classifier and regressor. Scores are float64[n, outputs]."""
+    """The common base of the boosted classifier and regressor. Scores are float64[n, outputs].
+
+    The rows are those of one problem. A tree fits gradients with curvatures as weights, which are no whole weights of a
+    problem, so each stage gives the search the presorted rows with other targets and weights.
+    """
 
     n_estimators: int = 150
     _: KW_ONLY
@@ -84,6 +88,7 @@ class _Boosting(NumericEstimator):
 
     # Parameters of DPDT that boosted trees do not vary.
     generator, penalty, min_weight_fraction_leaf, min_impurity_decrease, bounds = "cart", "visits", 0.0, 0.0, True
+    _fewest_classes = 2
 
     @documented
     def fit(self, X, y, sample_weight=None):
@@ -96,12 +101,12 @@ class _Boosting(NumericEstimator):
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
-        clock = Budget().start()
+        clock = self._budget.start()
         self._check()
-        X, y = self._rows(X, y)
-        X, y, weight = self._weighted(X, y, sample_weight)
-        self._encoder = self._fit_encoder(X)
-        self._boost(self._encoder.numeric_columns(X), self._outputs(y), weight, clock)
+        problem, _ = self._problem(X, y, sample_weight)
+        self._encoder = problem.columns.numbers
+        weights = problem.weights.astype(np.float64)
+        self._boost(problem.columns.as_numbers().X, self._outputs(problem.y), weights, clock)
         self.compile_seconds_ = clock.compile_seconds()
         return self
 
@@ -113,11 +118,10 @@ class _Boosting(NumericEstimator):
         for name in ("learning_rate", "reg_lambda", "alpha"):
             number(self, name)
 
-    def _boost(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, clock: Clock) -> None:
+    def _boost(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, clock: Clock) -> None:
         """Add trees; y : float64[n, outputs], the target, or 1 for the class of a row."""
-        weights = np.ones(len(X)) if weight is None else weight
         growth = self._growth(len(X), X.shape[1], float(weights.sum()))
-        sample_weight = weights if self.order == 2 else weight
+        sample_weight = None if self.order == 1 and (weights == 1).all() else weights
         sample = presort(X, np.zeros(len(X)), 0, sample_weight, False, growth.n_layers)
         self.init_ = self._first(y, weights)
         scores, self.stages_ = np.tile(self.init_, (len(X), 1)), []
@@ -194,10 +198,7 @@ class DPDTGradientBoostingClassifier(ClassifierMixin, _Boosting):
     """
 
     def _outputs(self, y: np.ndarray) -> np.ndarray:
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise OptreeError(f"y has 1 class, {self.classes_[0]}; two or more classes are needed")
-        ones = np.eye(len(self.classes_))[labels]
+        ones = np.eye(len(self.classes_))[y]
         return ones if len(self.classes_) > 2 else ones[:, 1:]
 
     @property
@@ -241,7 +242,7 @@ class DPDTGradientBoostingRegressor(RegressorMixin, _Boosting):
     _shrink = 1.0
 
     def _outputs(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, np.float64)[:, None]
+        return y[:, None]
 
     def _first(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.average(y, axis=0, weights=weights)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache, partial
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,11 +17,10 @@ from optree.estimators.alpha_path import AlphaPath
 from optree.estimators.base import ClassPredictions, TreeViews
 from optree.estimators.docstrings import documented
 from optree.estimators.growth import NumericEstimator, number
-from optree.estimators.memory import budget_of
 from optree.result import Trace, require_iterations
+from optree.solvers.dpdt.growth import read_sample
 from optree.solvers.dpdt.sampled import sampled_path
 from optree.solvers.dpdt.search import solve
-from optree.solvers.kernels.presort import presort
 
 
 @dataclass(eq=False, repr=False)
@@ -49,38 +47,28 @@ class _DPDTree(TreeViews, NumericEstimator):
             Classes of any type; for regression, finite numbers.
         {fit_end}
         """
-        clock = budget_of(self).start()
-        X, y = self._rows(X, y)
-        if isinstance(self, ClassifierMixin):
-            self.classes_, y = np.unique(y, return_inverse=True)
-            classes = len(self.classes_)
-        else:
-            y, classes = np.asarray(y, np.float64), 0
-        trace = Trace(clock, print if self.verbose else None)
-        trace.start("dpdt", f"candidate splits: {self.generator}")
+        clock = self._budget.start()
+        problem, _ = self._problem(X, y, sample_weight)
         alpha = number(self, "alpha")
-        n = len(X)
-        X, y, weight = self._weighted(X, y, sample_weight)
-        encoder = self._fit_encoder(X)
-        growth = self._growth(n, max(1, encoder.n_numeric_columns), float(len(X) if weight is None else weight.sum()))
-        mergeable = weight is None or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
-        arguments, searched = (y, classes, weight, mergeable, growth.n_layers), growth
+        trace = Trace(clock, self._log)
+        trace.start("dpdt", f"candidate splits: {self.generator}")
+        width = max(1, problem.columns.numbers.n_numeric_columns)
+        growth = searched = self._growth(len(problem.y), width, float(problem.total_weight))
         try:
-            numbers = encoder.numeric_columns(X, clock.check)
-            sample, column = presort(numbers, *arguments, clock.check), numbers.T.__getitem__
+            sample = read_sample(problem, growth, clock.check)
         except Stopped:  # without thresholds the search ends at once, with a leaf
-            sample, searched = presort(np.zeros((len(X), 1)), *arguments), replace(growth, max_features=1)
-            column = cache(partial(encoder.numeric_column, X))
+            searched = replace(growth, max_features=1)
+            sample = read_sample(problem, searched, X=np.zeros((len(problem.y), 1)))
         clock.prepared()
         path = solve(sample, searched, effective_n_jobs(self.n_jobs), clock)
         require_iterations(path.status, {"iterations": path.fitted})
         late = path.status == "time_limit" and len(path.link) == 1 and self.time_limit > 0
         if late := late and not growth.min_impurity_decrease:  # which is a share of the gain on all rows
-            few, sample = sampled_path(lambda rows: encoder.numeric_columns(X[rows]), y, classes, weight, growth)
+            few, sample = sampled_path(problem, growth)
             path = replace(few, status=path.status, fitted=path.fitted, offered=path.offered)
-        self._path = AlphaPath(path, sample, column, encoder, y, weight, growth.per_split)
+        self._path = AlphaPath(path, sample, problem, growth.per_split)
         if late:
-            self._path.rate(y, weight)
+            self._path.rate(problem)
         self.search_seconds_ = clock.searched()
         self.alpha_path_ = self._path.steps()
         self.status_, self.counters_ = path.status, {"iterations": path.fitted, "splits": path.offered}
@@ -95,8 +83,7 @@ class _DPDTree(TreeViews, NumericEstimator):
 
     def _select(self, alpha: float) -> None:
         best = self._path.best(alpha)
-        labels = tuple(map(str, getattr(self, "classes_", ())))
-        self.tree_, self.encoder_ = self._path.tree(best, labels)
+        self.tree_, self.encoder_ = self._path.tree(best)
         self.cost_ = self._path.cost(best, alpha)
 
     def at(self, alpha):

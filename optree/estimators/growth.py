@@ -1,22 +1,21 @@
-"""The common base of estimators of DPDT's trees: reading rows, and parameters with scikit-learn's names and meaning."""
+"""The common base of estimators of DPDT's trees: parameters with scikit-learn's names and meaning."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from optree.encoding import EncodingSpec
-from optree.encoding.sparse_thresholds import SparseEncoder
-from optree.errors import OptreeError, choice, renamed
-from optree.estimators.parameters import NAMES, check_parameters, is_whole
-from optree.estimators.tables import find_identifiers, read_table
+from optree.errors import OptreeError, choice
+from optree.estimators.parameters import is_whole
+from optree.estimators.problems import TableEstimator
+from optree.estimators.weights import checked_weights
 from optree.solvers.dpdt.growth import GENERATORS, Growth
 
 
@@ -30,8 +29,11 @@ def number(estimator, name: str, highest: float = math.inf) -> float:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NumericEstimator(BaseEstimator):
-    """The common base of estimators of DPDT's trees: their parameters, and the reading of rows."""
+class NumericEstimator(TableEstimator):
+    """The common base of estimators of DPDT's trees: their parameters.
+
+    A column of two categories without missing values is a column of 0 and 1; of more categories, each has one.
+    """
 
     max_depth: int = 3
     cart_nodes_list: Sequence[int] = (8, 8, 8)
@@ -41,10 +43,17 @@ class NumericEstimator(BaseEstimator):
     max_features: int | float | str | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
-    categorical_features: str | Sequence = "from_dtype"
-    unseen: str = "error"
-    missing: str = "best"
-    verbose: bool = False
+
+    _fewest_classes, _reads_numbers = 1, True
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding."""
+        return EncodingSpec(numeric="numbers", most_children=2, unseen=self.unseen, missing=self.missing)
+
+    def _row_weights(self, sample_weight, labels: np.ndarray, _classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
+        """Return the user's weights: DPDT searches in floats."""
+        return checked_weights(sample_weight, labels), Fraction(1)
 
     def _growth(self, n: int, p: int, weight: float) -> Growth:
         nodes = self.cart_nodes_list
@@ -92,42 +101,3 @@ class NumericEstimator(BaseEstimator):
         raise OptreeError(
             f"max_features: {value!r} is not accepted; give None, sqrt, log2, a whole number >= 1, or a share in (0, 1]"
         )
-
-    def _rows(self, X, y) -> tuple:
-        """Return the table of the training rows, and y as an array of the same length; check all parameters."""
-        check_parameters(self)
-        return read_table(self, X, y, reset=True)
-
-    def _table(self, X):
-        """Return the table of new rows."""
-        return read_table(self, X, reset=False)[0]
-
-    def _fit_encoder(self, X) -> SparseEncoder:
-        """Return the encoder of a table as columns of numbers without missing values.
-
-        A column of two categories without missing values is a column of 0 and 1; of more categories, each has one.
-        """
-        spec = EncodingSpec(numeric="numbers", most_children=2, unseen=self.unseen, missing=self.missing)
-        with renamed(NAMES):
-            left_out = find_identifiers(X, self.categorical_features, spec)
-            given = {"categorical": self.categorical_features, "without": left_out, "needs_features": False}
-            return SparseEncoder(spec).fit(X, **given)
-
-    def _weighted(self, X, y: np.ndarray, sample_weight):
-        """Drop rows of zero weight; return X, y and the weights, None if all weights are one."""
-        if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
-        kept = weight > 0
-        if not kept.all():
-            X, y, weight = X[kept], y[kept], weight[kept]
-        return X, y, None if (weight == 1).all() else weight
-
-    def __sklearn_tags__(self):
-        """Return scikit-learn's tags: NaN, texts and sparse matrices are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
-        tags.input_tags.string = tags.input_tags.sparse = True
-        return tags

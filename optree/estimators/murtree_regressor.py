@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
 from sklearn.base import RegressorMixin
 
 from optree.errors import OptreeError
 from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
-from optree.estimators.weights import whole_weights
-from optree.problem import Problem
-from optree.target import Values
 
 
 @documented
@@ -97,12 +93,9 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        X, y = self._rows(X, y)
-        if len(y) < 2:
-            raise OptreeError(f"X has {len(y)} sample; two or more are needed")
-        X, y, sample_weight = self._weighted(X, y, sample_weight)
-        weights, unit = whole_weights(sample_weight, None, np.zeros(len(y), int), np.zeros(1))
-        problem = Problem(self._columns(X), Values(y), weights)
+        problem, unit = self._problem(X, y, sample_weight)
+        if len(problem.y) < 2:
+            raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
         self._find_tree(problem, unit, objective, clock)
         self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
         grid = problem.target.grid(problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -34,8 +35,9 @@ MOST_CHILDREN = 50  # of a multiway split by default; each category of a column 
 def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None = None) -> tuple:
     """Return X for an encoder, and y as an array of one dimension, None without y.
 
-    X becomes a :class:`Frame` or an array. In ``fit`` a sparse matrix becomes an array, of one byte per cell if it is
-    binary. In a prediction a sparse matrix and a frame of pandas stay unchanged, for few of their columns are read.
+    X becomes a :class:`Frame` or an array. In ``fit`` an array of objects becomes a frame, which converts each column
+    once, and a sparse matrix becomes an array, of one byte per cell if it is binary. In a prediction a sparse matrix
+    and a frame of pandas stay unchanged, for few of their columns are read.
 
     reset : whether the estimator learns the columns of X, in ``fit``, or compares X with them.
 
@@ -63,7 +65,7 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
         X = checked[0] if target else checked
         if sparse.issparse(X) and reset:
             X = _dense(X, memory_limit)
-        return X, y
+        return Frame(X, X.T, [None] * X.shape[1]) if reset and X.dtype == object else X, y
     if 0 in frame.shape:
         raise OptreeError(
             f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; give one or more of each"
@@ -75,11 +77,12 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
 
 
 def _has_other_cells(rows: list | tuple) -> bool:
-    """Return whether some cells of rows are no numbers."""
+    """Return whether some cells of rows are texts or sequences, or the rows have several lengths."""
     try:
-        return np.asarray(rows).dtype.kind == "U"
-    except ValueError:  # cells, or rows, of several lengths
-        return True
+        kinds = set(map(type, chain.from_iterable(rows)))
+        return len(set(map(len, rows))) > 1 or any(hasattr(kind, "__len__") for kind in kinds)
+    except TypeError:  # a row without cells
+        return False
 
 
 def _warn_of_order(X, y) -> None:

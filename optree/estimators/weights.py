@@ -20,13 +20,7 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     """
     if sample_weight is None and class_weight is None:
         return np.ones(len(y), np.int64), Fraction(1)
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    if weights.shape != y.shape:
-        raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, {y.shape}, is needed")
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise OptreeError("sample_weight: only finite numbers >= 0 are accepted")
-    if not weights.any():
-        raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+    weights = checked_weights(sample_weight, y)
     values, which = np.unique(weights, return_inverse=True)
     factors = _class_factors(class_weight, y, weights, classes)
     pair, row = np.unique(which * len(classes) + y, return_inverse=True)
@@ -39,6 +33,18 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     real = weights * np.array([float(factor) for factor in factors])[y]
     step = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
     return np.round(real / step).astype(np.int64), Fraction(step)
+
+
+def checked_weights(sample_weight, y: np.ndarray) -> np.ndarray:
+    """Return the weights of rows, float64[n]; raise OptreeError if they are not accepted."""
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    if weights.shape != y.shape:
+        raise OptreeError(f"sample_weight has shape {weights.shape}; one number per row, {y.shape}, is needed")
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise OptreeError("sample_weight: only finite numbers >= 0 are accepted")
+    if not weights.any():
+        raise OptreeError("sample_weight: all weights are zero; a row with a positive weight is needed")
+    return weights
 
 
 def _class_factors(class_weight, y, weights, classes) -> list[Fraction]:

@@ -191,7 +191,9 @@ class Declaration:
                 raise OptreeError(f"solver {self.name}: {name} = {value} is not accepted{where}; leave it out")
 
     def check_problem(self, problem: Problem) -> None:
-        """Raise OptreeError for a target, costs or features that are not declared, and for unknown categories."""
+        """Raise OptreeError for real weights, an undeclared target, costs or features, and for unknown categories."""
+        if problem.weights.dtype.kind == "f":
+            raise OptreeError(f"solver {self.name}: weights that are no whole numbers are not accepted; scale them")
         if problem.target.kind not in self.targets:
             raise choice(f"solver {self.name}: target", problem.target.kind, self.targets)
         if problem.costs is not None and "costs" not in self.constraints:

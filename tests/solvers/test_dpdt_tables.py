@@ -114,14 +114,6 @@ def test_an_identifier_is_left_out_with_a_warning():
         named.fit(X, y > y.median())
 
 
-def test_a_column_alone_is_that_of_all():
-    X = table()[0]
-    for holed in (X, X.assign(kind=X["kind"].where(X.index % 5 > 0), number=X["number"].where(X.index % 7 > 0))):
-        encoder = DPDTreeClassifier()._fit_encoder(holed)
-        for number, values in enumerate(encoder.numeric_columns(holed).T):
-            assert np.array_equal(encoder.numeric_column(holed, number), values)
-
-
 @pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=str)
 def test_time_that_ends_while_columns_are_laid_out_leaves_a_tree_of_few_rows(monkeypatch, model):
     """Its loss is that on all rows, of which only the columns of its splits are read."""

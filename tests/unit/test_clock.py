@@ -20,8 +20,7 @@ from optree import compilation, solvers
 from optree.arrays import transposed
 from optree.budget import Budget, Clock
 from optree.compilation import Compilation
-from optree.estimators.base import TreeEstimator
-from optree.estimators.growth import NumericEstimator
+from optree.estimators.problems import TableEstimator
 from optree.objective import Objective
 from optree.result import Trace
 from optree.solvers.dpdt import sampled
@@ -140,13 +139,13 @@ SLOW = {
 @pytest.fixture
 def slow_reading(monkeypatch, time):
     """Let the reading of the training rows take 100 seconds."""
-    for base in (TreeEstimator, NumericEstimator):
+    rows = TableEstimator._rows
 
-        def read(self, *arguments, _rows=base._rows, **options):
-            time.at += 100
-            return _rows(self, *arguments, **options)
+    def read(self, *arguments, **options):
+        time.at += 100
+        return rows(self, *arguments, **options)
 
-        monkeypatch.setattr(base, "_rows", read)
+    monkeypatch.setattr(TableEstimator, "_rows", read)
 
 
 @pytest.mark.usefixtures("slow_reading")

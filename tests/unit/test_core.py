@@ -284,3 +284,14 @@ def test_a_target_of_values_predicts_means_and_is_refused_by_solvers_of_classes(
     assert tree.loss(valued.take(np.array([0, 2]))) == 9
     with pytest.raises(OptreeError, match="solver optree: target: 'values' is not known; accepted: classes"):
         solvers.get("optree").solve(valued, Objective.of(0))
+
+
+def test_real_weights_stay_floats_and_no_search_of_the_registry_takes_them():
+    codes, y, weights = [[0], [1], [1]], [0, 1, 1], [0.5, 1e-200, 2**53]
+    problem = make(codes, y, [2], 2, np.array(weights))
+    assert problem.weights.tolist() == weights
+    with refused("solver exhaustive: weights that are no whole numbers"):
+        solvers.get("exhaustive").solve(problem, Objective.of("0.01"))
+    assert make(codes, y, [2], 2, np.array([2.0, 0.0, 1.0])).weights.dtype == np.int64
+    with refused("floats >= 0 with a finite sum > 0"):
+        make(codes, y, [2], 2, np.array([np.inf, 0.5, 0.5]))

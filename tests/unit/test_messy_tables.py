@@ -554,3 +554,30 @@ def test_a_column_of_other_values_is_refused_by_name(estimator, value):
     for table, name in tables:
         with refused(f"column {name!r}", f"type {type(value).__name__}", "a string or a number"):
             estimator().fit(table, Y)
+
+
+@pytest.mark.parametrize("form", [lambda X: X, lambda X: X.to_numpy(object), lambda X: X.to_numpy(object).tolist()])
+def test_a_fit_converts_a_column_of_objects_once(monkeypatch, form):
+    """A million rows leave no time to do so twice, nor to look for missing values where the types show none."""
+    X = pd.DataFrame({"number": [1.5, np.nan, *range(N - 2)], "text": ["a", "b"] * (N // 2), "count": [*range(N)]})
+    X, y, seen, looked = form(X.astype(object)), np.arange(N) > 20, [], []
+    of_objects, is_missing = column_values._of_objects, column_values.is_missing
+    monkeypatch.setattr(user_tables, "_KEPT_CELLS", 0)
+    monkeypatch.setattr(column_values, "is_missing", lambda value: bool(looked.append(value)) or is_missing(value))
+    monkeypatch.setattr(column_values, "_of_objects", lambda name, *rest: seen.append(name) or of_objects(name, *rest))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a column counts the rows
+        model = OptimalTreeClassifier().fit(X, y)
+    assert len(seen) == len(set(seen)) == 3
+    assert len(looked) <= 4
+    assert np.array_equal(model.predict(X), y)
+
+
+def test_rows_of_a_list_may_mix_numbers_and_texts():
+    rows = [[number, "ab"[number % 2], number % 3 == 0] for number in range(N)]
+    y = np.arange(N) > 20
+    for X in (rows, tuple(map(tuple, rows))):
+        model = OptimalTreeClassifier(0.001).fit(X, y)
+        assert model.export_text() == OptimalTreeClassifier(0.001).fit(np.array(rows, object), y).export_text()
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        OptimalTreeClassifier().fit([[1, 2], [3]], [0, 1])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from optree.problem import Problem
 from optree.solvers.dpdt.nodes import Rules
+from optree.solvers.kernels.presort import presort
 from optree.solvers.kernels.presorted_columns import Sample
 
 GENERATORS = ("cart", "top", "top_features", "exhaustive", "lookahead")  # numbered as in `generators.py`
@@ -67,6 +70,22 @@ class Growth:
         many = {"cart": 2, "lookahead": 1}.get(self.generator, _ALL)
         layers, work = self.layers
         return 1 + max(layers + [max(free) for free, leaves in zip(work, self.leaves, strict=True) if leaves > many])
+
+
+def read_sample(
+    problem: Problem, growth: Growth, check: Callable[[], None] = lambda: None, X: np.ndarray | None = None
+) -> Sample:
+    """Return the presorted rows of a problem, whose weights are positive, as numbers, or with other numbers ``X``.
+
+    check : see :func:`presort`.
+    """
+    columns, unit = problem.columns, (problem.weights == 1).all()
+    if X is None:
+        X = columns.as_numbers(check).X if columns.has_numbers else problem.codes
+    classes = 0 if problem.target.kind == "values" else len(problem.classes)
+    merge = unit or (growth.min_samples_leaf == 1 and growth.min_samples_split == 2)
+    X, weight = np.ascontiguousarray(X, np.float64), None if unit else problem.weights
+    return presort(X, problem.y, classes, weight, merge, growth.n_layers, check)
 
 
 def rules_of(sample: Sample, growth: Growth) -> Rules:

@@ -14,15 +14,16 @@ expected number of splits that a row meets, is the penalty of ``DPDTreeClassifie
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optree.columns import Columns, NumberSplit
 from optree.errors import OptreeError, choice
 from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
-from optree.solvers.dpdt.growth import GENERATORS, Growth
+from optree.solvers.dpdt.growth import GENERATORS, Growth, read_sample
 from optree.solvers.dpdt.search import Path, solve, values_around
-from optree.solvers.kernels.presort import presort
 from optree.solvers.kernels.presorted_columns import Sample
 from optree.tree import LEAF, Tree
 
@@ -39,26 +40,20 @@ def run(task: Task, seed: int, cart_nodes_list: list, generator: str, bounds: bo
     if objective.max_depth == 0:
         return Outcome(Tree.leaf(problem), None, "heuristic", {"iterations": 0})
     columns, clock, by_value = problem.columns, task.clock, problem.target.kind == "values"
-    kept = np.flatnonzero(problem.weights)
-    weights = problem.weights[kept].astype(np.float64)
-    X = columns.as_numbers(clock.check).X if columns.has_numbers else problem.codes
-    X = np.ascontiguousarray(X if len(kept) == len(X) else X[kept], np.float64)
+    kept = problem if problem.weights.all() else problem.take(np.flatnonzero(problem.weights))
     per_loss = float(scale.row) if by_value else scale.error
     growth = Growth(
         max_depth=objective.max_depth,
         cart_nodes_list=tuple(cart_nodes_list),
-        max_features=X.shape[1],
+        max_features=0,
         min_samples_leaf=objective.min_samples_leaf,
         per_split=True,
         bounds=bounds,
         generator=generator,
         least_alpha=scale.penalty / per_loss,
     )
-    unit = (weights == 1).all()
-    merge, weight = unit or objective.min_samples_leaf == 1, None if unit else weights
-    classes = 0 if by_value else len(problem.classes)
-    sample = presort(X, problem.y[kept], classes, weight, merge, growth.n_layers, clock.check)
-    path = solve(sample, growth, clock=clock)
+    sample = read_sample(kept, growth, clock.check)
+    path = solve(sample, replace(growth, max_features=sample.features), clock=clock)
     trees = zip(path.loss, path.penalty, strict=True)
     costs = [(loss if by_value else int(loss)) * per_loss + int(splits) * scale.penalty for loss, splits in trees]
     root = int(path.link[costs.index(min(costs))])

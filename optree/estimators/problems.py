@@ -1,0 +1,135 @@
+"""The common base of all estimators: the problem of a user's rows, and the tables of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_regressor
+
+from optree.budget import Budget
+from optree.columns import codes_type
+from optree.encoding import Encoder, EncodingSpec
+from optree.encoding.sparse_thresholds import SparseEncoder
+from optree.encoding.table_columns import TableColumns
+from optree.errors import OptreeError, renamed
+from optree.estimators.memory import budget_of, check_fits
+from optree.estimators.parameters import NAMES, check_parameters
+from optree.estimators.tables import find_identifiers, read_table
+from optree.estimators.weights import whole_costs, whole_weights
+from optree.problem import Problem
+from optree.target import Classes, Values
+
+_BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableEstimator(BaseEstimator):
+    """The common base of all estimators: the parameters of a table, and the problem of its rows."""
+
+    categorical_features: str | Sequence = "from_dtype"
+    unseen: str = "error"
+    missing: str = "best"
+    verbose: bool = False
+
+    # Bytes that a fit needs for each byte of codes: the codes, the groups of equal rows, and their layout as bits. They
+    # are measured with up to 200,000 rows and 500 thresholds, without the memo of the search.
+    _copies: ClassVar[int] = 3
+    _fewest_classes: ClassVar[int] = 2
+    _reads_numbers: ClassVar[bool] = False  # whether a fit reads numbers alone, even if all columns are constant
+
+    @property
+    def _encoding(self) -> EncodingSpec:
+        """Return the options of the encoding; by default every column becomes binary columns."""
+        return EncodingSpec(
+            categorical="onehot",
+            numeric="thresholds",
+            max_cuts=self.max_thresholds,
+            unseen=self.unseen,
+            missing=self.missing,
+        )
+
+    def __sklearn_tags__(self):
+        """Return scikit-learn's tags: NaN, texts and sparse matrices are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.string = tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _budget(self) -> Budget:
+        return budget_of(self)
+
+    @property
+    def _log(self) -> Callable[[str], None] | None:
+        """Return the function for lines of progress."""
+        return print if self.verbose else None
+
+    def _table(self, X):
+        """Return the table of new rows."""
+        return read_table(self, X, reset=False)[0]
+
+    def _rows(self, X, y) -> tuple:
+        """Return the table of the training rows, and y as an array of the same length; check all parameters."""
+        check_parameters(self)
+        return read_table(self, X, y, reset=True, memory_limit=getattr(self, "memory_limit", None))
+
+    def _problem(self, X, y, sample_weight, classes: np.ndarray | None = None) -> tuple[Problem, Fraction]:
+        """Return the problem of the rows of positive weight, and the weight of its unit.
+
+        A classifier sets ``classes_``. ``classes`` are sorted; by default they are the classes of the rows.
+        """
+        X, y = self._rows(X, y)
+        X, y, sample_weight = self._weighted(X, y, sample_weight)
+        if is_regressor(self):
+            weights, unit = self._row_weights(sample_weight, np.zeros(len(y), int), np.zeros(1))
+            return Problem(self._columns(X), Values(y), weights), unit
+        self.classes_ = np.unique(y) if classes is None else classes
+        labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))
+        if len(names) < self._fewest_classes:
+            raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
+        weights, unit = self._row_weights(sample_weight, labels, self.classes_)
+        costs = whole_costs(getattr(self, "costs", None), self.classes_)
+        return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
+
+    @staticmethod
+    def _weighted(X, y, sample_weight):
+        """Drop rows of zero weight."""
+        kept = np.asarray(sample_weight) != 0
+        if sample_weight is None or kept.shape != y.shape or not kept.any() or kept.all():
+            return X, y, sample_weight
+        return X[kept], y[kept], np.asarray(sample_weight)[kept]
+
+    def _row_weights(self, sample_weight, labels: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, Fraction]:
+        """Return the weights of the problem's rows, and the user's weight for a weight of 1; see `whole_weights`."""
+        return whole_weights(sample_weight, getattr(self, "class_weight", None), labels, classes)
+
+    def _bytes_per_row(self, encoder: Encoder) -> int:
+        """Return the bytes that a fit needs for each row, at the least."""
+        return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
+
+    def _columns(self, X, classes: tuple[str, ...] = ()) -> TableColumns:
+        """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
+
+        memory_limit = getattr(self, "memory_limit", None)
+
+        def check(encoder: Encoder) -> None:
+            numeric = any(column.is_numeric for column in encoder.columns_)
+            given = getattr(self, "max_thresholds", 0) if numeric else 0
+            fewer = {None: "max_thresholds, "}.get(given, f"max_thresholds below {given}, " if given else "")
+            remedy = f"{fewer}fewer rows or fewer columns"
+            if isinstance(encoder, SparseEncoder):
+                found, needed = f"{encoder.n_numeric_columns} columns", encoder.n_numeric_columns * _BYTES_PER_NUMBER
+            else:
+                found, needed = f"{encoder.n_features_} candidate splits", self._bytes_per_row(encoder)
+            check_fits(len(X), found, needed, memory_limit, remedy)
+
+        with renamed({"encoding: max_cuts": "max_thresholds"}):
+            spec, named = self._encoding, self.categorical_features
+        left_out = find_identifiers(X, named, spec)
+        if not self._reads_numbers and spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:
+            spec = replace(spec, numeric="thresholds")
+        return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, not self._reads_numbers)
