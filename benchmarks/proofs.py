@@ -3,8 +3,8 @@
     python benchmarks/proofs.py --mirror DIR [--cases tic-tac-toe ...]
 
 DIR is a directory of raw data files, as for the workflow (``data_mirror``). Without it embedded datasets are measured.
-A first proof compiles the kernels and is not measured. ``optree-verify`` checks the proof on one thread, in a process of
-its own, whose start is measured, too. The seconds of the search are the least of three, by the clock.
+A first proof compiles the kernels and is not measured. ``optree-verify`` checks the proof on one thread, in a process
+of its own, whose start is measured, too. The seconds of the search are the least of three, by the clock.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def raise_part(table, stack, d, rules, part, share, bound, closed):
 
 @inner_function
 def repeats(table, sums, split, rules):
-    """Return whether the parts of a split are those of the split before, at a lower threshold of the feature."""
+    """Return whether a split has the parts of the split before, at a lower threshold of the same feature."""
     first = table.first_part[split]
     if split == 0 or table.feature[split] != table.feature[split - 1]:
         return False
