@@ -7,11 +7,9 @@ computes a lower bound of each support, smaller supports first, and compares the
 tree. A list of other supports can weaken the result. No list can make the result false.
 
 Costs are integers: ``error`` for a unit of loss, ``price`` for each split, or for each leaf beyond the first. Rows of
-equal features are a *group*. G_k is the loss of a support if class k is predicted, less the losses that are inevitable.
-M is the sum of the greatest losses of its groups. The *parts* of a split are the supports of its children.
+equal features are a *group*. G_k is the cost of a support if class k is predicted, less the costs that are inevitable.
+M is the sum of the greatest costs of its groups. The *parts* of a split are the supports of its children.
 """
-
-from __future__ import annotations
 
 import csv
 import hashlib
@@ -19,12 +17,13 @@ import json
 import re
 import sys
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from math import inf, lcm
 
 import numpy as np
 
-__version__ = "1.2"
+__version__ = "1.3"
 MAGIC = b"optree-proof 1 "
 MOST = 2**28  # bytes of a file; rows times parts; supports times words
 MANY_CUTS = 64  # thresholds of a feature whose parts are counted by cumulative sums, in place of matrix products
@@ -173,11 +172,14 @@ class Shape:
 
     def fill(self, later: np.ndarray, total: np.ndarray, axis: int = -1) -> np.ndarray:
         """Return values of all parts: the first part of a split has the total less the values of the later parts."""
-        parts_last = np.moveaxis(later, axis, -1)
-        first = total[..., None] - parts_last[..., : self.n]
+        n, size, rest = self.n, list(later.shape), (np.s_[:],) * (-1 - axis)
+        size[axis] += n
+        out = np.empty(size, later.dtype)
+        out[..., n:, *rest] = later
+        first = np.subtract(np.expand_dims(total, axis), later[..., :n, *rest], out=out[..., :n, *rest])
         for splits, places in self.more:
-            first[..., splits] -= parts_last[..., places.start - self.n : places.stop - self.n]
-        return np.concatenate([np.moveaxis(first, -1, axis), later], axis)
+            first[..., splits, *rest] -= later[..., places.start - n : places.stop - n, *rest]
+        return out
 
 
 class Problem:
@@ -201,20 +203,16 @@ class Problem:
         y = positions([[text] for text in head["classes"]], table[head["target"]], "classes")
         self.unit = lcm(*(weight.denominator for weight in weights))
         weight = np.array([int(weights[i] * self.unit) for i in heavy], object)
-        self.set_limits(head, weight.sum())
+        need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
+        charge = fraction(head["lambda"], "lambda") * weight.sum()
+        self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
+        self.levels, self.budget = limit(head, "max_depth", 0, 2**50), limit(head, "max_splits", 0, 1000)
+        self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
         codes = np.array(codes).T
         self.set_groups(codes, losses(head["costs"], len(head["classes"]))[y] * weight[:, None])
         self.set_splits(sizes)
         data = [codes.tolist(), y.tolist(), list(map(str, weight)), head["costs"]]
         self.digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
-
-    def set_limits(self, head: dict, total: int) -> None:
-        """Set the units of cost, the limits, and the rules that hold for them."""
-        need(head["penalty"] in ("split", "leaf"), "penalty: neither split nor leaf")
-        charge = fraction(head["lambda"], "lambda") * total
-        self.error, self.price, self.leaves = charge.denominator, charge.numerator, head["penalty"] == "leaf"
-        self.levels, self.budget = limit(head, "max_depth", 0, 2**50), limit(head, "max_splits", 0, 1000)
-        self.least = limit(head, "min_samples_leaf", 1, 2**50, default=1)
 
     def set_groups(self, codes: np.ndarray, loss: np.ndarray) -> None:
         """Set the groups with the sums of their losses, and the kind of whole numbers that holds all costs."""
@@ -226,10 +224,11 @@ class Problem:
         exact = int(sums.sum()) * self.error + int(least.sum()) * self.error + self.price * 10**4
         need(exact < 2**58, "data: weights, costs or lambda are too large")
         self.kind, self.none = (np.int32, np.int32(2**30)) if exact < 2**28 else (np.int64, np.int64(2**60))
-        self.inevitable, self.sums = int(least.sum()), np.column_stack([sums, sums.max(1), rows]).astype(self.kind)
+        sums = np.column_stack([self.error * sums, self.error * sums.max(1), rows])
+        self.inevitable, self.sums = int(least.sum()), sums.astype(self.kind)
 
     def set_splits(self, sizes: list[list[int]]) -> None:
-        """Set the splits of all features, and the groups in each part of each split."""
+        """Set the splits of all features, the groups in each part, and the sums that pairs of parts need."""
         n, shape = len(self.codes), Shape(np.array([parts for size in sizes for parts in size], int))
         need(n * len(shape.of) <= MOST and len(shape.more) < 10**4, "features: too many splits")
         counts, packed = [len(size) for size in sizes], [np.zeros((0, -(-n // 8)), np.uint8)]
@@ -242,13 +241,18 @@ class Problem:
         bits[self.numbered, : -(-n // 8)] = np.concatenate(packed)
         self.words, self.shape, self.feature = bits.view(np.uint64), shape, np.repeat(np.arange(len(sizes)), counts)
         self.everything = np.packbits(np.arange(bits.shape[1] * 8) < n, bitorder="little").view(np.uint64)
-        self.is_sorted = np.repeat(counts, counts) > MANY_CUTS
-        exact = np.float32 if self.sums.sum() < 2**24 else np.float64  # sums of whole numbers are exact up to there
-        self.floats = self.sums.astype(exact)
-        self.counted = np.flatnonzero(~self.is_sorted[shape.of[shape.n :]])  # later parts, by matrix products
-        self.holds = self.members(shape.n + self.counted, np.arange(n)).T.astype(exact)
         self.binary = not shape.more
         self.movable = self.binary or (not self.leaves and self.least == 1)  # condition C
+        self.has_rows = self.least > 1 or (self.leaves and not self.binary)  # without, B4 sees to parts without rows
+        K, is_cut = self.sums.shape[1] - 2, np.repeat(counts, counts) > MANY_CUTS  # counted by sorted rows
+        self.needed = [*range(K)] + [K] * (K > 2) + [K + 1] * self.has_rows  # of two G_k, M is the sum
+        self.cuts, self.is_cut = np.flatnonzero(is_cut), is_cut[shape.of[shape.n :]]  # splits, and for each later part
+        exact = np.float32 if self.sums.sum(0).max() < 2**24 else np.float64  # exact up to there
+        self.addends = self.sums.astype(self.kind if self.is_cut.all() else exact)
+        self.holds = self.members(shape.n + np.flatnonzero(~self.is_cut), np.arange(n)).T.astype(exact)
+        features, first, which = np.unique(self.feature[self.cuts], return_index=True, return_inverse=True)
+        self.ranks = self.codes[:, features].astype(np.min_scalar_type(self.codes.max()))
+        self.starts, self.ends = first + np.arange(len(features)), np.arange(len(which)) + which  # of all ranks in turn
 
     def groups(self, words: np.ndarray) -> np.ndarray:
         """Return the groups of a support."""
@@ -274,40 +278,39 @@ class Problem:
                 need(sums[-1] >= self.least or level == 0, "tree: a leaf with fewer rows than min_samples_leaf")
                 loss, leaves = loss + int(sums[-1 - node]), leaves + 1
         need(not waiting, "tree: nodes are missing")
-        return self.error * loss + self.price * (leaves - 1 if self.leaves else splits)
+        return loss + self.price * (leaves - 1 if self.leaves else splits)
 
-    # Lower bounds. ``sums``, int[K + 2, ...], has each G_k, M, and the number of rows of an array of supports.
+    # Lower bounds of an array of supports. ``G``, int[K, ...], has each G_k; ``M`` and ``rows`` are int[...].
 
-    def simple(self, sums: np.ndarray, d: float, m: float) -> np.ndarray:
+    def simple(self, G: np.ndarray, M: np.ndarray, d: float, m: float) -> np.ndarray:
         """Return the bounds B1 and B2 of supports."""
-        first, second = np.minimum(sums[0], sums[1]), np.maximum(sums[0], sums[1])  # the two least G_k
-        for k in range(2, len(sums) - 2):
-            first, second = np.minimum(first, sums[k]), np.minimum(second, np.maximum(first, sums[k]))
-        leaf = self.error * first
         if d <= 0 or m <= 0:
-            return leaf
-        two = np.maximum(first + second - sums[-2], 0) if self.binary or self.leaves else 0
-        bound = np.minimum(leaf, self.price + self.error * two)
-        has_two = (d == 1 or m == 1) and (self.binary or not self.leaves)
-        return bound if has_two else np.minimum(bound, 2 * self.price)
+            return G.min(0)
+        first, second = np.minimum(G[0], G[1]), np.maximum(G[0], G[1])  # the two least G_k
+        for other in G[2:]:
+            first, second = np.minimum(first, other), np.minimum(second, np.maximum(first, other))
+        two = np.maximum(first + second - M, 0) if self.binary or self.leaves else 0
+        bound = np.minimum(first, self.price + two)
+        return bound if (d == 1 or m == 1) and (self.binary or not self.leaves) else np.minimum(bound, 2 * self.price)
 
-    def by_splits(self, low: np.ndarray, sums: np.ndarray, shape: Shape) -> np.ndarray:
+    def by_splits(self, low: np.ndarray, M: np.ndarray | None, rows: np.ndarray, shape: Shape) -> np.ndarray:
         """Return the bound B3 of each split, or more than every cost if B4 leaves it out.
 
         low : bounds of the parts, [shares, ..., parts], for each number of splits of a part from 0 on; or one for any.
+        M : None to do without B4.
         """
         n, best = shape.n, low[..., : shape.n]
         for splits, places in [(np.s_[:], np.s_[n : 2 * n]), *shape.more]:
             old, part, best = best[..., splits], low[..., places], best.copy()
             for b in range(len(low)):
-                best[b][..., splits] = np.min([old[b - i] + part[i] for i in range(b + 1)], axis=0)
-        held = shape.over(np.add, (sums[-1] > 0).astype(np.int16))
-        price = self.price * (held.astype(self.kind) - 1) if self.leaves else self.price
-        out = held < 2
-        if self.least > 1:
-            out |= shape.over(np.maximum, (sums[-1] > 0) & (sums[-1] < self.least))
-        if self.movable:
-            gain = self.error * sums[-2] - low[-1]
+                best[b][..., splits] = reduce(np.minimum, [old[b - i] + part[i] for i in range(b + 1)])
+        out, price = False, self.price
+        if self.has_rows:
+            held = shape.over(np.add, (rows > 0).astype(self.kind))
+            price = self.price * (held - 1) if self.leaves else self.price
+            out = (held < 2) | shape.over(np.maximum, (rows > 0) & (rows < self.least))
+        if self.movable and M is not None:
+            gain = M - low[-1]
             out |= shape.over(np.add, gain) - shape.over(np.maximum, gain) <= price
         return np.where(out, self.none, best[-1] + price)
 
@@ -315,14 +318,14 @@ class Problem:
         """Return the best lower bound of T(words, d, m) by the rules; ``known`` has the bounds of smaller supports."""
         rows = self.groups(words)
         total = self.sums[rows].sum(0, self.kind)
-        leaf = int(self.simple(total, 0, 0))
+        leaf = int(total[:-2].min())
         if d <= 0 or m <= 0:
             return leaf
         node = Node(self, rows, total, d, m)
-        near = self.movable and (self.levels < inf or self.is_sorted.any())  # B5 pays
+        near = self.movable and (self.levels < inf or self.is_cut.any())  # B5 pays
         is_listed, done = node.look_up(words, leaf, known), np.zeros(len(node.live), bool)
         while True:
-            value = self.by_splits(node.low, node.sums, node.shape)
+            value = self.by_splits(node.low, *node.sums[-2:], node.shape)
             is_open = (value < min(leaf, value[done].min(initial=self.none))) & ~done
             todo = np.flatnonzero(is_listed & ~done & near & (value.min(initial=leaf) < leaf))
             if not len(todo):  # B5 has spread the bounds of listed parts
@@ -344,35 +347,32 @@ class Node:
     """
 
     def __init__(self, problem: Problem, rows: np.ndarray, total: np.ndarray, d: float, m: float):
-        self.problem, self.rows, self.d, self.V = problem, rows, d, problem.floats[rows].T
-        self.shape, self.counted, self.X, self.ladders = problem.shape, problem.counted, problem.holds[rows], []
-        for feature in np.unique(problem.feature[problem.is_sorted]):
-            codes, cuts = problem.codes[rows, feature], np.flatnonzero(problem.feature == feature)
-            order = np.argsort(codes, kind="stable")
-            self.ladders.append((order, np.searchsorted(codes[order], np.arange(len(cuts)), "right"), cuts))
-        self.sums = self.shape.fill(self.count(self.V), total)
+        self.problem, self.rows, self.d, self.shape, self.is_cut = problem, rows, d, problem.shape, problem.is_cut
+        self.X, self.order = problem.holds[rows], np.argsort(problem.ranks[rows], axis=0, kind="stable").T
+        held = np.bincount((problem.ranks[rows] + problem.starts).ravel(), minlength=len(problem.words))
+        self.at = np.cumsum(held)[problem.ends] - 1  # the last row below each cut
+        self.sums = self.shape.fill(self.count(problem.addends[rows].T), total)
         is_live = self.shape.over(np.maximum, (self.sums[-1] > 0) & (self.sums[-1] < total[-1]))  # not all in one part
+        is_live[problem.cuts] &= np.diff(self.at, prepend=-2) != 0  # of cuts with the same rows below, the first
         self.live, self.parts = np.flatnonzero(is_live), np.flatnonzero(is_live[self.shape.of])
-        self.X, self.sums = self.X[:, is_live[self.shape.of[self.shape.n + self.counted]]], self.sums[:, self.parts]
-        self.shape, place = Shape(self.shape.size[self.live]), np.cumsum(is_live) - 1
-        self.ladders = [(order, at[is_live[cuts]], place[cuts[is_live[cuts]]]) for order, at, cuts in self.ladders]
-        self.counted = np.flatnonzero(~problem.is_sorted[self.live[self.shape.of[self.shape.n :]]])
+        later = is_live[self.shape.of[self.shape.n :]]
+        self.X, self.at, self.is_cut = self.X[:, later[~self.is_cut]], self.at[later[self.is_cut]], self.is_cut[later]
+        self.sums, self.shape = self.sums[:, self.parts], Shape(self.shape.size[self.live])
         self.shares = [inf] if m == inf else range(m)
-        self.low = np.array([problem.simple(self.sums, d - 1, share) for share in self.shares])
+        self.low = np.array([problem.simple(self.sums[:-2], self.sums[-2], d - 1, share) for share in self.shares])
 
     def count(self, weights: np.ndarray) -> np.ndarray:
         """Return the sums of weights, [..., rows], over the rows of each later part: int[..., later parts]."""
-        out = np.empty((*weights.shape[:-1], len(self.shape.of) - self.shape.n), weights.dtype)
-        out[..., self.counted] = weights @ self.X
-        for order, at, cuts in self.ladders:
-            upward = np.cumsum(weights[..., order[::-1]], axis=-1)  # sums of the rows of the greatest codes
-            out[..., cuts] = upward[..., len(order) - 1 - at]  # a split with all rows below is not live: see __init__
-        return out.astype(self.problem.kind)
+        below = np.cumsum(np.take(weights, self.order, axis=-1), axis=-1, dtype=weights.dtype)
+        below = np.take(below.reshape(*weights.shape[:-1], -1), self.at, axis=-1)
+        above = weights.sum(-1, keepdims=True, dtype=weights.dtype) - below
+        sums = np.concatenate([weights @ self.X, above], axis=-1, dtype=self.problem.kind, casting="unsafe")
+        return sums if len(self.at) in (0, len(self.is_cut)) else sums[..., np.lexsort([self.is_cut]).argsort()]
 
     def look_up(self, words: np.ndarray, leaf: int, known: dict) -> np.ndarray:
         """Raise the bounds of parts that are listed, and return the mask of the splits with such a part."""
         # With one level, B3 of a part is its least cost.
-        is_wanted = (self.problem.by_splits(self.low, self.sums, self.shape) < leaf) & (self.d > 2)
+        is_wanted = (self.problem.by_splits(self.low, *self.sums[-2:], self.shape) < leaf) & (self.d > 2)
         is_listed, wanted = np.zeros(len(self.live), bool), np.flatnonzero(is_wanted[self.shape.of])
         for part, key in zip(wanted, words & self.problem.words[self.parts[wanted]], strict=True):
             for levels, most, bound in known.get(key.tobytes(), ()):
@@ -384,24 +384,22 @@ class Node:
 
     def count_pairs(self, splits: np.ndarray, near: bool) -> None:
         """Raise the bounds of the parts of some splits by B3 and, if ``near``, the bounds of all parts by B5."""
-        is_chosen = np.isin(np.arange(len(self.live)), splits)
-        at, problem = np.flatnonzero(is_chosen[self.shape.of]), self.problem
+        is_chosen, problem = np.bincount(splits, minlength=len(self.live)) > 0, self.problem
+        at, K, needed = np.flatnonzero(is_chosen[self.shape.of]), len(self.sums) - 2, problem.needed
         chosen, later = Shape(self.shape.size[is_chosen]), at[len(splits) :]
-        weights = problem.members(self.parts[later], self.rows) * self.V[:, None]
-        pairs = self.shape.fill(self.count(weights), self.sums[:, later])
-        pairs = chosen.fill(pairs, self.sums, axis=1)  # of each chosen part, and each part
-        leaf = problem.simple(self.sums[:, at], 0, 0)
+        weights = problem.members(self.parts[later], self.rows) * problem.addends[self.rows].T[needed, None]
+        pairs = self.shape.fill(self.count(weights), self.sums[np.ix_(needed, later)])
+        pairs = chosen.fill(pairs, self.sums[needed], axis=-2)  # of each chosen part, and each part
+        M, rows = pairs[0] + pairs[1] if K == 2 else pairs[K], pairs[-1]
         for i, share in enumerate(self.shares):
             if share > 0 and self.d > 1:
-                simple = problem.simple(pairs, self.d - 2, share - 1)[None]
-                below = problem.by_splits(simple, pairs, self.shape).min(-1)
-                self.low[i, at] = np.maximum(self.low[i, at], np.minimum(leaf, below))
+                simple = problem.simple(pairs[:K], M, self.d - 2, share - 1)[None]
+                below = problem.by_splits(simple, M if self.d > 2 else None, rows, self.shape).min(-1)
+                self.low[i, at] = np.maximum(self.low[i, at], np.minimum(self.sums[:K, at].min(0), below))
         if near:
-            away = problem.error * (self.sums[-2, at, None] - pairs[-2])  # M(Q - P) for each Q of the chosen splits
-            if problem.least > 1:
-                away[pairs[-1] < self.sums[-1]] = problem.none  # P is not within Q
+            within = M if problem.least == 1 else np.where(rows == self.sums[-1], M, -problem.none)  # P is within Q
             for low in self.low:
-                low[:] = np.maximum(low, (low[at, None] - away).max(0))
+                np.maximum(low, (within + (low[at] - self.sums[K, at])[:, None]).max(0), out=low)
 
 
 def prove(problem: Problem, numbers: list[int], count: int) -> int:

@@ -74,6 +74,75 @@ def count_ranked(table, key, part, sums):
 
 
 @inner_function
+def sort_support(table, stack, key):
+    """List the groups of a support by rising code of each feature, for :func:`sweep`."""
+    n = np.int64(0)
+    for b in range(len(table.sums)):
+        for w in range(table.stop[b], table.stop[b + 1]):
+            for i in range(64):
+                if key[w] >> np.uint64(i) & np.uint64(1):
+                    stack.sorted_bit[n] = 64 * w + i
+                    stack.sorted_place[64 * w + i] = n
+                    stack.sorted_sums[:, n] = table.sums[b]
+                    n += 1
+    stack.sorted_count[0], first = n, np.int64(0)
+    for f in range(len(table.by_code)):
+        at, last = np.int64(0), np.int64(-1)
+        for i in range(table.by_code.shape[1]):
+            bit, code = table.by_code[f, i, 0], table.by_code[f, i, 1]
+            if key[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1):
+                stack.sorted_row[f, at] = stack.sorted_place[bit]
+                stack.sorted_part[f, at] = first + 2 * last if at > 0 and code > last else -1
+                last = code
+                at += 1
+        first += 2 * table.by_code[f, -1, 1]
+
+
+@inner_function
+def sweep(table, stack, part, rules):
+    """Return the least cost of a tree of one split for a part of the sorted support.
+
+    The sums M of the part's parts go to ``stack.pairs``; their numbers of rows, too, if leaves need several.
+    """
+    K, least, two = rules.classes, INFINITE, rules.classes == 2
+    most, rows, below, held = stack.pairs[K], stack.pairs[K + 1], stack.sorted_below, stack.sorted_held
+    n, total = stack.sorted_count[0], np.zeros(K + 2, np.int64)
+    for i in range(n):
+        bit = stack.sorted_bit[i]
+        is_held = np.int64(table.rows[part, bit >> 6] >> np.uint64(bit & 63) & np.uint64(1))
+        for k in range(K + 2):
+            held[k, i] = is_held * stack.sorted_sums[k, i]
+            total[k] += held[k, i]
+    for f in range(len(stack.sorted_row)):
+        for k in range(K + 2):
+            if (k < K or not two) if k <= K else rules.least > 1:  # M is the sum of two losses
+                add_up(held[k], stack.sorted_row[f], n, below[k])
+        for i in range(1, n):
+            low = stack.sorted_part[f, i]
+            if low >= 0:
+                most[low] = below[0, i] + below[1, i] if two else below[K, i]
+                most[low + 1] = total[K] - most[low]
+                if rules.least > 1:
+                    rows[low], rows[low + 1] = below[K + 1, i], total[K + 1] - below[K + 1, i]
+                    if min(rows[low], rows[low + 1]) < rules.least:
+                        continue
+                a, b = min(below[0, i], below[1, i]), min(total[0] - below[0, i], total[1] - below[1, i])
+                for k in range(2, K):
+                    a, b = min(a, below[k, i]), min(b, total[k] - below[k, i])
+                least = min(least, a + b)
+    return INFINITE if least == INFINITE else rules.price + rules.error * least
+
+
+@inner_function
+def add_up(values, order, n, below):
+    """Fill ``below`` with the sum of the values before each of ``n`` places of an order."""
+    total = np.int64(0)
+    for i in range(n):
+        below[i] = total
+        total += values[order[i]]
+
+
+@inner_function
 def leaf_of(table, mask, stop, rules):
     """Return the cost of the listed groups as one leaf."""
     least = INFINITE

@@ -14,8 +14,10 @@ from optree.proofs.bounds import (
     list_words,
     raise_by_pairs,
     share_out,
+    sort_support,
     split_price,
     spread,
+    sweep,
     value_of,
 )
 from optree.solvers.kernels.bitset import hash_words
@@ -33,7 +35,7 @@ SUPPORT = np.dtype(  # an entry of the memo; the last four fields are for the li
         ("next", np.int64),  # the next entry of equal size that waits, or -1
     ]
 )
-_AT_ONCE = 8  # splits whose pairs are counted before the splits are ordered again
+_AT_ONCE = 64  # splits whose pairs are counted before the splits are ordered again
 FRAME = np.dtype(
     [
         ("entry", np.int64),  # of the memo
@@ -46,7 +48,7 @@ FRAME = np.dtype(
         ("step", np.int64),
         ("part", np.int64),  # which the frame below raises
         ("share", np.int64),  # of that part
-        ("parts", np.int64),  # number of parts of all splits whose single bounds are below the goal
+        ("parts", np.int64),  # number of parts of all candidates
         ("leaf", np.int64),  # cost of the support as one leaf
     ]
 )
@@ -62,7 +64,7 @@ class Stack(NamedTuple):
     closed: np.ndarray  # bool[depth, shares, width], whether a bound is the least cost
     value: np.ndarray  # int64[depth, splits]
     order: np.ndarray  # int64[depth, splits], the candidates
-    parts: np.ndarray  # int64[depth, parts], the parts of all splits whose single bounds are below the goal
+    parts: np.ndarray  # int64[depth, parts], the parts of all candidates
     met: np.ndarray  # int64[depth, parts, 2, parts], see `spread`; without parts if B5 does not pay
     pairs: np.ndarray  # int64[K + 2, width]
     scratch: np.ndarray  # int64[2, width]
@@ -72,6 +74,14 @@ class Stack(NamedTuple):
     mask: np.ndarray  # uint64[words + 1]
     stop: np.ndarray  # int64[blocks + 1]
     key_below: np.ndarray  # uint64[words]
+    sorted_count: np.ndarray  # int64[1], number of groups of a support that is sorted by each feature; see `sweep`
+    sorted_bit: np.ndarray  # int64[groups], of each listed group
+    sorted_place: np.ndarray  # int64[bits], of a group in the list
+    sorted_sums: np.ndarray  # int64[K + 2, groups]
+    sorted_held: np.ndarray  # int64[K + 2, groups], the same for the groups of a part, 0 for the others
+    sorted_below: np.ndarray  # int64[K + 2, groups], the sum over the groups of lower places, for one feature
+    sorted_row: np.ndarray  # int64[features, groups], place of each group by rising code
+    sorted_part: np.ndarray  # int64[features, groups], lower part of the first split between neighbours; -1: no split
     state: np.ndarray  # int64[2], the top frame (-1: none), and the visits so far
 
 
@@ -132,6 +142,15 @@ def raise_part(table, stack, d, rules, part, share, bound, closed):
 
 
 @inner_function
+def repeats(table, sums, split, rules):
+    """Return whether a split has the parts of the split before, at a lower threshold of the same feature."""
+    first = table.first_part[split]
+    if split == 0 or table.feature[split] != table.feature[split - 1]:
+        return False
+    return sums[rules.classes + 1, first] == sums[rules.classes + 1, first - 2]
+
+
+@inner_function
 def bound_singles(table, stack, d, rules):
     """Bound the parts of a frame by B1 and B2; its candidates are the splits whose value is below the goal."""
     frame, sums, low, shares = stack.frame[d], stack.sums[d], stack.low[d], n_shares(stack, d, rules)
@@ -144,6 +163,8 @@ def bound_singles(table, stack, d, rules):
         stack.closed[d, share] = frame["levels"] == 1 or splits == 0
     count = parts = np.int64(0)
     for split in range(stack.value.shape[1]):
+        if repeats(table, sums, split, rules):
+            continue
         if value_of(table, sums, low, shares, split, stack.best, rules) < frame["goal"]:
             stack.order[d, count] = split
             count += 1
@@ -180,10 +201,14 @@ def bound_by_pairs(table, stack, d, split, rules):
     for part in range(table.first_part[split], table.first_part[split + 1]):
         if value_of(table, sums, stack.low[d], shares, split, stack.best, rules) >= goal:
             return
-        count_support(table, stack, d, part, pairs)
-        leaf = part_leaf(stack, d, part, rules)
-        raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, stack.low[d], stack.scratch)
-        most, rows = pairs[rules.classes], pairs[rules.classes + 1]
+        leaf, most, rows = part_leaf(stack, d, part, rules), pairs[rules.classes], pairs[rules.classes + 1]
+        if len(table.by_code) and levels == 1:
+            least = min(leaf, sweep(table, stack, part, rules))
+            for share in range(1 if rules.limited else 0, shares):
+                stack.low[d, share, part] = max(stack.low[d, share, part], least)
+        else:
+            count_support(table, stack, d, part, pairs)
+            raise_by_pairs(table, rules, part, leaf, pairs, levels, shares, stack.low[d], stack.scratch)
         for i in range(count if kept else 0):
             other = stack.parts[d, i]
             stack.met[d, part, 0, other], stack.met[d, part, 1, other] = most[other], rows[other]
@@ -210,6 +235,8 @@ def expand(table, memo, stack, d, rules, listed):
     frame, order, shares = stack.frame[d], stack.order[d], n_shares(stack, d, rules)
     bound_singles(table, stack, d, rules)
     if frame["levels"] == 2:
+        if len(table.by_code):
+            sort_support(table, stack, stack.key[d])
         value_all(table, stack, d, rules)
         while frame["candidates"]:
             for i in range(min(frame["candidates"], _AT_ONCE)):
@@ -229,15 +256,19 @@ def expand(table, memo, stack, d, rules, listed):
 @inner_function
 def value_all(table, stack, d, rules):
     """Value the candidates of a frame again; keep those below the goal, by rising value."""
-    frame, shares, order, count = stack.frame[d], n_shares(stack, d, rules), stack.order[d], np.int64(0)
+    frame, shares, order = stack.frame[d], n_shares(stack, d, rules), stack.order[d]
+    count = parts = np.int64(0)
     for i in range(frame["candidates"]):
         split = order[i]
         stack.value[d, split] = value_of(table, stack.sums[d], stack.low[d], shares, split, stack.best, rules)
         if stack.value[d, split] < frame["goal"]:
             order[count] = split
             count += 1
+            for part in range(table.first_part[split], table.first_part[split + 1]):
+                stack.parts[d, parts] = part
+                parts += 1
     sort_by(stack.value[d], order, count)
-    frame["candidates"] = count
+    frame["candidates"], frame["parts"] = count, parts
 
 
 @inner_function

@@ -30,6 +30,7 @@ def new_stack(rows: Rows, depth: int) -> Stack:
     width, counts, shares = len(table.bits) // words, table.sums.shape[1], max(1, rows.splits) if limited else 1
     kept = parts if rows.rules.near and splits <= _MOST_SPLITS else 0
     most = int(np.diff(table.first_part).max(initial=0))
+    features, groups = table.by_code.shape[:2]
     stack = Stack(
         frame=np.zeros(depth, FRAME),
         key=np.empty((depth, words), np.uint64),
@@ -48,6 +49,14 @@ def new_stack(rows: Rows, depth: int) -> Stack:
         mask=np.empty(words + 1, np.uint64),
         stop=np.empty(len(table.stop), np.int64),
         key_below=np.empty(words, np.uint64),
+        sorted_count=np.zeros(1, np.int64),
+        sorted_bit=np.empty(groups, np.int64),
+        sorted_place=np.empty(64 * words, np.int64),
+        sorted_sums=np.empty((counts, groups), np.int64),
+        sorted_held=np.empty((counts, groups), np.int64),
+        sorted_below=np.empty((counts, groups), np.int64),
+        sorted_row=np.empty((features, groups), np.int64),
+        sorted_part=np.empty((features, groups), np.int64),
         state=np.array([-1, 0, 0, 0, 0]),
     )
     stack.frame["current"] = -1

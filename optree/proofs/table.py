@@ -58,6 +58,7 @@ class Table(NamedTuple):
     stop: np.ndarray  # int64[blocks + 1], the first word of each block, and the number of words
     sums: np.ndarray  # int64[blocks, K + 2], of each group of a block: the loss for each class, the greatest, the rows
     first_part: np.ndarray  # int64[splits + 1]
+    feature: np.ndarray  # int64[splits]
     salt: np.ndarray  # uint64[words], odd random numbers
     by_code: np.ndarray  # int64[features, groups, 2], bit and code of each group by rising code; or no features
 
@@ -85,10 +86,10 @@ def _grouped(features: Sequence[ProofFeature], problem: Problem) -> tuple[np.nda
     return codes, sums
 
 
-def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndarray, list[int]]:
-    """Return the groups of each part, bool[parts, groups], and the size of each split."""
-    masks, sizes = [np.empty((0, len(codes)), bool)], []
-    for column, feature in zip(codes.T, features, strict=True):
+def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndarray, list[int], list[int]]:
+    """Return the groups of each part, bool[parts, groups], and the size and the feature of each split."""
+    masks, sizes, owners = [np.empty((0, len(codes)), bool)], [], []
+    for f, (column, feature) in enumerate(zip(codes.T, features, strict=True)):
         if feature.parts:
             masks.append(column == np.arange(feature.parts)[:, None])
             sizes.append(feature.parts)
@@ -96,10 +97,11 @@ def _parts(codes: np.ndarray, features: Sequence[ProofFeature]) -> tuple[np.ndar
             below = column <= np.arange(int(feature.codes.max()))[:, None]
             masks.append(np.stack([below, ~below], axis=1).reshape(-1, len(column)))
             sizes += [2] * len(below)
-    return np.concatenate(masks), sizes
+        owners += [f] * (len(sizes) - len(owners))
+    return np.concatenate(masks), sizes, owners
 
 
-def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray, ranked: np.ndarray) -> Table:
+def _layout(masks: np.ndarray, sizes: list[int], owners: list[int], sums: np.ndarray, ranked: np.ndarray) -> Table:
     """Return the table of parts, whose groups are ``masks`` and whose losses and rows are ``sums``.
 
     ranked : int64[groups, features], the codes; without features if groups are counted as bits.
@@ -116,10 +118,10 @@ def _layout(masks: np.ndarray, sizes: list[int], sums: np.ndarray, ranked: np.nd
     width = -(-len(rows) // WIDTH) * WIDTH
     bits = np.zeros((rows.shape[1], width), np.uint64)
     bits[:, : len(masks)] = rows[:-1].T
-    first_part = np.cumsum([0, *sizes])
     rising = np.argsort(ranked[order].T, axis=1, kind="stable")
     by_code = np.stack([place[rising], np.take_along_axis(ranked[order].T, rising, 1)], axis=-1)
-    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, salts(rows.shape[1]), by_code)
+    first_part, feature = np.cumsum([0, *sizes]), np.array(owners, np.int64)
+    return Table(bits.reshape(-1), rows, stop, sums[order][starts], first_part, feature, salts(rows.shape[1]), by_code)
 
 
 def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Objective) -> Rows:
@@ -137,10 +139,10 @@ def read_rows(features: Sequence[ProofFeature], problem: Problem, objective: Obj
     losses = losses - certain[:, None]
     if (int(losses.sum()) + int(certain.sum())) * scale.error + scale.penalty * 10**4 >= _MOST_COST:
         raise OptreeError("proof: costs are too large for a proof; give smaller weights, or a lambda of fewer digits")
-    masks, sizes = _parts(codes, features)
+    masks, sizes, owners = _parts(codes, features)
     is_sorted = len(codes) > _MANY_GROUPS and not any(feature.parts for feature in features)
     ranked = codes if is_sorted else codes[:, :0]
-    table = _layout(masks, sizes, np.column_stack([losses, losses.max(axis=1), rows]), ranked)
+    table = _layout(masks, sizes, owners, np.column_stack([losses, losses.max(axis=1), rows]), ranked)
     per_leaf, least = objective.penalty == "leaf", objective.min_samples_leaf
     binary = max(sizes, default=2) <= 2
     movable = binary or (not per_leaf and least == 1)

@@ -103,13 +103,17 @@ def test_the_verifier_reaches_the_least_cost_of_tables_made_to_break_a_rule(case
 
 
 def numbers(seed: int) -> Case:
-    """Return a table of numbers alone, whose class is a box of two columns, with noise."""
+    """Return a table of numbers alone, whose class is a box of two columns, with noise, or a third class."""
     random = np.random.default_rng(seed)
     X = random.integers(0, 6, (24, 3))
     y = ((X[:, 0] > 2) & (X[:, 1] < 4)) ^ (random.random(24) < 0.2)
+    classes, y = (["c0", "c1", "c2"], y.astype(int) + (X[:, 2] > 4)) if seed % 3 == 2 else (["c0", "c1"], y)
+    limits = [{}, {"min_samples_leaf": 3}, {"max_splits": 3}, {"penalty": "leaf", "max_depth": 2}][seed % 4]
     rows = [{f"f{f}": f"{v}.5" for f, v in enumerate(row)} | {"y": f"c{int(k)}"} for row, k in zip(X, y, strict=True)]
     features = [[f"f{f}", "numbers", None, None] for f in range(3)]
-    return Case(rows, parity_head() | {"features": features, "max_depth": 3, "lambda": "1/50"})
+    return Case(
+        rows, parity_head() | {"features": features, "classes": classes, "max_depth": 3, "lambda": "1/50"} | limits
+    )
 
 
 def parity(seed: int, **fields) -> Case:

@@ -41,7 +41,7 @@ def stated_bytes(problem: optree_verify.Problem, files: int, supports: int) -> i
     q, p, sums = len(problem.shape.of), int(problem.shape.size.max()), problem.sums.shape[1]
     m = 1 if np.isinf(problem.budget) else problem.budget
     pairs = p * sums * (optree_verify.MANY_PAIRS + q)
-    return 32 * files + 32 * n * (q + f) + 64 * (pairs + m * q) + n * supports
+    return 32 * files + 32 * n * (q + f) + 48 * (pairs + m * q) + n * supports
 
 
 def peak_bytes(data: Path, proof: Path) -> int:
