@@ -41,7 +41,7 @@ def agreement(counted: object, exact: object) -> str:
 
 def rashomon_sets(runs: pd.DataFrame) -> Table:
     """Return the table of all runs that count trees; the runs of our solver without a limit are the reference."""
-    own = runs[runs["set_bound"].notna()].copy()
+    own = runs[runs["set_bound"].notna()].sort_values([*PROBLEM, "set_bound"], kind="stable")  # programs side by side
     problem, is_own = own.groupby([*PROBLEM, "set_bound"], dropna=False).ngroup(), own["solver"].eq(OWN)
     is_exact = is_own & own["status"].eq("optimal")
     exact = dict(zip(problem[is_exact], own.loc[is_exact, "set_trees"], strict=True))
