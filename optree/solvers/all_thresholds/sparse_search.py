@@ -122,13 +122,13 @@ class SparseSearch(AnytimeSearch):
         )
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
         weights[:n] = rows.weight[: len(weights)]
-        self._sets = Sets(
-            np.zeros((sets, words), np.uint64),
-            *(np.zeros(sets, np.int64) for _ in range(5)),
+        self._sets = Sets(  # a set is written before it is read, and zeros would need a pass over the whole memo
+            np.empty((sets, words), np.uint64),
+            *(np.empty(sets, np.int64) for _ in range(5)),
             weights,
             np.zeros(2, np.int64),
             np.zeros((CELLS, words), np.uint64),
-            np.zeros((sets + 1, CELLS), np.int32),
+            np.empty((sets + 1, CELLS), np.int32),
         )
         machine = self._machine
         machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
