@@ -100,8 +100,8 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
         if kind is None:
             raise CellTypeError(name, next(value for value in cells if type(value) is given))
         if kind not in (*found, _NOTHING):
-            known = [value for value in cells if type(value) is given and not is_missing(value)]
-            found |= {kind: known[0]} if known else {}
+            known = (value for value in cells if type(value) is given and not is_missing(value))
+            found.update(zip([kind], known, strict=False))  # the first one
     if _DATE in found:
         raise _refused_dates(name, found[_DATE])
     if len(found) > 1 and not mixed:
@@ -110,15 +110,11 @@ def _of_objects(name: str, column: np.ndarray, mixed: bool) -> np.ndarray | Cate
             f"encoding: column {name!r} has {shown}; give values of one kind, None where they are missing, or name the "
             "column in categorical_features"
         )
-    return _without_gaps(column).astype(np.float64) if [*found] == [_NUMBER] else column
-
-
-def _without_gaps(column: np.ndarray) -> np.ndarray:
-    """Return objects with None for a missing value, which numpy reads as NaN."""
-    kinds = {type(value) for value in column}
-    if all(kind.__name__ not in _NAMED for kind in kinds):
+    if [*found] != [_NUMBER]:
         return column
-    return np.array([None if is_missing(value) else value for value in column], object)
+    if any(given.__name__ in _NAMED for given in types):  # numpy reads None as NaN
+        column = np.array([None if is_missing(value) else value for value in cells], object)
+    return column.astype(np.float64)
 
 
 class CellTypeError(OptreeError, TypeError):

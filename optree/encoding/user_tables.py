@@ -34,12 +34,14 @@ class Frame:
     orders : sequence of tuple of str, or None for each
         The categories of ordered columns.
 
-    Several readers share the columns of :class:`Categories`, and the other converted columns of a small table.
+    Several readers share the columns of :class:`Categories`, columns that were converted from objects, and the other
+    converted columns of a small table.
     """
 
     def __init__(self, source, series: Sequence, orders: Sequence[tuple[str, ...] | None]):
         self.source, self.series, self.orders = source, list(series), list(orders)
-        self.columns = list(getattr(source, "column_names", source.columns))
+        names = getattr(source, "column_names", None) or getattr(source, "columns", None)
+        self.columns = [f"x{j}" for j in range(len(self.series))] if names is None else list(names)
         self.shape, self.ndim = (len(self.series[0]) if self.series else 0, len(self.columns)), 2
         self.is_small = self.shape[0] * self.shape[1] <= _KEPT_CELLS
         self._kept: dict[int, tuple[np.ndarray | Categories, bool]] = {}  # whether `mixed` values would be refused
@@ -81,7 +83,8 @@ class Frame:
         values, is_checked = self._kept.get(number, (None, False))
         if values is None or not (mixed or is_checked):
             values = self._convert(number, name, mixed)
-            if self.is_small or isinstance(values, Categories):
+            from_objects = getattr(getattr(self.series[number], "dtype", None), "kind", "") == "O"
+            if self.is_small or from_objects or isinstance(values, Categories):
                 self._kept[number] = values, not mixed
         return values
 
@@ -111,6 +114,16 @@ class PandasFrame(Frame):
 
     def _convert(self, number: int, name: str, mixed: bool) -> np.ndarray | Categories:
         return of_series(name, self.series[number], mixed)
+
+
+class ObjectTable(Frame):
+    """An array of objects whose columns are all read, in a fit."""
+
+    def __init__(self, X: np.ndarray):
+        super().__init__(X, X.T, [None] * X.shape[1])
+
+    def __getitem__(self, rows: np.ndarray | slice) -> ObjectTable:
+        return ObjectTable(self.source[rows])
 
 
 def _category_order(dtype) -> tuple[str, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,7 @@ from optree.encoding.cells import Categories, is_missing, number_text
 from optree.encoding.encoder import FEW_NUMBERS, EncodingSpec
 from optree.encoding.user_tables import (
     Frame,
+    ObjectTable,
     PandasFrame,
     as_table,
     column_names,
@@ -63,7 +65,7 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
         X = checked[0] if target else checked
         if sparse.issparse(X) and reset:
             X = _dense(X, memory_limit)
-        return X, y
+        return ObjectTable(X) if reset and X.dtype == object else X, y
     if 0 in frame.shape:
         raise OptreeError(
             f"X: the frame has {frame.shape[0]} rows and {frame.shape[1]} columns; give one or more of each"
@@ -75,7 +77,11 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
 
 
 def _has_other_cells(rows: list | tuple) -> bool:
-    """Return whether some cells of rows are no numbers."""
+    """Return whether some cells of rows are texts, or the rows have several lengths."""
+    if set(map(type, rows)) <= {list, tuple}:
+        types, sequences = set(map(type, chain.from_iterable(rows))), (list, tuple, np.ndarray)
+        if not any(issubclass(given, sequences) for given in types):
+            return any(issubclass(given, str) for given in types) or len(set(map(len, rows))) > 1
     try:
         return np.asarray(rows).dtype.kind == "U"
     except ValueError:  # cells, or rows, of several lengths

@@ -70,7 +70,7 @@ def fill_cells(cell: np.ndarray, columns: list[np.ndarray]) -> None:
         rows, turn = found.pop(max(range(len(found)), key=lambda at: len(found[at][0])))
         for column in range(turn, turn + len(columns)):
             values = columns[column % len(columns)][rows]
-            below = values < np.median(values)
+            below = values < np.partition(values, len(values) // 2)[len(values) // 2]
             below = below if below.any() else values == values.min()
             if not below.all():
                 found += [(rows[below], column + 1), (rows[~below], column + 1)]

@@ -123,7 +123,7 @@ class SparseSearch(AnytimeSearch):
         weights = np.zeros(0 if (rows.weight == 1).all() else 64 * words, np.int64)
         weights[:n] = rows.weight[: len(weights)]
         self._sets = Sets(
-            np.zeros((sets, words), np.uint64),
+            np.empty((sets, words), np.uint64),  # zeros would be written, where the memory is used again
             *(np.zeros(sets, np.int64) for _ in range(5)),
             weights,
             np.zeros(2, np.int64),
