@@ -6,8 +6,9 @@ objective. The better of CART by Gini and by entropy is shown. "Others" is the b
 MurTree with their own defaults, but the same penalty and limit on time. The accuracies are of the other rows. "Tuned
 CART" has ``ccp_alpha`` from five-fold cross-validation; the random forest has scikit-learn's defaults.
 
-Each table is a process of its own, after a fit that compiles. Seconds are wall-clock time of ``fit``; MiB is the peak
-memory of the process.
+Each model of a table is a process of its own; the default call comes after fits that compile. Seconds are wall-clock
+time of ``fit``; MiB is the peak memory of the process. A row that is interrupted goes on with the models that are left:
+the others are in a file beside the CSV file.
 
     python benchmarks/any_table.py --mirror DIR --out tables.csv --readme README.md
 
@@ -21,14 +22,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from harness.children import measured_alone
 from scipy.io import arff
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
@@ -45,6 +45,7 @@ from optree import (
 from optree.bench.system.cli import reporting
 from optree.budget import peak_rss_mib
 from optree.datasets import fetch, read_table
+from optree.errors import OptreeError
 
 REGULARIZATION = 0.01
 EMBEDDED = ("iris", "wine", "breast_cancer", "digits")
@@ -113,32 +114,21 @@ def pruned(tree, rows: int) -> float:
     return 1 - cost[0] / rows
 
 
-def measure(name: str, mirror: Path | None, seconds: float) -> dict:
-    """Fit all models on a table."""
-    warnings.simplefilter("ignore")
+def divided(name: str, mirror: Path | None) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a table, its classes, and the rows to fit on and to test on."""
     X, y = load(name, mirror)
     y = np.asarray(y)
-    fit, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
+    return X, y, *train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
+
+
+def default_call(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Fit the default estimator, after fits that compile."""
     warm = np.concatenate([fit[y[fit] == label][:200] for label in np.unique(y)])
     OptimalTreeClassifier(time_limit=1).fit(X.iloc[warm], y[warm])
     OptimalTreeClassifier(time_limit=1).fit(X.iloc[fit], y[fit])  # counts of the same type
     start = time.perf_counter()
     model = OptimalTreeClassifier(REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
-    spent, mib = time.perf_counter() - start, peak_rss_mib()
-    onehot = pd.get_dummies(X).to_numpy(float)
-    cart = DecisionTreeClassifier(random_state=0)
-    carts = [cart.set_params(criterion=criterion).fit(onehot[fit], y[fit]).tree_ for criterion in ("gini", "entropy")]
-    dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=REGULARIZATION)
-    dpdt.fit(X.iloc[fit], y[fit])
-    others = [
-        other.set_params(regularization=REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
-        for other in (LicketySPLITClassifier(), SPLITClassifier(), MurTreeClassifier())
-    ]
-    grid = {"ccp_alpha": [0, *np.logspace(-5, -1, 17)]}
-    tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid, n_jobs=-1).fit(onehot[fit], y[fit])
-    forest = RandomForestClassifier(random_state=0, n_jobs=-1).fit(onehot[fit], y[fit])
     return {
-        "table": name,
         "rows": len(fit),
         "columns": X.shape[1],
         "solver": model.solver_,
@@ -146,16 +136,55 @@ def measure(name: str, mirror: Path | None, seconds: float) -> dict:
         "objective": model.objective_,
         "gap": model.gap_,
         "splits": model.tree_.n_splits,
-        "seconds": spent,
-        "MiB": mib,
-        "pruned CART": max(pruned(tree, len(fit)) for tree in carts),
-        "pruned DPDT": dpdt.score(X.iloc[fit], y[fit]) - REGULARIZATION * dpdt.tree_.n_splits,
-        "others": max(other.score(X.iloc[fit], y[fit]) - REGULARIZATION * other.tree_.n_splits for other in others),
+        "seconds": time.perf_counter() - start,
+        "MiB": peak_rss_mib(),
         "accuracy": model.score(X.iloc[test], y[test]),
-        "tuned CART": tuned.score(onehot[test], y[test]),
-        "tuned CART splits": int(tuned.best_estimator_.get_n_leaves()) - 1,
-        "random forest": forest.score(onehot[test], y[test]),
     }
+
+
+def pruned_cart(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Grow both CARTs, and prune them."""
+    onehot, cart = pd.get_dummies(X).to_numpy(float), DecisionTreeClassifier(random_state=0)
+    carts = [cart.set_params(criterion=criterion).fit(onehot[fit], y[fit]).tree_ for criterion in ("gini", "entropy")]
+    return {"pruned CART": max(pruned(tree, len(fit)) for tree in carts)}
+
+
+def reached(model, X: pd.DataFrame, y: np.ndarray) -> float:
+    """Return the objective of a fitted tree."""
+    return model.score(X, y) - REGULARIZATION * model.tree_.n_splits
+
+
+def pruned_dpdt(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Fit DPDT."""
+    dpdt = DPDTreeClassifier(20, cart_nodes_list=(8, 4, 3, 2, 2), penalty="splits", alpha=REGULARIZATION)
+    return {"pruned DPDT": reached(dpdt.fit(X.iloc[fit], y[fit]), X.iloc[fit], y[fit])}
+
+
+def others(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Fit the other estimators with the same penalty."""
+    fitted = (
+        other.set_params(regularization=REGULARIZATION, time_limit=seconds).fit(X.iloc[fit], y[fit])
+        for other in (LicketySPLITClassifier(), SPLITClassifier(), MurTreeClassifier())
+    )
+    return {"others": max(reached(model, X.iloc[fit], y[fit]) for model in fitted)}
+
+
+def tuned_cart(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Tune CART by cross-validation."""
+    onehot, grid = pd.get_dummies(X).to_numpy(float), {"ccp_alpha": [0, *np.logspace(-5, -1, 17)]}
+    tuned = GridSearchCV(DecisionTreeClassifier(random_state=0), grid, n_jobs=-1).fit(onehot[fit], y[fit])
+    splits = int(tuned.best_estimator_.get_n_leaves()) - 1
+    return {"tuned CART": tuned.score(onehot[test], y[test]), "tuned CART splits": splits}
+
+
+def forest(X: pd.DataFrame, y: np.ndarray, fit: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Grow a random forest."""
+    onehot = pd.get_dummies(X).to_numpy(float)
+    model = RandomForestClassifier(random_state=0, n_jobs=-1).fit(onehot[fit], y[fit])
+    return {"random forest": model.score(onehot[test], y[test])}
+
+
+PIECES = {piece.__name__: piece for piece in (default_call, pruned_cart, pruned_dpdt, others, tuned_cart, forest)}
 
 
 def short(number: float, digits: int = 4) -> str:
@@ -188,6 +217,20 @@ def publish(table: pd.DataFrame, readme: Path) -> None:
     readme.write_text(text[:first] + new + text[text.index("\n\n", first) :])
 
 
+def measured_once(piece: str, name: str, options: argparse.Namespace, pieces: Path) -> dict:
+    """Return a part of a row, from the file of measured pieces if it is there; a new one is added to the file."""
+    done = dict(map(json.loads, pieces.read_text().splitlines())) if pieces.exists() else {}
+    if piece not in done:
+        mirror = ["--mirror", options.mirror] if options.mirror else []
+        done[piece] = measured_alone("--one", piece, name, "--seconds", options.seconds, *mirror)
+        if "exit status" in str(done[piece].get("status")):
+            raise OptreeError(f"any_table: {piece} of {name} ended with {done[piece]['status']}; start again")
+        if options.out:
+            with pieces.open("a") as file:
+                print(json.dumps([piece, done[piece]]), file=file)
+    return done[piece]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="*", help="names; by default all without a file")
@@ -195,21 +238,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30, help="the limit on time, 30 by default")
     parser.add_argument("--out", type=Path, help="a CSV file, whose other tables stay")
     parser.add_argument("--readme", type=Path, help="a Markdown file whose table is replaced")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one, options.mirror, options.seconds)))
+        warnings.simplefilter("ignore")
+        piece, name = options.one
+        print(json.dumps(PIECES[piece](*divided(name, options.mirror), options.seconds)))
         return
     names = options.tables
     if names is None:
         names = [*EMBEDDED, *GENERATED, *(FILES if options.mirror else ())]
     found = pd.read_csv(options.out).to_dict("records") if options.out and options.out.exists() else []
     for name in names:
-        command = [sys.executable, __file__, "--one", name, "--seconds", str(options.seconds)]
-        command += ["--mirror", str(options.mirror)] if options.mirror else []
-        row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
-        print(row, file=sys.stderr)
+        row, pieces = {"table": name}, Path(f"{options.out}.{name}")
+        for piece in PIECES:
+            row |= measured_once(piece, name, options, pieces)
         found = [other for other in found if other["table"] != name] + [row]
+        pieces.unlink(missing_ok=True)
     order = [*EMBEDDED, *GENERATED, *FILES]
     table = pd.DataFrame(sorted(found, key=lambda row: order.index(row["table"])))
     if options.out:

@@ -295,7 +295,6 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        in_time = (budget or Budget()).start().limit(0) != "time_limit"
         problem = self.readable(problem)
         self.check_problem(problem)
         clock = (budget or Budget()).start()
@@ -318,7 +317,8 @@ class Solver(Declaration):
             columns = columns if task.incumbent else columns.at_splits([])[0]
             tree, lower = task.incumbent or Tree.leaf(task.problem.over(columns)), 0 if self.exact else None
             outcome = Outcome(tree, lower, stop.args[0], {"iterations": 0}, columns=columns)
-        if in_time and outcome.status == "time_limit" and (found := sampled_tree(task, ordered=not self.exact)):
+        late = outcome.status == "time_limit" and clock.budget.seconds != 0
+        if late and (found := sampled_tree(task, ordered=not self.exact)):
             trees = (outcome.tree, outcome.columns or problem.columns), found
             costs = [replace(task, problem=task.problem.over(own)).cost(tree) for tree, own in trees]
             tree, own = trees[costs[1] < costs[0]]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from support.modes import seeds
 from support.objectives import random_objective
 from support.problems import harder_problem
@@ -22,6 +24,7 @@ from optree import (
     solvers,
 )
 from optree.budget import Budget, Stopped
+from optree.estimators import base
 from optree.objective import Objective
 from optree.result import Outcome
 from optree.solvers.murtree.paper.search import items
@@ -111,6 +114,16 @@ def test_a_time_limit_of_zero_leaves_a_leaf_at_once():
     result = solvers.get("optree").solve(harder_problem(1), Objective.of("0"), Budget(seconds=0))
     assert result.status == "time_limit"
     assert result.tree.n_splits == 0
+
+
+def test_a_table_that_is_read_for_longer_than_the_limit_has_a_tree(monkeypatch):
+    X, y = mixed(4000)
+    find = base.find_identifiers
+    monkeypatch.setattr(base, "find_identifiers", lambda *given: time.sleep(0.3) or find(*given))
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = OptimalTreeClassifier(0.01, time_limit=0.2).fit(X, y)
+    assert model.status_ == "time_limit"
+    assert model.tree_.n_splits > 0
 
 
 @pytest.mark.parametrize("stage", ["transform", "numbers", "columns", "items"])

@@ -67,6 +67,26 @@ def test_a_fit_numbers_the_texts_of_a_column_once(many_rows, monkeypatch):
     assert sorted(names) == ["colour", "other"]
 
 
+@pytest.mark.parametrize("form", ["array", "list", "frame"])
+def test_a_fit_converts_the_objects_of_a_column_once(form, monkeypatch):
+    """A million rows of ten columns took 14 seconds of an array, 39 of a list, with limits of one and two."""
+    monkeypatch.setattr(user_tables, "_KEPT_CELLS", 0)
+    read, convert = [], column_values._of_objects
+    monkeypatch.setattr(column_values, "_of_objects", lambda name, *rest: read.append(name) or convert(name, *rest))
+    cells = X[["colour", "number", "flag"]].astype(object).to_numpy()
+    cells[::7, 1] = cells[::5, 0] = None
+    given = {
+        "array": cells,
+        "list": cells.tolist(),
+        "frame": pd.DataFrame(cells, columns=["x0", "x1", "x2"], dtype=object),
+    }[form]
+    model = OptimalTreeClassifier(max_depth=2).fit(given, Y)
+    assert sorted(read) == ["x0", "x1", "x2"]
+    plain = pd.DataFrame({"x0": cells[:, 0], "x1": cells[:, 1].astype(float), "x2": cells[:, 2].astype(bool)})
+    assert model.export_text() == OptimalTreeClassifier(max_depth=2).fit(plain, Y).export_text()
+    assert (model.predict(given) == model.predict(plain.rename(columns=str))).all()
+
+
 def test_one_split_into_all_categories_has_the_errors_of_the_best_two_groups():
     random = np.random.RandomState(0)
     for _ in range(20):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optree.solvers.kernels.bitset import ONE
 from optree.solvers.kernels.jit import inner_function
 
 FRAME = np.dtype(
@@ -104,6 +105,7 @@ def split_node(sample, machine, level, feature, begin, end, side):
     frame, below, n, size = machine.frame[level], level - 1, machine.row.shape[1], end - begin
     column, start = column_of(machine, level, feature), frame["start"]
     first = (len(column) - size) * side
+    weight = np.int64(0)
     for place in range(len(column)):
         machine.number[column[place] >> 1] = 0
     for place in range(begin, end):
@@ -111,11 +113,12 @@ def split_node(sample, machine, level, feature, begin, end, side):
         machine.number[row] = (number << 1) | 1
         machine.row[below, first + number] = machine.row[level, start + row]
         machine.mark[below, first + number] = machine.mark[level, start + row]
+        weight += abs(np.int64(machine.mark[level, start + row]))
         if machine.label.shape[1]:
             machine.label[below, first + number] = machine.label[level, start + row]
     for other in range(sample.features):
         if machine.n_thresholds[level, frame["side"], other]:
-            split_column(machine, below, other, column_of(machine, level, other), first, size, side)
+            split_column(machine, below, other, column_of(machine, level, other), first, size, side, weight == size)
         else:
             base = other * (n + 4) + first + 2 * side
             machine.n_thresholds[below, side, other] = 0
@@ -123,33 +126,42 @@ def split_node(sample, machine, level, feature, begin, end, side):
 
 
 @inner_function
-def split_column(machine, below, feature, column, first, size, side):
-    """Lay out a child's rows of a column, ``size`` from ``first`` on.
+def split_column(machine, below, feature, column, first, size, side, unit):
+    """Lay out a child's rows of a column, ``size`` from ``first`` on; ``unit`` says that all their weights are one.
 
     ``passed`` says whether a mark was passed since the child's last row. A row of the other child is written too, and
     the next row takes its place: a branch would be predicted wrongly for many rows.
     """
-    n = machine.row.shape[1]
+    n, zero, stop = machine.row.shape[1], np.uint64(0), np.uint64(size)
     out, place = machine.words[below][feature * n + first :], machine.place[below][feature * n + first :]
     before, mark = machine.before[below][feature * (n + 4) + first + 2 * side :], machine.mark[below][first:]
-    at = count = entry = np.int64(0)
-    passed, weight = np.int64(0), np.int64(0)
-    before[0] = 0
-    while at < size:
-        word = np.int64(column[entry])
-        entry += 1
-        found = np.int64(machine.number[word >> 1])
-        inside = found & 1
-        threshold = passed & inside & np.int64(at > 0)
+    at = count = entry = passed = zero
+    while at < stop:
+        word = np.uint64(column[entry])
+        entry += ONE
+        found = np.uint64(machine.number[word >> ONE])
+        inside = found & ONE
+        threshold = passed & inside & np.uint64(at > zero)
         out[at - threshold] |= np.uint32(threshold)
-        place[count], before[count + 1] = at, weight
+        place[count] = at
         count += threshold
         out[at] = np.uint32(found - inside)
-        weight += abs(np.int64(mark[found >> 1])) * inside
         at += inside
-        passed = (word & 1) | (passed & ~inside)
-    before[count + 1] = weight
+        passed = (word & ONE) | (passed & ~inside)
     machine.n_thresholds[below, side, feature] = count
+    weigh_thresholds(out[:size], mark, place[:count], before, unit)
+
+
+@inner_function
+def weigh_thresholds(column, mark, place, before, unit):
+    """Compute the weight below each threshold of a column, and both outer ends."""
+    before[0], at, weight = 0, 0, np.int64(0)
+    for n in range(len(place) + 1):
+        end = place[n] if n < len(place) else len(column)
+        while not unit and at < end:
+            weight += abs(np.int64(mark[column[at] >> 1]))
+            at += 1
+        before[n + 1] = end if unit else weight
 
 
 @inner_function

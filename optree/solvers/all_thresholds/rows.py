@@ -358,10 +358,11 @@ class Rows:
         for values, factor in zip(rank, salts(len(rank)), strict=True):
             hashes = (hashes ^ values.astype(np.uint64)) * factor
             hashes ^= hashes >> np.uint64(31)
-        order = np.argsort(hashes, kind="stable")
-        is_new = np.concatenate([[True], hashes[order[1:]] != hashes[order[:-1]]])
+        in_order = np.sort(hashes)  # many times faster than an argsort
+        is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
         if is_new.all():
             return np.zeros(n, np.int64)
+        order = np.argsort(hashes, kind="stable")
         for values in rank:
             is_new[1:] |= values[order[1:]] != values[order[:-1]]
         group = np.empty(n, np.int64)
