@@ -24,7 +24,7 @@ from optree import (
     solvers,
 )
 from optree.budget import Budget, Stopped
-from optree.estimators import base
+from optree.estimators import problems
 from optree.objective import Objective
 from optree.result import Outcome
 from optree.solvers.murtree.paper.search import items
@@ -118,8 +118,8 @@ def test_a_time_limit_of_zero_leaves_a_leaf_at_once():
 
 def test_a_table_that_is_read_for_longer_than_the_limit_has_a_tree(monkeypatch):
     X, y = mixed(4000)
-    find = base.find_identifiers
-    monkeypatch.setattr(base, "find_identifiers", lambda *given: time.sleep(0.3) or find(*given))
+    find = problems.find_identifiers
+    monkeypatch.setattr(problems, "find_identifiers", lambda *given: time.sleep(0.3) or find(*given))
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model = OptimalTreeClassifier(0.01, time_limit=0.2).fit(X, y)
     assert model.status_ == "time_limit"
