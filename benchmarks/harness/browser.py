@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 _FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe"]
+_START = "about:blank"  # a new tab would have a frame of its own, which asks for a server
 _SECONDS = 60
 
 
@@ -125,7 +126,7 @@ def page(width: int = 1400, height: int = 900) -> Iterator[Page]:
     (reads, commands), (answers, writes) = os.pipe(), os.pipe()
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         # Chromium reads commands from its descriptor 3, and writes answers to 4.
-        shell = f"exec {CHROMIUM} {' '.join(_FLAGS)} --user-data-dir={profile} 3<&{reads} 4>&{writes}"
+        shell = f"exec {CHROMIUM} {' '.join(_FLAGS)} --user-data-dir={profile} {_START} 3<&{reads} 4>&{writes}"
         process = subprocess.Popen(
             ["bash", "-c", shell], pass_fds=(reads, writes), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

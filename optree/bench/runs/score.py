@@ -74,9 +74,10 @@ def why_too_large(problem: Problem, notes: dict, run: Run, solver: Declaration) 
 
     Such a solver reads a byte or more for each training row and threshold.
     """
-    limit, features = run.limits.get("memory_mib"), notes["data"]["encoded_features"]
+    limit = run.limits.get("memory_mib")
     if limit is None or solver.readable(problem) is problem:
         return ""
+    features = notes["data"]["encoded_features"]
     mib = features * int((~held_out(problem.y, run.split, run.test_size)).sum()) / 2**20
     if mib <= limit:
         return ""

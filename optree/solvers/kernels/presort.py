@@ -89,7 +89,7 @@ def _merged(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, check: Call
     hashes = hash_rows(bits, labels)
     check()
     in_order = np.sort(hashes)  # many times faster than an argsort
-    if np.count_nonzero(in_order[1:] != in_order[:-1]) >= _WORTH * len(X):  # so many groups at least
+    if np.count_nonzero(in_order[1:] != in_order[:-1]) >= _WORTH * len(X):  # a lower bound on the groups
         return X, y, weight, False
     check()
     order = hashes.argsort()

@@ -98,7 +98,7 @@ def near_optimal(columns: int, stump: Callable[[int, int], tuple[int, list[int]]
 def of_a_rashomon_set(task: Task, data: ThresholdColumns, seed: int) -> np.ndarray:
     """Return the columns of the thresholds of trees drawn from a Rashomon set, and of a best tree.
 
-    If a limit leaves no set, the thresholds are those of the best tree that was found.
+    If a limit leaves no set, the best tree that was found gives the thresholds.
     """
     problem, columns = task.problem, np.arange(1, len(data.feature) - 1)
     codes = (problem.codes[:, data.feature[columns]] > data.threshold[columns]).view(np.int8)
