@@ -75,8 +75,8 @@ class Stage(NamedTuple):
 class _Boosting(NumericEstimator):
     """The common base of the boosted classifier and regressor. Scores are float64[n, outputs].
 
-    The rows are the rows of one problem. A tree fits gradients with curvatures as weights, which are no whole weights of a
-    problem, so each stage gives the search the presorted rows with other targets and weights.
+    The rows are the rows of one problem. A tree fits gradients with curvatures as weights. These are no whole weights
+    of a problem, so each stage gives the search the presorted rows with other targets and weights.
     """
 
     n_estimators: int = 150
