@@ -166,6 +166,7 @@ def opened(request, tmp_path):
         assert [address for address in browser.requests if not address.startswith("file:")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["small", "filtered"], indirect=True)
 def test_choices_until_a_tree_is_complete_count_and_export_as_the_library(opened):
     r, walk = opened
@@ -197,6 +198,7 @@ def test_choices_until_a_tree_is_complete_count_and_export_as_the_library(opened
         assert walk.remaining == r.count_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["small", "large"], indirect=True)
 def test_filters_and_the_bound_count_as_the_library(opened):
     r, walk = opened
@@ -223,6 +225,7 @@ def test_filters_and_the_bound_count_as_the_library(opened):
         assert walk.remaining == r.count_within(str(bound / min(r.histogram_) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["large"], indirect=True)
 def test_counts_of_many_digits_are_readable_and_exact(opened):
     r, walk = opened
@@ -239,6 +242,7 @@ def test_counts_of_many_digits_are_readable_and_exact(opened):
     assert r.index(exported) == rank
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["large"], indirect=True)
 def test_the_page_fits_a_telephone_and_obeys_the_keyboard(opened):
     _, walk = opened
