@@ -62,7 +62,7 @@ class RashomonSet(TreeClassifier):
         The minimum number of rows in a leaf of a tree with splits, whatever their weights.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply the weights of rows.
-    max_thresholds : int or None, default=None
+    max_thresholds : int or None, default=10
         {max_thresholds}
     one_vs_rest : "auto", bool or sequence of str, default="auto"
         The categorical columns that are split one category against the rest: the columns of more than 50 categories
@@ -119,7 +119,7 @@ class RashomonSet(TreeClassifier):
     max_depth: int | None = None
     min_samples_leaf: int = 1
     class_weight: dict | str | None = None
-    max_thresholds: int | None = None
+    max_thresholds: int | None = 10
     one_vs_rest: str | bool | Iterable[str] = "auto"
 
     _solver = "rashomon"
@@ -153,7 +153,8 @@ class RashomonSet(TreeClassifier):
     def _limit_text(self, result: Result) -> str:
         """Return the text of a warning that a limit ended the search."""
         if not self.count_:
-            return f"the search was ended by its {result.status} before a set was complete; the set is empty"
+            text = f"the search was ended by its {result.status} before a set was complete; the set is empty"
+            return f"{text}; max_depth, or a greater regularization, shortens the search"
         return (
             f"the search was ended by its {result.status}; the set is complete up to a cost of "
             f"{float(self.certified_bound_):g}, in place of {float(self.bound_):g}"

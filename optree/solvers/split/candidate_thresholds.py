@@ -30,7 +30,6 @@ from optree.solvers.base import Task
 from optree.solvers.kernels.bitset import pack
 from optree.solvers.reference_ensemble import ensemble
 from optree.solvers.split.threshold_columns import ThresholdColumns, columns_of
-from optree.solvers.starts import without_iterations
 
 ACCEPTED = ("all", "boosting", "near_optimal", "rashomon")
 NEAR = 1.02
@@ -100,6 +99,10 @@ def of_a_rashomon_set(task: Task, data: ThresholdColumns, seed: int) -> np.ndarr
 
     If a limit leaves no set, the best tree that was found gives the thresholds.
     """
+    from optree.solvers.starts import (
+        without_iterations,  # with DPDT and all thresholds, which other searches do without
+    )
+
     problem, columns = task.problem, np.arange(1, len(data.feature) - 1)
     codes = (problem.codes[:, data.feature[columns]] > data.threshold[columns]).view(np.int8)
     features = [Feature(str(column), ("below", "above")) for column in columns.tolist()]
