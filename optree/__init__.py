@@ -20,6 +20,7 @@ _ESTIMATORS = (
     "LicketySPLITClassifier",
     "MurTreeClassifier",
     "MurTreeRegressor",
+    "OptimalPolicyTree",
     "OptimalTreeClassifier",
     "OptimalTreeClassifierCV",
     "RashomonSet",

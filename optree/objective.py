@@ -80,8 +80,8 @@ def _limit(*declared) -> Any:
 
 
 def _smallest_leaf(tree, problem: Problem) -> int:
-    """Return the number of rows of positive weight in the smallest non-empty leaf."""
-    return int(np.unique(tree.apply(problem.codes)[problem.weights > 0], return_counts=True)[1].min())
+    """Return the number of counted rows in the smallest leaf that has any."""
+    return int(np.unique(tree.apply(problem.codes)[problem.counts], return_counts=True)[1].min())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class Objective(Constraints):
             return Scale(1, round(self.regularization * grid.of_a_leaf), grid.unit)
         problem = self.measure.with_costs(problem)
         unit = self.measure.unit(problem)
-        penalty = self.regularization * problem.total_weight * unit
+        penalty = Fraction(self.regularization * problem.target.whole_loss(problem) * unit)
         greatest = self.measure.greatest_loss(problem)
         if max(penalty.denominator * greatest, penalty.numerator) > _MAX_COST:
             penalty = penalty.limit_denominator(max(1, _ROUNDED_COST // greatest))

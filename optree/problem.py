@@ -43,6 +43,9 @@ class Problem:
     weights : int64[n] or float64[n], optional
         Weights >= 0, one by default. Costs are counted in units of weight ("rows"). The searches of the registry accept
         whole weights only; floats remain if not all are whole.
+    counted : bool[n], optional
+        The rows that ``min_samples_leaf`` counts; by default all rows of positive weight. The parts of one row
+        (:meth:`optree.target.Actions.as_classes`) count once.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class Problem:
     columns: Columns
     target: Target
     weights: np.ndarray | None = None
+    counted: np.ndarray | None = None
 
     def __post_init__(self):
         n = len(self.y)
@@ -136,6 +140,11 @@ class Problem:
         return self if columns is self.columns else replace(self, columns=columns)
 
     @property
+    def counts(self) -> np.ndarray:
+        """Return the rows that ``min_samples_leaf`` counts, bool[n]."""
+        return self.weights > 0 if self.counted is None else self.counted
+
+    @property
     def total_weight(self) -> int | float:
         """Return the total weight of the rows."""
         return self.weights.sum().item()
@@ -152,7 +161,7 @@ class Problem:
 
     @cached_property
     def groups(self) -> Groups:
-        """Return the groups of equal rows, in lexicographic order of their codes; rows of zero weight are dropped."""
+        """Return the groups of equal rows, in lexicographic order; rows that neither weigh nor count are dropped."""
         return self._groups(lambda: None)
 
     def group(self, check: Callable[[], None]) -> Groups:
@@ -162,17 +171,18 @@ class Problem:
         return self.groups
 
     def _groups(self, check: Callable[[], None]) -> Groups:
-        weighted = slice(None) if self.weights.all() else self.weights > 0
-        codes, y, weights = self.codes[weighted], self.y[weighted], self.weights[weighted]
+        counted = self.counts
+        kept = slice(None) if self.weights.all() else counted | (self.weights > 0)
+        codes, y, weights, counted = self.codes[kept], self.y[kept], self.weights[kept], counted[kept]
         keys = self._keys(codes, check)
         check()
-        _, first, group, rows = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         by_class = np.zeros((len(self.classes), len(first)), np.int64)
         for k in range(len(by_class)):
             check()
             of_class = y == k
             by_class[k] = np.bincount(group[of_class], weights[of_class], len(first))  # float64: exact up to 2^53
-        return Groups(codes[first], by_class.T, rows)
+        return Groups(codes[first], by_class.T, np.bincount(group, counted, len(first)).astype(np.int64))
 
     def _keys(self, codes: np.ndarray, check: Callable[[], None]) -> np.ndarray:
         """Return an integer per row, int64[n], in the lexicographic order of codes[n, q], equal for equal rows."""
@@ -199,7 +209,8 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> Problem:
         """Return the problem of some of the rows, with the same features and classes."""
-        return Problem(self.columns.take(rows), self.target.take(rows), self.weights[rows])
+        counted = None if self.counted is None else self.counted[rows]
+        return Problem(self.columns.take(rows), self.target.take(rows), self.weights[rows], counted)
 
     def take_groups(self, some: np.ndarray) -> Problem:
         """Return the problem of some :attr:`groups`, with one row for each group and class.

@@ -99,6 +99,7 @@ class Result:
         require_iterations(status, counters)
         seconds = trace.clock.searched()
         trace.end(search, status, cost, lower)
+        cost, lower = trace.net(cost, lower)
         other = trace.clock.prepare_seconds, trace.clock.compile_seconds()
         return cls(tree, cost, lower, scale, status, counters, seconds, trace.points(), *other, search, columns, found)
 
@@ -126,11 +127,24 @@ class Trace:
         The unit of costs, in rows.
     total_weight : float, default 1
         The cost, in rows, of a gap of 1.
+    surplus : int, default 0
+        The cost of every tree that is left out of all records.
     """
 
-    def __init__(self, clock, log: Callable[[str], None] | None = None, unit: float = 1.0, total_weight: float = 1.0):
-        self.clock, self._points = clock, []
+    def __init__(
+        self,
+        clock,
+        log: Callable[[str], None] | None = None,
+        unit: float = 1.0,
+        total_weight: float = 1.0,
+        surplus: int = 0,
+    ):
+        self.clock, self._points, self._surplus = clock, [], surplus
         self._log, self._unit, self._total_weight, self._logged, self._compiled = log, unit, total_weight, 0.0, 0.0
+
+    def net(self, cost: int, lower_bound: int | None) -> tuple[int, int | None]:
+        """Return a cost and a lower bound without the surplus."""
+        return cost - self._surplus, None if lower_bound is None else lower_bound - self._surplus
 
     def start(self, search: str, reason: str) -> None:
         """Log the search, and the reason for it."""
@@ -166,6 +180,7 @@ class Trace:
             self._log(self._progress())
 
     def _record(self, cost: int, lower_bound: int | None) -> None:
+        cost, lower_bound = self.net(cost, lower_bound)
         if self._points and lower_bound is not None and self._points[-1].lower_bound is not None:
             cost = min(cost, self._points[-1].cost)
             lower_bound = max(lower_bound, self._points[-1].lower_bound)

@@ -39,6 +39,8 @@ class Target(ABC):
         The names of the classes; one name for a target without classes.
     costs, unit
         See :class:`Classes`.
+    surplus : int
+        The loss of every tree that belongs to a search alone, not to the user's loss; see :class:`Actions`.
     """
 
     kind: ClassVar[str]
@@ -46,6 +48,7 @@ class Target(ABC):
     classes: tuple[str, ...] = ("",)
     costs: np.ndarray | None = None
     unit: int = 1
+    surplus: int = 0
 
     def take(self, rows: np.ndarray) -> Self:
         """Return the target of some of the rows."""
@@ -71,8 +74,12 @@ class Target(ABC):
         return tree.loss(problem)
 
     def whole_loss(self, problem: Problem) -> int | Fraction:
-        """Return the loss that a gap of 1 stands for."""
+        """Return the loss, in rows, that a gap of 1 and a lambda of 1 stand for."""
         return problem.total_weight
+
+    def as_classes(self, problem: Problem) -> Problem:
+        """Return the problem that a search over classes reads in place of a problem with this target."""
+        return problem
 
 
 class Weighted(NamedTuple):
@@ -108,7 +115,8 @@ class Classes(Target):
         By default 1 for each wrong class.
     unit : int, default 1
         The cost of one misclassified row.
-
+    whole : Fraction, optional
+        The loss of :meth:`whole_loss`; by default the weight of all rows.
     Raises
     ------
     OptreeError
@@ -116,6 +124,7 @@ class Classes(Target):
     """
 
     kind = "classes"
+    whole: Fraction | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int32))
@@ -131,11 +140,25 @@ class Classes(Target):
                 f"{len(self.classes)} x {len(self.classes)} costs >= 0 is accepted"
             )
 
+    def take(self, rows: np.ndarray) -> Classes:
+        """Return the classes of some of the rows, and their share of ``whole``."""
+        share = None if self.whole is None else self.whole * Fraction(len(self.y[rows]), len(self.y))
+        return replace(super().take(rows), whole=share)
+
+    def whole_loss(self, problem: Problem) -> int | Fraction:
+        """Return the loss, in rows, that a gap of 1 and a lambda of 1 stand for."""
+        return problem.total_weight if self.whole is None else self.whole
+
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, int | None]:
         """Return the weight of each class, and the heaviest class or with costs the cheapest, the first of equals."""
         count = np.bincount(self.y.take(rows), None if weights is None else weights[rows], len(self.classes))
         value = count if self.costs is None else -(count.astype(np.int64) @ self.costs)
         return count, int(value.argmax()) if count.any() else None
+
+    @property
+    def parts_rows(self) -> bool:
+        """Return whether rows become several rows, of which every tree misclassifies some."""
+        return self.surplus > 0 or self.as_weights().parts_rows
 
     def as_weights(self) -> Weighted:
         """Return the costs as weights of classes: a row of a class becomes a row for each prediction that it gains by.
@@ -281,4 +304,77 @@ class Values(Target):
         return grid.of_a_leaf / grid.unit or Fraction(1)
 
 
-KINDS: dict[str, type[Target]] = {kind.kind: kind for kind in (Classes, Values)}
+@dataclass(frozen=True, eq=False)
+class Actions(Target):
+    """Costs of actions for each row, with the regret of the chosen actions as loss.
+
+    The regret of an action is its cost above the cost of the row's cheapest action. A leaf takes the action of least
+    cost for its rows.
+
+    Parameters
+    ----------
+    y : int64[n, K]
+        The regret of each action for each row, in 1/``unit``.
+    classes : tuple of str
+        The names of the actions.
+    unit : int or Fraction, default 1
+        The whole units in a regret of one.
+    """
+
+    kind = "actions"
+
+    def __post_init__(self):
+        object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int64))
+        if self.y.ndim != 2 or self.y.shape[1] != len(self.classes) or (self.y.size and self.y.min(axis=1).any()):
+            raise OptreeError(
+                f"problem: regrets of shape {self.y.shape}; {len(self.classes)} regrets >= 0 for each row, the least of "
+                "them 0, are accepted"
+            )
+
+    def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, int | None]:
+        """Return the weight of the rows of each cheapest action, and the cheapest action for all rows together."""
+        regrets, weights = self.y.take(rows, axis=0), np.ones(len(rows), np.int64) if weights is None else weights[rows]
+        count = np.bincount(regrets.argmin(axis=1), weights, len(self.classes))
+        return count, int((weights @ regrets).argmin()) if count.any() else None
+
+    def predictions(self, leaves: Sequence[int | None]) -> tuple[np.ndarray, None]:
+        """Return the actions."""
+        return np.array([action or 0 for action in leaves], np.int32), None
+
+    def loss(self, predicted: np.ndarray, weights: np.ndarray) -> int:
+        """Return the weighted sum of regrets."""
+        return int(weights @ np.take_along_axis(self.y, predicted[:, None].astype(np.intp), axis=1)[:, 0])
+
+    def whole_loss(self, problem: Problem) -> Fraction:
+        """Return the regret of the best single action; 1 if an action is the cheapest for all rows."""
+        return int((problem.weights @ self.y).min()) / Fraction(self.unit) or Fraction(1)
+
+    def as_classes(self, problem: Problem) -> Problem:
+        """Return the problem of classes whose misclassified weight is the regret and a constant.
+
+        A row becomes a row for each action that gains by it: the weight is the greatest regret less the action's own.
+
+        **Statement.** The errors of a tree in the new problem are its regret and ``surplus``.
+        **Proof.** Let g[k] = max regret - regret[k] be the gains of a row, and g[b] the gain of its cheapest action. A
+        prediction a misclassifies all parts of the row but one, of weight sum(g) - g[a] together.
+        That is (g[b] - g[a]) + (sum(g) - g[b]): the regret of a, and a number that no prediction changes.
+        **Used in** :meth:`optree.solvers.base.Solver.solve`, for every solver of classes.
+
+        A row whose actions all cost the same is a part without weight. The first part of a row counts for
+        ``min_samples_leaf``.
+        """
+        gain = self.y.max(axis=1, keepdims=True) - self.y
+        part = gain > 0
+        part[:, 0] |= ~part.any(axis=1)
+        row, label = np.nonzero(part)
+        gain *= problem.weights[:, None]
+        weights = gain[row, label]
+        weights[0] += not weights.any()  # no prediction loses anything: one row stands for all
+        surplus = int(gain.sum()) - int(gain.max(axis=1).sum())
+        target = Classes(label, self.classes, unit=self.unit, whole=self.whole_loss(problem), surplus=surplus)
+        columns = problem.columns if len(row) == len(gain) else problem.columns.take(row)
+        counted = np.diff(row, prepend=-1).astype(bool) & problem.counts[row]
+        return replace(problem, columns=columns, target=target, weights=weights, counted=counted)
+
+
+KINDS: dict[str, type[Target]] = {kind.kind: kind for kind in (Classes, Values, Actions)}

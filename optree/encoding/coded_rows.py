@@ -52,7 +52,7 @@ class ValueTests(NamedTuple):
 
 
 class CodedRows:
-    """Codes of rows, read as ``codes[rows, features]``.
+    """Codes of rows, read as ``codes[rows, features]`` or ``codes[:, feature]``.
 
     Parameters
     ----------
@@ -67,8 +67,11 @@ class CodedRows:
     def __len__(self) -> int:
         return len(self._values)
 
-    def __getitem__(self, at: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    def __getitem__(self, at: tuple[np.ndarray | slice, np.ndarray | int]) -> np.ndarray:
         rows, features = at
+        if isinstance(rows, slice):
+            rows = np.arange(len(self))[rows]
+            features = np.full(len(rows), features)
         column, kind, operand = (array.take(features) for array in self._tests)
         values, codes = self._values[rows, column], np.empty(len(rows), np.int32)
         for number in np.flatnonzero(np.bincount(kind)):

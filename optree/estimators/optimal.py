@@ -10,22 +10,20 @@ from sklearn.base import clone
 
 from optree.encoding import EncodingSpec
 from optree.errors import OptreeError
-from optree.estimators.base import TreeClassifier
+from optree.estimators.base import TreeClassifier, TreeEstimator
 from optree.estimators.docstrings import documented
 from optree.estimators.tables import MOST_CHILDREN
 from optree.solvers.lambda_path import lambda_path
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTrees(TreeClassifier):
-    """The common base of estimators by the engine: their common parameters, and the encoding."""
+class SparseTrees(TreeEstimator):
+    """The common base of estimators of sparse trees for all kinds of target: their parameters, and the encoding."""
 
     penalty: str = "split"
     max_depth: int | None = None
     max_splits: int | None = None
     min_samples_leaf: int = 1
-    class_weight: dict | str | None = None
-    costs: Sequence | None = None
     max_thresholds: int | None = None
     one_vs_rest: str | bool | Sequence[str] = "auto"
 
@@ -48,6 +46,14 @@ class OptimalTrees(TreeClassifier):
             missing=self.missing,
             most_children=MOST_CHILDREN if is_auto else None,
         )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalTrees(SparseTrees, TreeClassifier):
+    """The common base of classifiers by the engine: their common parameters."""
+
+    class_weight: dict | str | None = None
+    costs: Sequence | None = None
 
 
 @documented

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from optree.budget import Budget
 from optree.columns import codes_type
@@ -18,10 +18,10 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed
 from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
-from optree.estimators.tables import find_identifiers, read_table
+from optree.estimators.tables import find_identifiers, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.problem import Problem
-from optree.target import Classes, Values
+from optree.target import Classes, Target, Values
 
 _BYTES_PER_NUMBER = 24  # of distinct rows while they are sorted: the number, its transposed copy, and its rank
 
@@ -84,9 +84,9 @@ class TableEstimator(BaseEstimator):
         """
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
-        if is_regressor(self):
+        if not is_classifier(self):
             weights, unit = self._row_weights(sample_weight, np.zeros(len(y), int), np.zeros(1))
-            return Problem(self._columns(X), Values(y), weights), unit
+            return Problem(self._columns(X), self._target(y), weights), unit
         self.classes_ = np.unique(y) if classes is None else classes
         labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))
         if len(names) < self._fewest_classes:
@@ -95,11 +95,19 @@ class TableEstimator(BaseEstimator):
         costs = whole_costs(getattr(self, "costs", None), self.classes_)
         return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
 
+    def _read_y(self, y) -> np.ndarray:
+        """Return a user's target as an array."""
+        return read_target(y, is_regressor(self))
+
+    def _target(self, y: np.ndarray) -> Target:
+        """Return the target of an estimator that is no classifier."""
+        return Values(y)
+
     @staticmethod
     def _weighted(X, y, sample_weight):
         """Drop rows of zero weight."""
         kept = np.asarray(sample_weight) != 0
-        if sample_weight is None or kept.shape != y.shape or not kept.any() or kept.all():
+        if sample_weight is None or kept.shape != y.shape[:1] or not kept.any() or kept.all():
             return X, y, sample_weight
         return X[kept], y[kept], np.asarray(sample_weight)[kept]
 

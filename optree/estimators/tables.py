@@ -8,7 +8,6 @@ from itertools import chain
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_regressor
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
@@ -33,7 +32,7 @@ MOST_CHILDREN = 50  # of a multiway split by default; each category of a column 
 
 
 def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None = None) -> tuple:
-    """Return X for an encoder, and y as an array of one dimension, None without y.
+    """Return X for an encoder, and y as the estimator's ``_read_y`` reads it, None without y.
 
     X becomes a :class:`Frame` or an array. In ``fit`` an array of objects becomes a frame, which converts each column
     once, and a sparse matrix becomes an array, of one byte per cell if it is binary. In a prediction a sparse matrix
@@ -50,13 +49,13 @@ def read_table(estimator, X, y=None, *, reset: bool, memory_limit: float | None 
     """
     if y is not None:
         _warn_of_order(X, y)
-        y = read_target(y, is_regressor(estimator))
+        y = estimator._read_y(y)
     if isinstance(X, (list, tuple)) and _has_other_cells(X):
         X = np.array(X, object)  # in which numbers beside texts stay numbers
     if hasattr(X, "to_frame") and len(X.shape) == 1:
         raise OptreeError(f"X: a {type(X).__name__} has one dimension; give a table, such as X.to_frame()")
     frame = X if hasattr(X, "iloc") else Frame.of(X)
-    target = {} if not reset else {"y": y}
+    target = {} if not reset else {"y": y, "multi_output": np.ndim(y) == 2}
     if frame is None:
         finite = False if reset else "allow-nan"  # in `fit` each column is read, and an error names it
         checked = validate_data(

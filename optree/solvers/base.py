@@ -122,7 +122,7 @@ class Declaration:
         The splits that it makes: "binary", "multiway" (features of several categories), "numeric" (thresholds of
         columns of numbers, without a coded feature for each threshold).
     targets : tuple of str, default ("classes",)
-        The kinds of target that it accepts; see :mod:`optree.target`.
+        The kinds of target that it accepts; see :mod:`optree.target`. A solver of classes accepts actions, too.
     penalties : tuple of str, default ("split", "leaf")
         None for a solver that minimises the loss alone.
     constraints : tuple of str, default ()
@@ -136,6 +136,8 @@ class Declaration:
         Whether a limit leaves a useful incumbent, and a lower bound if the solver is exact.
     warm_start : bool, default False
         Whether it takes a tree or an upper bound to start from.
+    counts_parts : bool, default False
+        Whether ``min_samples_leaf`` counts each row of a target of actions once.
     counts_trees : bool, default False
         Whether it counts all trees up to a bound: a Rashomon set.
     parameters : mapping of str to Parameter, default {}
@@ -156,6 +158,7 @@ class Declaration:
     measures: tuple[str, ...] = ("accuracy",)
     anytime: bool = True
     warm_start: bool = False
+    counts_parts: bool = False
     counts_trees: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
@@ -203,6 +206,15 @@ class Declaration:
     def readable(self, problem: Problem) -> Problem:
         """Return the problem in the form that the solver reads: numbers become coded features where it needs them."""
         return problem if "numeric" in self.features else problem.over(problem.columns.coded)
+
+    def searched(self, problem: Problem, objective: Objective) -> Problem:
+        """Return a readable problem with the target that the solver searches: actions become classes."""
+        if problem.target.kind in self.targets:
+            return problem
+        least = objective.min_samples_leaf
+        if problem.target.kind == "actions" and least > 1 and not self.counts_parts:
+            raise OptreeError(f"solver {self.name}: min_samples_leaf = {least} is not accepted for actions; give 1")
+        return problem.target.as_classes(problem)
 
     def check_columns(self, problem: Problem) -> None:
         """Raise OptreeError for multiway features that are not declared, and for unknown categories."""
@@ -295,11 +307,13 @@ class Solver(Declaration):
         """
         parameters = self.check_parameters(parameters)
         self.check_objective(objective)
-        problem = self.readable(problem)
+        given = self.readable(problem)
+        problem = self.searched(given, objective)
         self.check_problem(problem)
         clock = (budget or Budget()).start()
         scale = objective.scale(problem)
-        trace = Trace(clock, log, float(1 / scale.row), problem.target.whole_loss(problem))
+        target = problem.target
+        trace = Trace(clock, log, float(1 / scale.row), target.whole_loss(problem), scale.error * target.surplus)
         costed = objective.measure.with_costs(problem)
         task = self._start(Task(costed, objective, scale, clock, trace), incumbent, incumbent_columns, upper_bound)
         task = replace(task, route=Route(self.name, self.title), starts=starts and objective.measure.additive)
@@ -326,5 +340,8 @@ class Solver(Declaration):
         clock.searched()
         tree, columns = objective.measure.label(outcome.tree), outcome.columns or problem.columns
         outcome = outcome._replace(tree=tree, search=outcome.search or task.route.search, columns=columns)
-        task = replace(task, problem=task.problem.over(columns))
-        return Result.of(outcome, task.cost(tree), scale, trace)
+        result = Result.of(outcome, replace(task, problem=task.problem.over(columns)).cost(tree), scale, trace)
+        if problem is given:
+            return result
+        columns = given.columns if columns is problem.columns else given.columns.like(columns)
+        return replace(result, tree=tree.refit(given.over(columns)), columns=columns)

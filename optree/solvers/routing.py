@@ -86,9 +86,9 @@ def limits_splits(objective: Objective, multiway: bool) -> bool:
 def search_of(objective: Objective, multiway: bool, parts_rows: bool = False) -> str | None:
     """Return the search over all thresholds that supports an objective, with multiway splits or without, or None.
 
-    ``parts_rows``: costs part the rows (:meth:`optree.target.Classes.as_weights`). The bounds of the depth-limited
-    search do not know that the parts of a row stay together: wine with unequal costs takes it .4 s and 20 s without a
-    penalty at depth 3 and 4, and the sparse search .01 s.
+    ``parts_rows``: costs or actions part the rows (:attr:`optree.target.Classes.parts_rows`). The parts of a row stay
+    together, and the bounds of the depth-limited search do not know it. Wine with unequal costs takes that search .4 s
+    and 20 s without a penalty at depth 3 and 4, and the sparse search .01 s.
     """
     depth, limited = objective.max_depth, limits_splits(objective, multiway)
     if limited or (parts_rows and depth is not None):
@@ -120,7 +120,7 @@ def _has_weights(task: Task) -> bool:
     """
     problem = task.problem
     weighted = problem.target.as_weights()
-    if task.objective.min_samples_leaf > 1 and not weighted.keeps_rows:
+    if task.objective.min_samples_leaf > 1 and (problem.counted is not None or not weighted.keeps_rows):
         return False
     total = float(np.bincount(problem.y, problem.weights, len(problem.classes))[weighted.given] @ weighted.weight)
     return 0 < total < _MOST_WEIGHT and total * task.scale.error < _MOST_COST
@@ -143,7 +143,7 @@ def _route_of_numbers(task: Task) -> Route | None:
     problem, objective, classes = task.problem, task.objective, len(task.problem.classes)
     if task.upper_bound or not _has_weights(task):
         return None
-    parts = problem.target.as_weights().parts_rows
+    parts = problem.target.parts_rows
     if not any(search_of(objective, multiway, parts) for multiway in (False, True)):
         return None
     from optree.solvers.all_thresholds.rows import Rows  # its kernels are loaded for such problems only

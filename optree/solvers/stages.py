@@ -137,7 +137,7 @@ def _pruned(task: Task, tree: Tree) -> Tree:
     tree = tree.refit(problem)
     costs = 1 - np.eye(len(problem.classes), dtype=np.int64) if problem.costs is None else problem.costs
     leaf = (tree.counts @ costs).min(axis=1)
-    size = np.bincount(tree.apply(problem.codes)[problem.weights > 0], minlength=tree.n_nodes)
+    size = np.bincount(tree.apply(problem.codes)[problem.counts], minlength=tree.n_nodes)
     options: list[list[Option]] = [[Option(0, int(loss) * scale.error, None)] for loss in leaf]
     for node in np.flatnonzero(tree.feature != LEAF)[::-1].tolist():
         below = tree.children(node)

@@ -184,7 +184,7 @@ class Rows:
                 row, label, weights = (np.array([number]) for number in (0, 0, 1))
             X = X if np.array_equal(row, np.arange(len(X))) else X[row]
             found = cls(X, label, len(problem.classes), weights, min_rows, is_multiway, check)
-            found.has_parts = weighted.parts_rows
+            found.has_parts = problem.target.parts_rows
             found.certain = int((problem.weights * weighted.certain[y]).sum())
             return found
 

@@ -88,6 +88,7 @@ SOLVER = Solver(
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     warm_start=True,
+    counts_parts=True,
     iteration="one visit to a set of rows: its splits bounded, or all its pairs of columns counted",
     run=run,
     route=route_of_engine,

@@ -112,7 +112,7 @@ def _impurities(parts: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> np
 
     def impurity(counts):  # float[..., classes]
         n = counts.sum(axis=-1)
-        return n - (counts**2).sum(axis=-1) / n
+        return n - (counts**2).sum(axis=-1) / np.maximum(n, 1)
 
     binary = np.flatnonzero(sizes == 2)
     for some in _slices(len(binary), parts.shape[1]):

@@ -1,0 +1,171 @@
+"""Optimal policy trees: each leaf takes an action, whose cost each row knows."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from optree.errors import OptreeError
+from optree.estimators.docstrings import documented
+from optree.estimators.optimal import SparseTrees
+from optree.estimators.weights import whole_regrets
+from optree.target import Actions
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class OptimalPolicyTree(SparseTrees):
+    """Optimal sparse trees whose leaves choose an action, by the engine.
+
+    Each row has a cost for each action: the prices of treatments, the costs of wrong predictions, or the negative
+    doubly robust scores of an observational study. A leaf takes the action of least total cost. The *regret* of a tree
+    is its cost above the cost of each row's cheapest action. The search minimises the regret, as a share of the regret
+    of the best single action, plus ``regularization`` for each split or leaf, with a proof. Classification is the case
+    in which an action names a class.
+
+    Parameters
+    ----------
+    regularization : float or str, default=0.01
+        Lambda in [0, 1]: the share of the regret of the best single action that a split (or leaf) must save. A float is
+        read as its shortest decimal, a string as written.
+    penalty : {"split", "leaf"}, default="split"
+        Whether lambda is paid for each split or each leaf. Equivalent for binary splits.
+    max_depth : int or None, default=None
+        The greatest number of splits on a path.
+    max_splits : int or None, default=None
+        The greatest number of splits of the tree.
+    min_samples_leaf : int, default=1
+        The minimum number of rows in a leaf. With more than 1 the search reads a coded feature for each threshold.
+    max_thresholds : int or None, default=None
+        {max_thresholds}
+    iteration_limit : int or None, default=None
+        Visited supports; of the search over all thresholds, evaluations of up to 32 splits.
+    one_vs_rest : "auto", bool or sequence of str, default="auto"
+        The categorical columns that are split one category against the rest, as in ``OptimalTreeClassifier``.
+    {common}
+
+    Attributes
+    ----------
+    tree_ : optree.tree.Tree
+        The best tree found. The counts of a node are the weights of the rows for which each action is the cheapest.
+    encoder_ : optree.encoding.Encoder
+        The encoder of columns as the features of ``tree_``, which are the features that it splits.
+    actions_ : ndarray of shape (n_actions,)
+        The actions: the columns of a frame of costs, otherwise their numbers.
+    cost_ : float
+        The weighted sum of the costs of the tree's actions on the training rows, plus penalties.
+    lower_bound_ : float
+        Proven lower bound on the cost of all trees.
+    gap_ : float
+        ``(cost_ - lower_bound_) / regret of the best single action``; 0 if the tree is optimal.
+    objective_ : float
+        The share of the regret of the best single action that the tree saves, less the penalties.
+    resolution_ : float
+        The step to which costs are rounded for the search; 0 without rounding. The mean cost of ``tree_`` exceeds the
+        minimum by at most ``resolution_``.
+    {search}
+    trace_ : tuple of optree.result.TracePoint
+        The moments at which the best tree or the lower bound improved.
+    {columns}
+
+    References
+    ----------
+    Zhou, Athey, Wager: Offline Multi-Action Policy Learning: Generalization and Optimization, Operations Research 2023,
+    for exact policy trees of a given depth. The reduction to weighted classes is this project's
+    (:meth:`optree.target.Actions.as_classes`).
+
+    Examples
+    --------
+    >>> from optree import OptimalPolicyTree
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    >>> costs = [[0, 3, 5], [4, 3, 5], [4, 3, 5], [9, 3, 1]] * 5
+    >>> model = OptimalPolicyTree(regularization="0.05").fit(X, costs)
+    >>> model.status_, model.predict([[1, 1], [0, 1]]).tolist()
+    ('optimal', [2, 1])
+    >>> print(model.export_text())
+    x0 > 0.5
+    |   x1 > 0.5: 2 (5)
+    |   x1 <= 0.5: 1 (5)
+    x0 <= 0.5
+    |   x1 > 0.5: 1 (5)
+    |   x1 <= 0.5: 0 (5)
+    """
+
+    regularization: float | str = 0.01
+    _: KW_ONLY
+
+    _solver = "optree"
+
+    @documented
+    def fit(self, X, costs, sample_weight=None):
+        """Find the tree.
+
+        Parameters
+        ----------
+        {table}
+        costs : DataFrame or array-like of shape (n_samples, n_actions)
+            The cost of each action for each row, finite numbers of any sign; two or more actions.
+        {fit_end}
+        """
+        clock, objective = self._budget.start(), self._objective()
+        problem, unit = self._problem(X, costs, sample_weight)
+        return self._find_tree(problem, unit, objective, clock)
+
+    def _read_y(self, y) -> np.ndarray:
+        """Return the costs, float64[n, K], and set the actions."""
+        names = [str(name) for name in getattr(y, "columns", ())]
+        if len(set(names)) < len(names):
+            raise OptreeError(f"costs: the actions are {', '.join(names)}; different names are needed")
+        costs = self._costs(y)
+        self.actions_ = np.array(names) if names else np.arange(costs.shape[1])
+        return costs
+
+    @staticmethod
+    def _costs(costs) -> np.ndarray:
+        """Return costs as float64[n, K]."""
+        found = check_array(costs, dtype=np.float64, input_name="costs")
+        if found.shape[1] < 2:
+            raise OptreeError(f"costs: {found.shape[1]} action; a column for each of two or more actions is needed")
+        return found
+
+    def _target(self, y: np.ndarray) -> Actions:
+        """Return the regrets of the actions."""
+        regrets, units, exact = whole_regrets(y)
+        self.resolution_ = 0.0 if exact else float(1 / units)
+        self._ideal = y.min(axis=1)
+        return Actions(regrets, tuple(map(str, self.actions_)), unit=units)
+
+    def _keep_result(self, result, problem, unit) -> None:
+        """Set the fitted attributes of a search; costs count the cheapest actions of all rows."""
+        super()._keep_result(result, problem, unit)
+        ideal = float(unit) * float(problem.weights @ self.__dict__.pop("_ideal"))
+        self.cost_, self.lower_bound_ = float(self.cost_) + ideal, float(self.lower_bound_) + ideal
+
+    def predict(self, X):
+        """Return the action for each row of X."""
+        codes = self._codes(X)
+        return self.actions_[self.tree_.predict(codes)]
+
+    def score(self, X, costs, sample_weight=None) -> float:
+        """Return the negative mean cost of the actions of the tree: greater is better.
+
+        Parameters
+        ----------
+        X, costs, sample_weight
+            As in :meth:`fit`, with the same actions in the same order.
+        """
+        check_is_fitted(self)
+        chosen, costs = self.tree_.predict(self._codes(X)), self._costs(costs)
+        if costs.shape != (len(chosen), len(self.actions_)):
+            expected = len(chosen), len(self.actions_)
+            raise OptreeError(f"costs: of shape {costs.shape}; a cost for each row and action, {expected}, is needed")
+        return -float(np.average(costs[np.arange(len(chosen)), chosen], weights=sample_weight))
+
+    def __sklearn_tags__(self):
+        """Return scikit-learn's tags: the target has a column for each action."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags = replace(tags.target_tags, required=True, two_d_labels=True, multi_output=True)
+        return tags

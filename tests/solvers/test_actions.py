@@ -1,0 +1,195 @@
+"""Targets of actions: the reduction to classes, and optimal policy trees."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from support.problems import harder_problem, random_problem
+from support.refusal import refused
+
+from optree import OptimalPolicyTree, OptimalTreeClassifier, solvers
+from optree.objective import Objective
+from optree.problem import Problem
+from optree.target import Actions
+
+
+def random_costs(random, n, classes):
+    """Return costs of some kinds: ties, negative numbers, decimals."""
+    costs = random.randint(-5, random.choice([-3, 10, 100]), (n, classes)).astype(float)
+    return costs / 10 if random.randint(3) == 0 else costs
+
+
+def least_cost(codes, n_parts, costs, weights, penalty, depth, least):
+    """Return the least total cost plus penalties, by plain enumeration of all trees."""
+
+    @cache
+    def best(rows, levels):
+        some = list(rows)
+        found = (weights[some] @ costs[some]).min()
+        for feature, parts in enumerate(n_parts if levels else ()):
+            children = [tuple(row for row in rows if codes[row, feature] == part) for part in range(parts)]
+            sizes = [np.count_nonzero(weights[list(child)]) for child in children]
+            if max(map(len, children)) < len(rows) and not any(0 < size < least for size in sizes):
+                found = min(found, penalty + sum(best(child, levels - 1) for child in children if child))
+        return found
+
+    return best(tuple(range(len(codes))), depth)
+
+
+def actions_of(problem, seed):
+    """Return a problem with random costs, as costs and as a target of actions in tenths."""
+    random = np.random.RandomState(seed)
+    costs = random_costs(random, len(problem.y), len(problem.classes))
+    whole = np.rint(10 * costs).astype(int)
+    target = Actions(whole - whole.min(axis=1, keepdims=True), problem.classes, unit=10)
+    return Problem(problem.columns, target, problem.weights), costs
+
+
+def check_actions(problem, seed, names=("optree",)):
+    problem, costs = actions_of(problem, seed)
+    random = np.random.RandomState(seed)
+    depth, least = int(random.choice([2, 3, 5])), int(random.choice([1, 1, 2, 4]))
+    objective = Objective.of(random.choice(["0", "1/100", "0.05", "0.2"]), max_depth=depth, min_samples_leaf=least)
+    ideal = problem.weights @ costs.min(axis=1)
+    regret = (problem.weights @ costs).min() - ideal or 1
+    penalty = float(objective.regularization) * regret
+    expected = least_cost(problem.codes, problem.n_parts, costs, problem.weights, penalty, depth, least)
+    for name in names:
+        result = solvers.get(name).solve(problem, objective)
+        assert result.status == "optimal"
+        assert result.cost == result.lower_bound
+        assert float(result.cost_in_rows) + ideal == pytest.approx(expected, abs=1e-9)
+        chosen = problem.weights @ costs[np.arange(len(costs)), result.tree.predict(problem.codes)]
+        assert chosen + penalty * result.tree.n_splits == pytest.approx(expected, abs=1e-9)
+        assert not objective.broken(result.tree, problem)
+        assert result.tree.counts[0].sum() == problem.total_weight
+        assert all(point.cost >= result.cost for point in result.trace)
+
+
+@pytest.mark.parametrize("make", [random_problem, harder_problem])
+@pytest.mark.parametrize("seeds", [range(25), pytest.param(range(25, 425), marks=pytest.mark.slow)])
+def test_the_engine_finds_the_policy_of_least_cost(make, seeds):
+    for seed in seeds:
+        check_actions(make(seed), seed)
+
+
+@pytest.mark.parametrize("name", ["branches", "gosdt", "murtree", "exhaustive"])
+def test_every_solver_of_classes_accepts_actions(name):
+    declared = solvers.get(name)
+    for seed in range(20):
+        problem, _ = actions_of(random_problem(seed), seed)
+        if "multiway" not in declared.features and problem.n_parts.max() > 2:
+            continue
+        objective = Objective.of("0.05", max_depth=3 if "max_depth" in declared.constraints else None)
+        found = [solvers.get(solver).solve(problem, objective) for solver in (name, "optree")]
+        assert found[0].cost_in_rows == found[1].cost_in_rows
+
+
+def test_other_targets_and_other_ways_to_count_rows_are_refused():
+    problem, _ = actions_of(random_problem(0), 0)
+    with refused("solver exhaustive: min_samples_leaf = 2 is not accepted for actions; give 1"):
+        solvers.get("exhaustive").solve(problem, Objective.of("0.1", min_samples_leaf=2))
+    with refused("problem: regrets of shape"):
+        Actions(np.ones((3, 2)), ("a", "b"))
+    with refused("problem: regrets of shape"):
+        Actions(np.zeros((3, 2)), ("a", "b", "c"))
+
+
+def test_all_thresholds_agree_with_coded_thresholds_and_with_enumeration():
+    random, searches = np.random.RandomState(0), set()
+    for seed in range(40):
+        n, p, actions = random.randint(4, 12), random.randint(1, 4), random.randint(2, 5)
+        X = random.randint(0, 5, (n, p)).astype(float)
+        X[:2] = [[9.0], [-1.0]]
+        X[random.random_sample(X.shape) < 0.1 * (seed % 2)] = np.nan
+        costs, least, depth = random_costs(random, n, actions), int(random.randint(1, 3)), [2, 3, None][seed % 3]
+        options = {"max_depth": depth, "min_samples_leaf": least}
+        model = OptimalPolicyTree("0.05", **options).fit(X, costs)
+        coded = OptimalPolicyTree("0.05", max_thresholds=n, **options).fit(X, costs)
+        assert model.status_ == coded.status_ == "optimal"
+        assert model.cost_ == pytest.approx(coded.cost_, abs=1e-9)
+        assert model.cost_ == pytest.approx(model.lower_bound_, abs=1e-12)
+        chosen = costs[np.arange(n), model.predict(X)].sum()
+        regret = costs.sum(axis=0).min() - costs.min(axis=1).sum()
+        assert model.cost_ == pytest.approx(chosen + 0.05 * model.tree_.n_splits * (regret or 1), abs=1e-9)
+        assert model.score(X, costs) == pytest.approx(-chosen / n)
+    X = random.random_sample((120, 2))
+    costs = random.random_sample((120, 3)) + (X[:, :1] > 0.5) * [1, 0, 0] + (X[:, 1:] > 0.5) * [0, 1, 0]
+    for actions, depth in ((2, 2), (3, 2), (3, None)):
+        model = OptimalPolicyTree("0.2", max_depth=depth).fit(X, costs[:, :actions])
+        coded = OptimalPolicyTree("0.2", max_depth=depth, max_thresholds=200).fit(X, costs[:, :actions])
+        assert model.cost_ == pytest.approx(coded.cost_, rel=1e-9)
+        searches.add(model.solver_)
+    assert searches == {"allthresholds", "sparsethresholds"}
+
+
+def test_classification_with_costs_is_a_case():
+    random = np.random.RandomState(0)
+    X, y = random.randint(0, 3, (60, 4)), random.randint(3, size=60)
+    table = np.array([[0, 1, 3], [2, 0, 1], [5, 4, 0]])
+    classifier = OptimalTreeClassifier("0.02", costs=table.tolist()).fit(X, y)
+    whole = table[y].sum(axis=0).min() / 60  # lambda is a share of the regret of a leaf, not of the rows
+    policy = OptimalPolicyTree(str(Fraction("0.02") / Fraction(int(table[y].sum(axis=0).min()), 60))).fit(X, table[y])
+    assert policy.cost_ == pytest.approx(float(classifier.cost_))
+    assert policy.objective_ == pytest.approx(1 - float(classifier.cost_) / 60 / whole)
+
+
+def test_weights_are_repeated_rows_and_zero_weights_are_dropped():
+    random = np.random.RandomState(1)
+    X, costs, weights = random.randint(0, 3, (40, 3)), random.randint(0, 9, (40, 3)), random.randint(0, 4, 40)
+    weighted = OptimalPolicyTree("0.02").fit(X, costs, weights)
+    repeated = OptimalPolicyTree("0.02").fit(np.repeat(X, weights, axis=0), np.repeat(costs, weights, axis=0))
+    assert weighted.cost_ == pytest.approx(repeated.cost_)
+    halves = OptimalPolicyTree("0.02").fit(X, costs, weights / 2)
+    assert halves.cost_ == pytest.approx(repeated.cost_ / 2)
+    assert weighted.score(X, costs, weights) == pytest.approx(
+        repeated.score(np.repeat(X, weights, axis=0), np.repeat(costs, weights, axis=0))
+    )
+
+
+def test_real_costs_are_rounded_to_a_documented_step():
+    random = np.random.RandomState(2)
+    X, costs = random.randint(0, 2, (1200, 4)), random.normal(size=(1200, 3)) * 1000
+    model = OptimalPolicyTree(0, max_depth=2).fit(X, costs)
+    assert 0 < model.resolution_ < 0.01
+    least = least_cost(X, [2] * 4, costs, np.ones(1200, int), 0, 2, 1)
+    assert least - 1e-6 <= -1200 * model.score(X, costs) <= least + 1200 * model.resolution_
+    assert OptimalPolicyTree(0, max_depth=2).fit(X, costs.round(-2)).resolution_ == 0
+
+
+def test_a_mixed_frame_with_named_actions_and_a_limit():
+    random = np.random.RandomState(3)
+    X = pd.DataFrame({"age": random.randint(18, 80, 300), "group": random.choice(list("abc"), 300)})
+    surgery = np.where(X["group"] == "a", 2, 8)
+    costs = pd.DataFrame({"none": np.where(X["age"] > 50, 9, 1), "drug": 4, "surgery": surgery})
+    model = OptimalPolicyTree("0.01").fit(X, costs)
+    assert model.status_ == "optimal"
+    assert model.score(X, costs) == pytest.approx(-costs.min(axis=1).mean())
+    assert set(model.predict(X[:50])) <= {"none", "drug", "surgery"}
+    assert "age > 50" in model.export_text()
+    noise = random.normal(size=(300, 4)), random.normal(size=(300, 3))
+    with pytest.warns(ConvergenceWarning, match="iteration_limit"):
+        limited = clone(model).set_params(iteration_limit=5).fit(*noise)
+    assert limited.gap_ > 0
+    assert limited.lower_bound_ < limited.cost_
+
+
+def test_bad_costs_are_refused_in_one_line():
+    X = [[0, 1], [1, 0], [1, 1]]
+    with refused("costs: 1 action; a column for each of two or more actions is needed"):
+        OptimalPolicyTree().fit(X, [[1], [2], [3]])
+    with refused("costs: the actions are a, a; different names are needed"):
+        OptimalPolicyTree().fit(X, pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]))
+    with pytest.raises(ValueError, match="costs contains NaN"):
+        OptimalPolicyTree().fit(X, [[1, np.nan]] * 3)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        OptimalPolicyTree().fit(X, [[1, 2]] * 2)
+    model = OptimalPolicyTree().fit(X, [[1, 2], [2, 1], [1, 1]])
+    with refused("costs: of shape (3, 3); a cost for each row and action, (3, 2), is needed"):
+        model.score(X, [[1, 2, 3]] * 3)
