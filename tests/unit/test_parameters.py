@@ -14,6 +14,7 @@ from optree import estimators
 
 X = np.random.RandomState(0).random_sample((40, 2))
 Y = (X[:, 0] > 0.5).astype(int)
+COSTS = np.stack([Y, 1 - Y], axis=1)
 EVERY = [name for name in estimators.__all__ if name != "TreeClassifier"]
 JUNK = ["x", -7, ["x", object()], {"x": 1}]
 FEW = {"DPDTGradientBoostingClassifier": {"n_estimators": 2}, "DPDTGradientBoostingRegressor": {"n_estimators": 2}}
@@ -28,7 +29,8 @@ def test_junk_is_refused_in_one_line_that_names_the_parameter(name, parameter):
         if not isinstance(value, (list, dict)) and (parameter, value) in ACCEPTED:
             continue
         with refused(parameter):
-            getattr(optree, name)(**{**FEW.get(name, {}), parameter: value}).fit(X, Y)
+            model = getattr(optree, name)(**{**FEW.get(name, {}), parameter: value})
+            model.fit(X, COSTS if name == "OptimalPolicyTree" else Y)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_the_readme_examples_run():
     random = np.random.RandomState(0)
     X, y = random.randint(0, 3, (60, 3)), random.randint(0, 2, 60)
     problem = make(X, y, [3, 3, 3], 2)
-    names = {"X": X, "y": y, "problem": problem}
+    names = {"X": X, "y": y, "problem": problem, "costs": random.random_sample((60, 3))}
     for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
         exec(block, names)
     assert names["model"].status_ == "optimal"
