@@ -327,8 +327,8 @@ class Actions(Target):
         object.__setattr__(self, "y", np.ascontiguousarray(self.y, np.int64))
         if self.y.ndim != 2 or self.y.shape[1] != len(self.classes) or (self.y.size and self.y.min(axis=1).any()):
             raise OptreeError(
-                f"problem: regrets of shape {self.y.shape}; {len(self.classes)} regrets >= 0 for each row, the least 0, "
-                "are accepted"
+                f"problem: regrets of shape {self.y.shape}; {len(self.classes)} regrets >= 0 for each row, the "
+                "least 0, are accepted"
             )
 
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, int | None]:
