@@ -119,9 +119,14 @@ class TableColumns(Columns):
         return (self.numbers if self.has_numbers else self.encoder).n_categories_
 
     @cached_property
+    def _without_numbers(self) -> TableColumns:
+        """Return the columns without their numbers."""
+        return TableColumns(self.X, lambda: self.encoder)
+
+    @property
     def coded(self) -> TableColumns:
         """Return the columns for a search that reads coded features only."""
-        return TableColumns(self.X, lambda: self.encoder) if self.has_numbers else self
+        return self._without_numbers if self.has_numbers else self
 
     def like(self, columns: Columns) -> TableColumns:
         """Return the rows with the features of other columns of the same table; each code is computed on access."""

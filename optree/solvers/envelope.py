@@ -27,7 +27,7 @@ efficient record segmentation in large shared databases", JACM 1976, for the mee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
@@ -57,6 +57,11 @@ class Unfinished(Exception):
     """The signal that a search takes longer than it may."""
 
 
+def best_line(known: Iterable[Line], penalty: Fraction) -> Line:
+    """Return the best of some trees at a penalty; of equal trees the one that is best below the penalty."""
+    return min(known, key=lambda line: (line.cost(penalty), -line.paid))
+
+
 class Envelope:
     """The lower envelope of the lines of all trees, from a greatest penalty down.
 
@@ -84,7 +89,7 @@ class Envelope:
 
     def best(self, penalty: Fraction) -> Line:
         """Return the best known tree at a penalty; of equal trees the one that is best below the penalty."""
-        return min(self.known, key=lambda line: (line.cost(penalty), -line.paid))
+        return best_line(self.known, penalty)
 
     def lower(self, penalty: Fraction) -> Fraction:
         """Return the lower bound of the chord."""

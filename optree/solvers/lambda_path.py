@@ -23,7 +23,7 @@ from optree.solvers import get
 from optree.solvers.base import Task
 from optree.solvers.driver import finish
 from optree.solvers.engine.search import Search
-from optree.solvers.envelope import Envelope, Learned, Line, Unfinished
+from optree.solvers.envelope import Envelope, Learned, Line, Unfinished, best_line
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.routing import ALL_THRESHOLDS, ENGINE, SPARSE_THRESHOLDS, Route, route_of_engine
 from optree.solvers.stages import Starts
@@ -227,7 +227,7 @@ def lambda_path(
         if status != "optimal":
             raise Stopped(status)
         if log:
-            line, what = envelope.best(penalty), "splits" if objective.penalty == "split" else "leaves"
+            line, what = best_line(search.known, penalty), "splits" if objective.penalty == "split" else "leaves"
             log(f"{clock.seconds():.1f} s, lambda = {float(penalty / highest):g}: {line.paid} {what} are optimal")
 
     envelope = Envelope(search.known, find, highest)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from support.modes import compiled_only
+
+from optree import DPDTreeClassifier, MurTreeClassifier, OptimalTreeClassifier
 
 CODE = """
 import sys, warnings
@@ -90,3 +94,36 @@ def test_a_fit_takes_sixteen_bytes_for_each_row_and_column_of_a_level(kind):
     command = [sys.executable, "-c", PER_CELL, kind, *sizes]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert all(float(found) <= 16 * LEVELS for found in done.stdout.split()[1:]), done.stdout
+
+
+_NUMBERS = np.random.RandomState(0).random_sample((200, 4))
+_NOISY = (_NUMBERS[:, 0] > 0.4) ^ (_NUMBERS[:, 1] > 0.6) ^ (np.arange(200) % 11 == 0)
+
+
+@pytest.mark.parametrize(
+    ("fit", "X"),
+    [
+        (lambda X: OptimalTreeClassifier("0.02").fit(X, _NOISY), _NUMBERS),
+        (lambda X: OptimalTreeClassifier("0.001", iteration_limit=500).fit(X, _NOISY), _NUMBERS),
+        (lambda X: OptimalTreeClassifier("0.001", iteration_limit=500).fit(X, _NOISY), _NUMBERS > 0.5),
+        (lambda X: OptimalTreeClassifier(0, max_depth=3).fit(X, _NOISY), _NUMBERS),
+        (lambda X: OptimalTreeClassifier("0.02").lambda_path(X, _NOISY), _NUMBERS),
+        (lambda X: MurTreeClassifier(2).fit(X, _NOISY), _NUMBERS),
+        (lambda X: DPDTreeClassifier(2).fit(X, _NOISY), _NUMBERS),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_frees_its_search_without_the_garbage_collector(fit, X):
+    fit(X)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        fit(X)
+        gc.collect()
+        held = {type(thing) for thing in gc.garbage if type(thing).__module__.startswith("optree")}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not held

@@ -312,15 +312,9 @@ class Rows:
 
     def tree(self, problem: Problem, best: Tree) -> tuple[DecisionTree, Columns]:
         """Return a tree of these rows of a problem, and the columns whose features it splits."""
-        splits: list[Split | MultiwaySplit] = []
-
-        def collect(split: Tree) -> None:
-            if split:
-                splits.append(split)
-                for child in split.children:
-                    collect(child)
-
-        collect(best)
+        splits: list[Split | MultiwaySplit] = [best] if best else []
+        for split in splits:
+            splits += filter(None, split.children)
         columns, found = problem.columns.at_splits([self.numbers(split) for split in splits])
         features = {id(split): feature for split, feature in zip(splits, found, strict=True)}
 
