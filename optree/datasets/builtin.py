@@ -112,6 +112,20 @@ def _scikit_learn(name: str, **options) -> dict[str, Sequence]:
     return dict(zip([*names, "class"], [*data.data.T, classes], strict=True))
 
 
+def _friedman(number: int) -> dict[str, Sequence]:
+    """Generate 1,000 rows of one of Friedman's regression problems, with four decimals, equal on every machine.
+
+    The noise has a tenth of the target's variance. Sources: J. Friedman, "Multivariate adaptive regression splines",
+    Annals of Statistics 19, 1991; L. Breiman, "Bagging predictors", Machine Learning 24, 1996.
+    """
+    from sklearn import datasets
+
+    noise = {1: 1.6, 2: 125.0, 3: 0.1}[number]
+    X, y = getattr(datasets, f"make_friedman{number}")(n_samples=1000, noise=noise, random_state=0)
+    columns = [values.round(4).tolist() for values in (*X.T, y)]
+    return dict(zip([*(f"x{j + 1}" for j in range(X.shape[1])), "class"], columns, strict=True))
+
+
 _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     "tic-tac-toe": _tic_tac_toe,
     "balance-scale": partial(_balance_scale, balanced=True),
@@ -122,4 +136,5 @@ _GENERATORS: dict[str, Callable[[], dict[str, Sequence]]] = {
     **{name: partial(_scikit_learn, name) for name in ("iris", "wine", "breast_cancer", "digits")},
     "diabetes": partial(_scikit_learn, "diabetes", scaled=False),
     "xor-board": _xor_board,
+    **{f"friedman-{number}": partial(_friedman, number) for number in (1, 2, 3)},
 }
