@@ -45,7 +45,7 @@ class Problem:
         whole weights only; floats remain if not all are whole.
     counted : bool[n], optional
         The rows that ``min_samples_leaf`` counts; by default all rows of positive weight. The parts of one row
-        (:meth:`optree.target.Actions.as_classes`) count once.
+        (:meth:`optree.actions.Actions.as_classes`) count once.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from optree.actions import Actions
 from optree.columns import CodedColumns, Columns, Feature
 from optree.encoding.cells import read_texts
 from optree.encoding.encoder import Encoder
@@ -19,13 +21,15 @@ from optree.encoding.user_tables import Frame, as_table, read_column
 from optree.errors import OptreeError
 from optree.files import write_whole
 from optree.problem import Problem
-from optree.target import KINDS
+from optree.target import Classes, Target, Values
+
+_KINDS: dict[str, type[Target]] = {target.kind: target for target in (Classes, Values, Actions)}
 
 
 def save_problem(problem: Problem, path: str | Path, **notes) -> None:
     """Write a problem to a ``.npz`` file, whole or not at all, with ``notes`` that JSON can hold."""
     columns, names = problem.columns, {"notes": notes, "kind": problem.target.kind, "classes": problem.classes}
-    names |= {"costs": None if problem.costs is None else problem.costs.tolist(), "unit": problem.unit}
+    names |= {"costs": None if problem.costs is None else problem.costs.tolist(), "unit": str(problem.unit)}
     arrays = {"y": problem.y, "weights": problem.weights}
     if columns.has_numbers:
         table, texts = _table_arrays(columns)
@@ -51,10 +55,12 @@ def load_problem(path: str | Path) -> tuple[Problem, dict]:
             arrays = dict(file)
         names = json.loads(arrays["names"].tobytes())
         columns = _read_table(arrays, names) if "encoder" in names else _read_codes(arrays, names)
-        y, weights = arrays["y"], arrays["weights"]
+        y, weights, unit = arrays["y"], arrays["weights"], Fraction(names["unit"])
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
-    target = KINDS[names.get("kind", "classes")](y, tuple(names["classes"]), names["costs"], names["unit"])
+    target = _KINDS[names.get("kind", "classes")](
+        y, tuple(names["classes"]), names["costs"], unit if unit.denominator > 1 else int(unit)
+    )
     return Problem(columns, target, weights), names["notes"]
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from optree.actions import Actions
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import SparseTrees
 from optree.estimators.weights import whole_regrets
-from optree.target import Actions
 
 
 @documented
@@ -75,7 +75,7 @@ class OptimalPolicyTree(SparseTrees):
     ----------
     Zhou, Athey, Wager: Offline Multi-Action Policy Learning: Generalization and Optimization, Operations Research 2023,
     for exact policy trees of a given depth. The reduction to weighted classes is this project's
-    (:meth:`optree.target.Actions.as_classes`).
+    (:meth:`optree.actions.Actions.as_classes`).
 
     Examples
     --------

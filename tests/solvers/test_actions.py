@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -14,9 +15,10 @@ from support.problems import harder_problem, random_problem
 from support.refusal import refused
 
 from optree import OptimalPolicyTree, OptimalTreeClassifier, solvers
+from optree.actions import Actions
+from optree.encoding.problem_files import load_problem, save_problem
 from optree.objective import Objective
 from optree.problem import Problem
-from optree.target import Actions
 
 
 def random_costs(random, n, classes):
@@ -99,6 +101,18 @@ def test_other_targets_and_other_ways_to_count_rows_are_refused():
         Actions(np.ones((3, 2)), ("a", "b"))
     with refused("problem: regrets of shape"):
         Actions(np.zeros((3, 2)), ("a", "b", "c"))
+
+
+def test_a_file_keeps_the_actions(tmp_path):
+    problem, _ = actions_of(random_problem(1), 1)
+    for unit in (10, Fraction(7, 3)):
+        given = replace(problem, target=replace(problem.target, unit=unit))
+        save_problem(given, tmp_path / "problem.npz", some="note")
+        read, notes = load_problem(tmp_path / "problem.npz")
+        assert (read.target.kind, read.target.unit, notes) == ("actions", unit, {"some": "note"})
+        assert np.array_equal(read.y, given.y)
+        found = [solvers.get("optree").solve(each, Objective.of("0.05")).cost_in_rows for each in (given, read)]
+        assert found[0] == found[1]
 
 
 def test_all_thresholds_agree_with_coded_thresholds_and_with_enumeration():
