@@ -9,11 +9,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError
 from optree.target import Classes, Target
 
 if TYPE_CHECKING:
     from optree.problem import Problem
+
+
+_MAX_TOTAL = 2**44  # the greatest sum of whole regrets; larger sums leave too few bits for the digits of lambda
+_STEPS = 2**20  # of rounded numbers
+
+
+def whole_units(values: np.ndarray, count: int) -> tuple[np.ndarray, int | Fraction, bool]:
+    """Return numbers as whole units above the least one, the units in one, and whether these numbers are exact.
+
+    A float is read as its shortest decimal. Numbers without a unit of reasonable size, if ``count`` of them are added,
+    are rounded to 2^-20 of their range.
+    """
+    distinct, which = np.unique(values, return_inverse=True)
+    if len(distinct) <= MOST_EXACT:
+        whole, unit = as_whole([Fraction(str(value)) for value in distinct.tolist()])
+        if (whole[-1] - whole[0]) * count <= _MAX_TOTAL:
+            above = np.array([number - whole[0] for number in whole], np.int64)
+            return above[which.reshape(values.shape)], unit, True
+    step = float(np.ptp(distinct)) / _STEPS
+    return np.rint((values - distinct[0]) / step).astype(np.int64), 1 / Fraction(step), False
+
+
+def whole_regrets(costs: np.ndarray) -> tuple[np.ndarray, int | Fraction, bool]:
+    """Return the regrets of costs float64[n, K] as integers, the units in a regret of 1, and whether they are exact."""
+    whole, unit, exact = whole_units(costs, costs.size)
+    if not exact:
+        whole, unit, _ = whole_units(costs - costs.min(axis=1, keepdims=True), costs.size)
+    return whole - whole.min(axis=1, keepdims=True), unit, exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +116,48 @@ class Actions(Target):
         columns = problem.columns if len(row) == len(gain) else problem.columns.take(row)
         counted = np.diff(row, prepend=-1).astype(bool) & problem.counts[row]
         return replace(problem, columns=columns, target=target, weights=weights, counted=counted)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteErrors(Actions):
+    """Numbers, with the weighted sum of absolute errors as loss: an action is the prediction of a level.
+
+    A median of a leaf's numbers is one of them, so an optimal tree predicts levels if all numbers are levels.
+
+    Parameters
+    ----------
+    levels : float64[K]
+        The numbers that leaves predict, in rising order.
+    """
+
+    levels: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray, most: int) -> AbsoluteErrors:
+        """Return the target of numbers float64[n], of which each becomes the nearest of ``most`` levels at most.
+
+        If there are more different numbers, the levels are quantiles of the weighted rows.
+        """
+        levels, which = np.unique(y, return_inverse=True)
+        if len(levels) > most:
+            order = y.argsort(kind="stable")
+            total = weights[order].cumsum()
+            at = np.searchsorted(total, (np.arange(most) + 0.5) / most * total[-1])
+            levels = np.unique(y[order[at]])
+            which = np.abs(y[:, None] - levels).argmin(axis=1)
+        whole, unit, _ = whole_units(levels, len(y) * len(levels))
+        regrets = np.abs(whole[:, None] - whole)[which]
+        return cls(regrets, tuple(map(str, levels.tolist())), unit=unit, levels=levels)
+
+    def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, float | None]:
+        """Return the weight of the rows, and their best level: a median."""
+        count, level = super().leaf(rows, weights)
+        return count.sum(keepdims=True), None if level is None else self.levels[level]
+
+    def predictions(self, leaves: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the nodes, and their levels."""
+        return np.arange(len(leaves), dtype=np.int32), np.array(leaves, np.float64)
+
+    def loss(self, predicted: np.ndarray, weights: np.ndarray) -> int:
+        """Return the weighted sum of absolute errors."""
+        return super().loss(np.searchsorted(self.levels, predicted), weights)

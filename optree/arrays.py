@@ -1,8 +1,13 @@
-"""Routines on arrays that numpy lacks."""
+"""Routines on arrays and exact numbers that numpy lacks."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import lcm
+
 import numpy as np
+
+MOST_EXACT = 1000  # different numbers of a user's that are read as decimals; more are read as floats
 
 _BLOCK = 512  # rows of a block, which stays in the processor's cache
 
@@ -13,3 +18,9 @@ def transposed(table: np.ndarray) -> np.ndarray:
     for start in range(0, len(table), _BLOCK):
         out[:, start : start + _BLOCK] = table[start : start + _BLOCK].T
     return out
+
+
+def as_whole(exact: list[Fraction]) -> tuple[list[int], int]:
+    """Return fractions as whole numbers of a common unit, and the units in one."""
+    unit = lcm(*(value.denominator for value in exact))
+    return [int(value * unit) for value in exact], unit

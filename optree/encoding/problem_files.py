@@ -58,9 +58,8 @@ def load_problem(path: str | Path) -> tuple[Problem, dict]:
         y, weights, unit = arrays["y"], arrays["weights"], Fraction(names["unit"])
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise OptreeError(f"{path}: not an encoded problem ({error}); encode the dataset again") from error
-    target = _KINDS[names.get("kind", "classes")](
-        y, tuple(names["classes"]), names["costs"], unit if unit.denominator > 1 else int(unit)
-    )
+    unit = unit if unit.denominator > 1 else int(unit)
+    target = _KINDS[names.get("kind", "classes")](y, tuple(names["classes"]), names["costs"], unit)
     return Problem(columns, target, weights), names["notes"]
 
 

@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from optree.actions import Actions
+from optree.actions import Actions, whole_regrets
 from optree.errors import OptreeError
 from optree.estimators.docstrings import documented
 from optree.estimators.optimal import SparseTrees
-from optree.estimators.weights import whole_regrets
 
 
 @documented

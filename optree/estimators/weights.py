@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 
+from optree.arrays import MOST_EXACT, as_whole
 from optree.errors import OptreeError, choice
 
-_MOST_EXACT = 1000  # different numbers that are read as decimals
 _MAX_TOTAL = 2**44  # the greatest sum of integer weights; larger sums leave too few bits for the digits of lambda
 
 
@@ -25,38 +24,13 @@ def whole_weights(sample_weight, class_weight, y: np.ndarray, classes: np.ndarra
     values, which = np.unique(weights, return_inverse=True)
     factors = _class_factors(class_weight, y, weights, classes)
     pair, row = np.unique(which * len(classes) + y, return_inverse=True)
-    if len(pair) <= _MOST_EXACT:
-        whole, unit = _whole([Fraction(str(values[p // len(classes)])) * factors[p % len(classes)] for p in pair])
+    if len(pair) <= MOST_EXACT:
+        whole, unit = as_whole([Fraction(str(values[p // len(classes)])) * factors[p % len(classes)] for p in pair])
         if sum(number * int(count) for number, count in zip(whole, np.bincount(row), strict=True)) <= _MAX_TOTAL:
             return np.array(whole, np.int64)[row], Fraction(1, unit)
     real = weights * np.array([float(factor) for factor in factors])[y]
     step = real.sum() / 2**40 if len(pair) <= 64 else real.max() / 2**20
     return np.round(real / step).astype(np.int64), Fraction(step)
-
-
-def _whole(exact: list[Fraction]) -> tuple[list[int], int]:
-    """Return fractions as whole numbers of a common unit, and the units in one."""
-    unit = lcm(*(value.denominator for value in exact))
-    return [int(value * unit) for value in exact], unit
-
-
-def whole_regrets(costs: np.ndarray) -> tuple[np.ndarray, int | Fraction, bool]:
-    """Return the regrets of actions as integers int64[n, K], the units in a regret of 1, and whether they are exact.
-
-    A float is read as its shortest decimal. Costs without a common unit of reasonable size are rounded to 2^-20 of the
-    greatest regret.
-
-    costs : float64[n, K]
-    """
-    values, which = np.unique(costs, return_inverse=True)
-    if len(values) <= _MOST_EXACT:
-        whole, unit = _whole([Fraction(str(value)) for value in values])
-        if (max(whole) - min(whole)) * costs.size <= _MAX_TOTAL:
-            found = (np.array(whole, object) - min(whole)).astype(np.int64)[which.reshape(costs.shape)]
-            return found - found.min(axis=1, keepdims=True), unit, True
-    regrets = costs - costs.min(axis=1, keepdims=True)
-    step = float(regrets.max()) / 2**20
-    return np.rint(regrets / step).astype(np.int64), 1 / Fraction(step), False
 
 
 def checked_weights(sample_weight, y: np.ndarray) -> np.ndarray:
@@ -95,7 +69,7 @@ def whole_costs(costs, classes: np.ndarray) -> tuple[np.ndarray | None, int]:
     if table.shape != (len(classes),) * 2:
         shape = (len(classes),) * 2
         raise OptreeError(f"costs have shape {table.shape}; {shape}, true class by predicted class, is needed")
-    whole, unit = _whole([_decimal("costs: one", value) for value in table.flat])
+    whole, unit = as_whole([_decimal("costs: one", value) for value in table.flat])
     if unit > 10**9:
         raise OptreeError("costs: at most nine decimals are accepted")
     return np.array(whole, np.int64).reshape(table.shape), unit

@@ -15,7 +15,7 @@ from support.problems import harder_problem, random_problem
 from support.refusal import refused
 
 from optree import OptimalPolicyTree, OptimalTreeClassifier, solvers
-from optree.actions import Actions
+from optree.actions import AbsoluteErrors, Actions
 from optree.encoding.problem_files import load_problem, save_problem
 from optree.objective import Objective
 from optree.problem import Problem
@@ -207,3 +207,38 @@ def test_bad_costs_are_refused_in_one_line():
     model = OptimalPolicyTree().fit(X, [[1, 2], [2, 1], [1, 1]])
     with refused("costs: of shape (3, 3); a cost for each row and action, (3, 2), is needed"):
         model.score(X, [[1, 2, 3]] * 3)
+
+
+def numbers_of(problem, seed):
+    """Return numbers of few values in place of the classes of a problem."""
+    return np.random.RandomState(seed).randint(0, 6, len(problem.y)) / 2 + problem.y
+
+
+@pytest.mark.parametrize("make", [random_problem, harder_problem])
+@pytest.mark.parametrize("seeds", [range(15), pytest.param(range(15, 215), marks=pytest.mark.slow)])
+def test_absolute_errors_are_least(make, seeds):
+    for seed in seeds:
+        problem = make(seed)
+        y, depth, weights = numbers_of(problem, seed), 2 + seed % 2, problem.weights
+        costs = np.abs(y[:, None] - np.unique(y))
+        objective = Objective.of(["0", "0.02", "0.1"][seed % 3], max_depth=depth)
+        penalty = float(objective.regularization) * ((weights @ costs).min() or 1)
+        expected = least_cost(problem.codes, problem.n_parts, costs, weights, penalty, depth, 1)
+        given = replace(problem, target=AbsoluteErrors.of(y, weights, 50))
+        result = solvers.get("optree").solve(given, objective)
+        assert result.status == "optimal"
+        errors = np.abs(y - result.tree.predict(problem.codes))
+        assert weights @ errors + penalty * result.tree.n_splits == pytest.approx(expected, abs=1e-9)
+        assert float(result.cost_in_rows) == pytest.approx(expected, abs=1e-9)
+
+
+def test_many_numbers_become_levels():
+    random = np.random.RandomState(0)
+    y, weights = random.normal(size=1000), random.randint(0, 3, 1000)
+    target = AbsoluteErrors.of(y, weights, 20)
+    assert len(target.levels) == 20
+    assert target.y.shape == (1000, 20)
+    nearest = target.levels[target.y.argmin(axis=1)]
+    assert np.abs(y - nearest).mean() < 0.1
+    share = np.bincount(target.y.argmin(axis=1), weights) / weights.sum()
+    assert share.max() < 0.15
