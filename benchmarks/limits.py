@@ -30,7 +30,13 @@ from optree.budget import peak_rss_mib, rss_mib
 sys.path.insert(0, str(Path(__file__).parent))
 from any_table import mixed
 
-TABLES = {"million": (1_000_000, 10), "wide": (300_000, 30), "mixed": (300_000, 14), "tenth": (100_000, 10)}
+TABLES = {
+    "million": (1_000_000, 10),
+    "wide": (300_000, 30),
+    "mixed": (300_000, 14),
+    "objects": (1_000_000, 14),
+    "tenth": (100_000, 10),
+}
 MODELS = {
     "OptimalTreeClassifier": {},
     "OptimalTreeClassifier, depth 3": {"max_depth": 3},
@@ -51,8 +57,9 @@ MODELS = {
 def draw(name: str) -> tuple:
     """Return a table and its classes."""
     rows, columns = TABLES[name]
-    if name == "mixed":
-        return mixed(rows)
+    if name in ("mixed", "objects"):
+        X, y = mixed(rows)
+        return X.astype(object) if name == "objects" else X, y
     random = np.random.RandomState(0)
     X = random.random_sample((rows, columns))
     return X, (X[:, :5].sum(axis=1) + 0.5 * random.standard_normal(rows) > 2.5).astype(int)

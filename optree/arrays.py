@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
 
@@ -12,10 +13,14 @@ MOST_EXACT = 1000  # different numbers of a user's that are read as decimals; mo
 _BLOCK = 512  # rows of a block, which stays in the processor's cache
 
 
-def transposed(table: np.ndarray) -> np.ndarray:
-    """Return a transposed copy of a table, block by block: of a million rows ten times as fast as numpy's."""
+def transposed(table: np.ndarray, check: Callable[[], None] = lambda: None) -> np.ndarray:
+    """Return a transposed copy of a table, block by block: of a million rows ten times as fast as numpy's.
+
+    check : called before each block.
+    """
     out = np.empty(table.shape[::-1], table.dtype)
     for start in range(0, len(table), _BLOCK):
+        check()
         out[:, start : start + _BLOCK] = table[start : start + _BLOCK].T
     return out
 

@@ -199,7 +199,7 @@ class Encoder:
             If values are missing and ``missing`` is "error", or no column has a feature, as ``needs_features`` says.
         """
         by_kind, X = isinstance(categorical, str), as_table(X)
-        table = read_columns(X, names, mixed=not by_kind)
+        table = read_columns(X, names, not by_kind, without)
         self.names_ = list(table)
         mask = which_categorical(categorical, table)
         for name in self.spec.onehot:

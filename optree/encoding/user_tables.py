@@ -8,7 +8,7 @@ durations and other objects are refused: the user knows their meaning.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from numbers import Real
 from typing import Self
 
@@ -195,15 +195,22 @@ def read_column(table, number: int, name: str, mixed: bool = True) -> np.ndarray
     return table.read(number, name, mixed) if isinstance(table, Frame) else of_array(name, table[:, number], mixed)
 
 
-def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True) -> dict:
-    """Return the columns of a table by name, as :func:`read_column` reads them."""
+def read_columns(X, names: Sequence[str] | None = None, mixed: bool = True, without: Collection[str] = ()) -> dict:
+    """Return the columns of a table by name, as :func:`read_column` reads them.
+
+    without : names of columns that a table of single columns need not read; they have no values.
+    """
     table = as_table(X)
     names = column_names(table, names)
     if isinstance(table, np.ndarray) and table.dtype.kind in "iuf":
         if table.dtype.itemsize == 1:  # a column is converted where it is read
             return dict(zip(names, table.T, strict=True))
         return dict(zip(names, np.ascontiguousarray(table.T, np.float64), strict=True))  # faster than one by one
-    return {name: read_column(table, number, name, mixed) for number, name in enumerate(names)}
+    nothing = np.empty(0, object)
+    return {
+        name: nothing if name in without else read_column(table, number, name, mixed)
+        for number, name in enumerate(names)
+    }
 
 
 def which_categorical(categorical, columns: dict[str, np.ndarray]) -> dict[str, bool]:

@@ -197,7 +197,7 @@ class TreeClassifier(Provable, ClassPredictions, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        return self._find_tree(*self._problem(X, y, sample_weight), objective, clock)
+        return self._find_tree(*self._problem(X, y, sample_weight, clock=clock), objective, clock)
 
     def _along(self, path: LambdaPath, problem: Problem, unit: Fraction) -> list[tuple[float, Self]]:
         """Return the trees of a path as fitted copies of this estimator, with the greatest lambda of each."""

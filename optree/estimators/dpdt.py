@@ -48,7 +48,7 @@ class _DPDTree(TreeViews, NumericEstimator):
         {fit_end}
         """
         clock = self._budget.start()
-        problem, _ = self._problem(X, y, sample_weight)
+        problem, _ = self._problem(X, y, sample_weight, clock=clock)
         alpha = number(self, "alpha")
         trace = Trace(clock, self._log)
         trace.start("dpdt", f"candidate splits: {self.generator}")

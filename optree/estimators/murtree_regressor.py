@@ -93,7 +93,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, y, sample_weight)
+        problem, unit = self._problem(X, y, sample_weight, clock=clock)
         if len(problem.y) < 2:
             raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
         self._find_tree(problem, unit, objective, clock)

@@ -114,7 +114,7 @@ class OptimalTreeClassifier(OptimalTrees):
             falling lambda. The tree is optimal down to the next tree's lambda.
         """
         clock, base = self._budget.start(), clone(self)
-        problem, unit = base._problem(X, y, sample_weight)
+        problem, unit = base._problem(X, y, sample_weight, clock=clock)
         path = lambda_path(problem, self._objective(), clock, self._log)
         base.compile_seconds_ = clock.compile_seconds()
         return base._along(path, problem, unit)

@@ -110,7 +110,7 @@ class OptimalPolicyTree(SparseTrees):
         {fit_end}
         """
         clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, costs, sample_weight)
+        problem, unit = self._problem(X, costs, sample_weight, clock=clock)
         return self._find_tree(problem, unit, objective, clock)
 
     def _read_y(self, y) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from optree.budget import Budget
+from optree.budget import Budget, Clock
 from optree.columns import codes_type
 from optree.encoding import Encoder, EncodingSpec
 from optree.encoding.sparse_thresholds import SparseEncoder
@@ -18,7 +18,7 @@ from optree.encoding.table_columns import TableColumns
 from optree.errors import OptreeError, renamed
 from optree.estimators.memory import budget_of, check_fits
 from optree.estimators.parameters import NAMES, check_parameters
-from optree.estimators.tables import find_identifiers, read_table, read_target
+from optree.estimators.tables import find_left_out, read_table, read_target
 from optree.estimators.weights import whole_costs, whole_weights
 from optree.problem import Problem
 from optree.target import Classes, Target, Values
@@ -77,23 +77,26 @@ class TableEstimator(BaseEstimator):
         check_parameters(self)
         return read_table(self, X, y, reset=True, memory_limit=getattr(self, "memory_limit", None))
 
-    def _problem(self, X, y, sample_weight, classes: np.ndarray | None = None) -> tuple[Problem, Fraction]:
+    def _problem(
+        self, X, y, sample_weight, classes: np.ndarray | None = None, clock: Clock | None = None
+    ) -> tuple[Problem, Fraction]:
         """Return the problem of the rows of positive weight, and the weight of its unit.
 
-        A classifier sets ``classes_``. ``classes`` are sorted; by default they are the classes of the rows.
+        A classifier sets ``classes_``. ``classes`` are sorted; by default they are the classes of the rows. When the
+        clock is over, columns that are not read yet are left out.
         """
         X, y = self._rows(X, y)
         X, y, sample_weight = self._weighted(X, y, sample_weight)
         if not is_classifier(self):
             weights, unit = self._row_weights(sample_weight, np.zeros(len(y), int), np.zeros(1))
-            return Problem(self._columns(X), self._target(y), weights), unit
+            return Problem(self._columns(X, clock=clock), self._target(y), weights), unit
         self.classes_ = np.unique(y) if classes is None else classes
         labels, names = np.searchsorted(self.classes_, y), tuple(map(str, self.classes_))
         if len(names) < self._fewest_classes:
             raise OptreeError(f"y has 1 class, {', '.join(names)}; two or more classes are needed")
         weights, unit = self._row_weights(sample_weight, labels, self.classes_)
         costs = whole_costs(getattr(self, "costs", None), self.classes_)
-        return Problem(self._columns(X, names), Classes(labels, names, *costs), weights), unit
+        return Problem(self._columns(X, names, clock), Classes(labels, names, *costs), weights), unit
 
     def _read_y(self, y) -> np.ndarray:
         """Return a user's target as an array."""
@@ -119,7 +122,7 @@ class TableEstimator(BaseEstimator):
         """Return the bytes that a fit needs for each row, at the least."""
         return self._copies * encoder.n_features_ * codes_type(encoder.n_categories_).itemsize
 
-    def _columns(self, X, classes: tuple[str, ...] = ()) -> TableColumns:
+    def _columns(self, X, classes: tuple[str, ...] = (), clock: Clock | None = None) -> TableColumns:
         """Return the columns of the rows, which raise OptreeError if codes or numbers do not fit into memory."""
 
         memory_limit = getattr(self, "memory_limit", None)
@@ -137,7 +140,8 @@ class TableEstimator(BaseEstimator):
 
         with renamed({"encoding: max_cuts": "max_thresholds"}):
             spec, named = self._encoding, self.categorical_features
-        left_out = find_identifiers(X, named, spec)
+        late = (lambda: clock.limit(0)) if clock and clock.budget.seconds else lambda: False
+        left_out = find_left_out(X, named, spec, late=late)
         if not self._reads_numbers and spec.numeric == "numbers" and getattr(X, "dtype", None) == np.int8:
             spec = replace(spec, numeric="thresholds")
         return TableColumns.of(X, spec, named, classes, check, left_out, NAMES, not self._reads_numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
@@ -127,20 +128,27 @@ def _dense(X, memory_limit: float | None) -> np.ndarray:
     return X.astype(kind, copy=False).toarray()
 
 
-def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=None) -> tuple[str, ...]:
-    """Return the categorical columns that identify rows; warn of these and of other doubtful columns.
+def find_left_out(
+    X, categorical, spec: EncodingSpec | None = None, names=None, late: Callable[[], object] = lambda: False
+) -> tuple[str, ...]:
+    """Return the categorical columns that identify rows, and unread columns; warn of these and of doubtful columns.
 
     A column identifies rows if it has values in 20 rows or more, and at least 95 % as many different values. Columns of
     ``categorical = "from_dtype"`` alone are judged: a user who names the categorical columns wants them.
 
-    spec : the encoding, if there is one; names : the names of the columns of an array.
+    spec : the encoding, if there is one; names : the names of the columns of an array; late : whether the time of the
+    fit is over. Columns that were not read by then are left out, so that the fit ends within its limit.
     """
     table, left_out = as_table(X), []
     if not isinstance(categorical, str) or len(table) < _IDENTIFIER_ROWS:
         return ()
+    unread: list[str] = []
     may_count = _may_count(table) if spec is None or spec.numeric != "values" else np.ones(table.shape[1], bool)
     for number, name in enumerate(column_names(table, names)):
         if not may_count[number]:
+            continue
+        if number and late():
+            unread.append(name)
             continue
         values = read_column(table, number, name, mixed=False)
         is_number = values.dtype.kind == "f"
@@ -151,7 +159,10 @@ def find_identifiers(X, categorical, spec: EncodingSpec | None = None, names=Non
             text = _doubt_of_numbers(values, spec) if is_number else ""
         if text:
             warnings.warn(f"column {name!r}: {text}", UserWarning, stacklevel=5)
-    return tuple(left_out)
+    if unread:
+        text = f"time_limit is reached after {table.shape[1] - len(unread)} of {table.shape[1]} columns; the other "
+        warnings.warn(text + "columns are not read and left out; give more time, or numbers", UserWarning, stacklevel=5)
+    return (*left_out, *unread)
 
 
 def _may_count(table) -> np.ndarray:

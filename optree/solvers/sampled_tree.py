@@ -26,14 +26,21 @@ def sampled_tree(task: Task, ordered: bool = False, whole: bool = False) -> tupl
 
     ordered : whether a feature of several categories is split between two of them, not into all; whole : whether the
     tree splits coded features of the problem's own columns. The tree obeys the constraints of the objective. It takes a
-    small part of a second; no limit is obeyed.
+    small part of a second; no limit is obeyed. A second call with the same objective returns the same tree.
     """
+    problem, objective = task.problem, task.objective
+    if problem.target.kind != "classes" or objective.measure != ACCURACY or problem.costs is not None:
+        return None
+    coded = whole or not problem.columns.has_numbers
+    return problem.view((sampled_tree, objective, ordered, coded), lambda: _sample(task, ordered, whole))
+
+
+def _sample(task: Task, ordered: bool, whole: bool) -> tuple[Tree, Columns] | None:
+    """Return the tree of :func:`sampled_tree`."""
     from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows  # kernels are loaded if they are needed
     from optree.solvers.starts import carts
 
     problem, objective = task.problem, task.objective
-    if problem.target.kind != "classes" or objective.measure != ACCURACY or problem.costs is not None:
-        return None
     columns, has_numbers = problem.columns, problem.columns.has_numbers and not whole
     width = columns.take(np.arange(1)).as_numbers().X.shape[1] if has_numbers else len(problem.n_parts)
     count = min(_ROWS, max(1000, _CELLS // width))

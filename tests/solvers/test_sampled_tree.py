@@ -24,7 +24,7 @@ from optree import (
     solvers,
 )
 from optree.budget import Budget, Stopped
-from optree.estimators import problems
+from optree.estimators import problems, tables
 from optree.objective import Objective
 from optree.result import Outcome
 from optree.solvers.murtree.paper.search import items
@@ -118,8 +118,8 @@ def test_a_time_limit_of_zero_leaves_a_leaf_at_once():
 
 def test_a_table_that_is_read_for_longer_than_the_limit_has_a_tree(monkeypatch):
     X, y = mixed(4000)
-    find = problems.find_identifiers
-    monkeypatch.setattr(problems, "find_identifiers", lambda *given: time.sleep(0.3) or find(*given))
+    find = problems.find_left_out
+    monkeypatch.setattr(problems, "find_left_out", lambda *given, **late: time.sleep(0.3) or find(*given, **late))
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model = OptimalTreeClassifier(0.01, time_limit=0.2).fit(X, y)
     assert model.status_ == "time_limit"
@@ -163,3 +163,21 @@ def test_the_better_of_the_searchs_tree_and_the_sampled_tree_is_returned(monkeyp
     assert (costs[1] < costs[0]) == better
     assert result.cost == min(costs)
     assert result.tree.n_splits == (known if better else sampled).tree.n_splits
+
+
+def test_columns_that_are_not_read_within_the_limit_are_left_out(monkeypatch):
+    X, y = mixed(2000)
+    read, slow = tables.read_column, []
+
+    def read_slowly(table, number, name, mixed=True):
+        slow.append(name)
+        time.sleep(0.1)
+        return read(table, number, name, mixed)
+
+    monkeypatch.setattr(tables, "read_column", read_slowly)
+    with pytest.warns(UserWarning, match=rf"time_limit is reached after \d+ of {X.shape[1]} columns"):
+        model = OptimalTreeClassifier(0.01, time_limit=0.15).fit(X.astype(object), y)
+    assert 0 < len(slow) < X.shape[1]
+    assert model.status_ == "time_limit"
+    assert model.predict(X.astype(object)).shape == y.shape
+    assert all(any(name in feature.name for name in slow) for feature in model.tree_.features)

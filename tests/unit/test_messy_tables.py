@@ -27,7 +27,7 @@ from optree import (
 )
 from optree.encoding import Encoder, EncodingSpec, column_values, user_tables
 from optree.encoding.cells import Categories, is_missing
-from optree.estimators.tables import MOST_CHILDREN, find_identifiers, read_table
+from optree.estimators.tables import MOST_CHILDREN, find_left_out, read_table
 
 N = 60
 SIZES = ["S", "M", "L"]
@@ -287,7 +287,7 @@ def test_the_share_that_makes_an_identifier():
         values = pd.DataFrame({"id": [f"v{max(number, equal)}" for number in range(100)] + [None] * 50})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            assert find_identifiers(values, "from_dtype") == (("id",) if found else ()), equal
+            assert find_left_out(values, "from_dtype") == (("id",) if found else ()), equal
 
 
 def test_numbers_that_are_doubtful():

@@ -43,7 +43,7 @@ def presort(
     shifts = np.uint64(class_bits), np.uint64(class_bits + row_bits)
     labels = y.astype(np.uint16) if classes else np.empty(0, np.uint16)
     packed, level, first_level = np.empty((layers * p, n), np.uint64), [], np.zeros(p + 1, np.int64)
-    columns = transposed(X)
+    columns = transposed(X, check)
     for j in range(p):
         check()
         distinct = np.empty(n)
