@@ -189,8 +189,9 @@ def next_candidate(rules, sets, machine, level):
             found = similar_bound(
                 sets, rules.slope, rows, weight, *limits_of(machine, level, last), low, known["limit"] - cost + low
             )
-            cost += max(np.int64(0), found - low)
-            raise_low(rules, machine, level, 2 * at + child, last, found, found)
+            if found > low:  # a bound of the memo; ``low`` itself knows of the minimum of rows in a leaf, `free` does not
+                cost += found - low
+                raise_low(rules, machine, level, 2 * at + child, last, found, found)
     return True
 
 
