@@ -194,6 +194,10 @@ class Grid:
         step = span / np.floor(maximum)
         return cls(np.rint((y - start) / step).astype(np.int64), weights, start, step, False)
 
+    def take(self, rows: np.ndarray) -> Grid:
+        """Return the grid of some of the rows; the others have no weight."""
+        return replace(self, whole=self.whole[rows], weights=self.weights[rows])
+
     @cached_property
     def centre(self) -> int:
         """Return the whole number that is subtracted from all others: their mean, rounded."""

@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import enqueue
+from optree.solvers.all_thresholds.intervals import enqueue, worth
 from optree.solvers.all_thresholds.lanes import PLACE, THRESHOLD, assign_rows, fill_lanes
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import (
@@ -86,7 +86,7 @@ from optree.tree import LEAF
 
 
 @inner_function
-def bound_wave(sample, rules, machine, level, general, multiway):
+def bound_wave(sample, rules, machine, level, general, multiway, squares):
     """Bound up to 32 thresholds, or a multiway split, by their stumps; open splits are candidates.
 
     Return False if no split is left.
@@ -98,14 +98,14 @@ def bound_wave(sample, rules, machine, level, general, multiway):
             feature = machine.multiway[frame["column"]]
             frame["column"] += 1
             if machine.n_thresholds[level, frame["side"], feature]:
-                bound_multiway(sample, rules, machine, level, feature, general, multiway)
+                bound_multiway(sample, rules, machine, level, feature, general, multiway, squares)
                 return True
     deep = min(frame["levels"], frame["splits"]) > 2 and known["limit"] > 3 * rules.penalty
     n = fill_lanes(rules, machine, level, known, queue, 1 if deep else LANES)
     if n == 0:
         return False
-    assign_rows(rules, machine, level, machine.chosen[n], general)
-    bound_lanes(sample, rules, machine, level, general, multiway)
+    assign_rows(rules, machine, level, machine.chosen[n], general, squares)
+    bound_lanes(sample, rules, machine, level, general, multiway, squares)
     forget_subtrees(machine, level, 2)
     for number in range(n):
         interval, any_open = machine.interval[number], False
@@ -117,10 +117,10 @@ def bound_wave(sample, rules, machine, level, general, multiway):
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
-            far = after[0] - rules.slope * (weights[last + 1] - weights[threshold + 1])
-            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general, multiway)
-            far = before[1] - rules.slope * (weights[threshold + 1] - weights[first + 1])
-            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general, multiway)
+            far = after[0] - worth(rules, weights[last + 1] - weights[threshold + 1])
+            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general, multiway, squares)
+            far = before[1] - worth(rules, weights[threshold + 1] - weights[first + 1])
+            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general, multiway, squares)
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
@@ -202,7 +202,7 @@ def most_splits(levels, splits):
 
 
 @inner_function
-def raise_bound(sample, rules, sets, machine, level, general):
+def raise_bound(sample, rules, sets, machine, level, general, squares):
     """Start the search of the candidate's child of the lowest bound; return False if the candidate is settled."""
     frame, known, unit = machine.frame[level], machine.known[level], rules.unit
     at, caps = machine.pending[level, frame["number"]], caps_of(machine, level)
@@ -230,7 +230,7 @@ def raise_bound(sample, rules, sets, machine, level, general):
             raise_low(rules, machine, level, 2 * at + child, cap, found, found)
             return True
     weights, multiway = weights_below(machine, level, around["feature"]), around["first"] == around["last"]
-    gap = np.int64(0) if multiway else rules.slope * (weights[around["last"] + 1] - weights[around["first"] + 1])
+    gap = np.int64(0) if multiway else worth(rules, weights[around["last"] + 1] - weights[around["first"] + 1])
     most = max(need, min(need + 2 * gap, (need + unit - 1) // unit * unit))
     budget = min(most, low + frame["step"])
     if open_children == 1 and budget < need:
@@ -245,7 +245,7 @@ def raise_bound(sample, rules, sets, machine, level, general):
         split_node(sample, machine, level, around["feature"], begin, end, side)
         frame["laid_out"] = laid_out
     lower = low if rules.min_rows == 1 else machine.free[level, 2 * at + child]
-    open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels, splits, general)
+    open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels, splits, general, squares)
     frame["child"], frame["cap"], frame["phase"] = child, cap, TAKE
     machine.state[LEVEL] = level - 1
     return True
@@ -323,26 +323,27 @@ def lay_out(sample, machine, packed, top):
 
 
 @kernel
-def search(sample, rules, sets, machine, steps, general, multiway):
+def search(sample, rules, sets, machine, steps, general, multiway, squares):
     """Search for a number of steps, each a wave of up to 32 thresholds of a node. In phase OPEN the root starts.
 
     general : True for any number of classes, None for two; multiway : True if a column is split into all its
     categories, else None, which leaves out the code of such splits.
     """
     machine, sets = borrow(machine), borrow(sets)
+    lent = borrow(squares) if squares is not None else None
     while True:
         level = machine.state[LEVEL]
         phase = machine.frame[level]["phase"]
         if phase == OPEN:
             budget, lower, levels, splits = machine.task[0], machine.task[1], machine.task[2], machine.task[3]
             size, none = np.int64(machine.row.shape[1]), np.int64(0)
-            open_node(sample, rules, machine, level, none, size, none, budget, lower, levels, splits, general)
+            open_node(sample, rules, machine, level, none, size, none, budget, lower, levels, splits, general, lent)
         elif phase == WAVE:
             if steps <= 0:
                 return PAUSED
             steps -= 1
             machine.state[ITERATIONS] += 1
-            if bound_wave(sample, rules, machine, level, general, multiway):
+            if bound_wave(sample, rules, machine, level, general, multiway, lent):
                 machine.frame[level]["phase"] = NEXT
             elif level == rules.top:
                 return COMPLETE
@@ -352,7 +353,7 @@ def search(sample, rules, sets, machine, steps, general, multiway):
             if not next_candidate(rules, sets, machine, level):
                 machine.frame[level]["phase"] = WAVE
         elif phase == RAISE:
-            if not raise_bound(sample, rules, sets, machine, level, general):
+            if not raise_bound(sample, rules, sets, machine, level, general, lent):
                 settle(sample, rules, machine, level)
         else:
             take_child(rules, sets, machine, level)
