@@ -22,6 +22,7 @@ _ESTIMATORS = (
     "MurTreeRegressor",
     "OptimalTreeClassifier",
     "OptimalTreeClassifierCV",
+    "OptimalTreeRegressor",
     "RashomonSet",
     "SPLITClassifier",
 )

@@ -117,10 +117,25 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
-            far = after[0] - worth(rules, weights[last + 1] - weights[threshold + 1])
-            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general, multiway, squares)
-            far = before[1] - worth(rules, weights[threshold + 1] - weights[first + 1])
-            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general, multiway, squares)
+            far = (
+                after[0] - worth(rules, weights[last + 1] - weights[threshold + 1]),
+                before[1] - worth(rules, weights[threshold + 1] - weights[first + 1]),
+            )
+            near = before[0], after[1]
+            left = bound_child(rules, machine, level, lane, 0, near[0], far[0], at, general, multiway, squares, False)
+            right = bound_child(
+                rules, machine, level, lane, 1, near[1], far[1], at + 1, general, multiway, squares, False
+            )
+            if squares is not None and max(left, right) < INFINITE:
+                for side in range(2):
+                    cost = np.int64(rules.penalty)
+                    for child in range(2):
+                        cost += machine.low[level, at + child, caps_of(machine, level) - 1]
+                    if cost < known["limit"] and not machine.exact[level, at + side, caps_of(machine, level) - 1]:
+                        bound_child(
+                            rules, machine, level, lane, side, near[side], far[side], at + side, general, multiway,
+                            squares, True,
+                        )
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(

@@ -131,7 +131,8 @@ class Rows:
     is_multiway : bool[p], columns of categories that are split into all of them, none by default.
     """
 
-    slope = None  # the greatest cost of a further unit of weight, if the rows say it
+    slope = values = None  # see `ValueRows`
+    fine = 1  # units of loss in a unit of loss of DPDT
 
     def __init__(
         self,

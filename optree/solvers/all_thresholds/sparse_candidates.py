@@ -45,7 +45,7 @@ from optree.solvers.all_thresholds.sparse_nodes import (
     cost_of_leaves,
     less_one,
 )
-from optree.solvers.all_thresholds.squares import cost_of
+from optree.solvers.all_thresholds.squares import add_to_bin, cost_of, forget_bins
 from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
 from optree.tree import LEAF
@@ -83,8 +83,18 @@ def sure_of(machine, level, lane, side):
 
 
 @inner_function
-def cost_of_two_splits(rules, machine, level, lane, side, squares):
-    """Return a lower bound on the cost of a tree of two or more splits for one child of a lane."""
+def cost_of_two_splits(rules, machine, level, lane, side, squares, all_bins):
+    """Return a lower bound on the cost of a tree of two or more splits for one child of a lane.
+
+    all_bins : whether the bound of values counts their bins, which takes longer.
+    """
+    if squares is not None:
+        if not all_bins:
+            return 2 * rules.penalty
+        forget_bins(squares)
+        for row in range(machine.frame[level]["size"]):
+            if ((machine.bits[row] >> np.uint32(lane)) & np.uint32(1)) != side:
+                add_to_bin(squares, machine.row[level, machine.frame[level]["start"] + row])
     weight = weigh_classes(machine, level, lane, side)[0]
     return cost_of_leaves(rules, machine.class_weight, weight, sure_of(machine, level, lane, side), 3, squares)
 
@@ -221,16 +231,16 @@ def cost_of_one_split(rules, machine, level, lane, side, limited, general, multi
 
 
 @inner_function
-def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway, squares):
+def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway, squares, all_bins):
     """Bound one child of a lane by its stumps: write `low`, `exact` and `free` at a place of the candidates.
 
-    near, far : lower bounds from the ends of the interval. Return the cost of its best tree of at most one split.
+    near, far : lower bounds from the ends of the interval; all_bins : as in ``cost_of_two_splits``. Return the cost of its best tree of at most one split.
     """
     frame = machine.frame[level]
     low = cost_of_one_split(rules, machine, level, lane, side, False, general, multiway, squares)
     stump, is_exact, two = low, True, INFINITE
     if frame["levels"] > 2 and frame["splits"] > 2:
-        two = cost_of_two_splits(rules, machine, level, lane, side, squares)
+        two = cost_of_two_splits(rules, machine, level, lane, side, squares, all_bins)
     if low > two:
         low, is_exact = max(two, near, far), False
     machine.free[level, at] = low
@@ -334,7 +344,7 @@ def bound_multiway(sample, rules, machine, level, feature, general, multiway, sq
         bound_lanes(sample, rules, machine, level, general, multiway, squares)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general, multiway, squares)
+            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general, multiway, squares, True)
             free += machine.free[level, child]
             has_rows &= stump < INFINITE
             stumps += stump if has_rows else none

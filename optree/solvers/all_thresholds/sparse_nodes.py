@@ -60,7 +60,7 @@ import numpy as np
 
 from optree.solvers.all_thresholds.intervals import enqueue, worth
 from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
-from optree.solvers.all_thresholds.squares import add_row, cost_of
+from optree.solvers.all_thresholds.squares import add_row, add_to_bin, cost_of, cost_of_runs, forget_bins
 from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
 from optree.tree import LEAF
@@ -179,9 +179,14 @@ class Root(NamedTuple):
 
 @inner_function
 def cost_of_leaves(rules, class_weight, weight, sure, leaves, squares):
-    """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten."""
+    """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten.
+
+    Of values the sums over the bins are given, and overwritten.
+    """
     best, rest, classes = INFINITE, weight - sure, len(class_weight)
-    if squares is not None or not rules.few_leaves:
+    if squares is not None:
+        return cost_of_runs(squares, rules.penalty, leaves)
+    if not rules.few_leaves:
         return (leaves - 1) * rules.penalty
     for n in range(1, classes + 1):
         heaviest = 0
@@ -280,10 +285,13 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
     frame["column"] = frame["candidates"] = frame["number"] = 0
     total[:] = 0
     weight = most = sure = np.int64(0)
+    if squares is not None:
+        forget_bins(squares)
     for at in range(start, start + size):
         mark = abs(np.int64(machine.mark[level, at]))
         if squares is not None:
             add_row(squares, total, machine.row[level, at])
+            add_to_bin(squares, machine.row[level, at])
             weight += mark
         else:
             total[class_of(machine, level, at, general)] += mark

@@ -14,6 +14,7 @@ from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.rows import Rows, Split, Tree
 from optree.solvers.all_thresholds.squares import (
     BELOW_ONE,
+    BINS,
     CHANNELS,
     N_LANE_ROWS,
     SQUARE,
@@ -109,6 +110,10 @@ class ValueRows(Rows):
             reach = -(-reach[group] // share)
         super().__init__(X, np.zeros(len(X)), 0, reach, min_rows, is_multiway, check)
         self.fine, self.certain = fine, grid.squares - int(square.sum())
+        mean, weight = self.order(), self.values[WEIGHT]
+        rank = np.empty(len(mean), np.int64)
+        rank[np.argsort(mean, kind="stable")] = np.arange(len(mean))
+        self.bin = (rank * BINS // len(mean)).astype(np.uint8)
 
     @classmethod
     def of(cls, problem: Problem, min_rows: int, check: Callable[[], None], numbers: Numbers | None = None) -> Rows:
@@ -128,7 +133,7 @@ class ValueRows(Rows):
     def squares(self) -> Squares:
         """Return the numbers of the rows for the kernels, with scratch memory."""
         pair, lane = np.zeros((len(self.label), 2)), np.zeros((N_LANE_ROWS, 2 * LANES))
-        return Squares(*self.values, pair, lane, self.fine)
+        return Squares(*self.values, pair, lane, self.bin, *np.zeros((2, CHANNELS, BINS + 1)), self.fine)
 
     def order(self) -> np.ndarray:
         """Return the means of the rows."""
@@ -137,7 +142,7 @@ class ValueRows(Rows):
     def take_rows(self, rows: np.ndarray) -> Rows:
         """Return some rows in increasing order; see :meth:`Rows.take_rows`."""
         part = super().take_rows(rows)
-        part.values = tuple(values[rows] for values in self.values)
+        part.values, part.bin = tuple(values[rows] for values in self.values), self.bin[rows]
         return part
 
     def without_light_splits(self, error: int, penalty: int, worth: int) -> np.ndarray:
