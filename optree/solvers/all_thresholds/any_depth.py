@@ -251,7 +251,7 @@ def raise_bound(sample, rules, sets, machine, level, general, squares):
     if open_children == 1 and budget < need:
         budget = min(most, low + 2 * frame["step"])
     budget = min(most, max(budget // unit, low // unit + 1) * unit)
-    if not rules.multiway and budget > most_splits(levels, splits) * unit:
+    if not rules.multiway and (budget - 1) // unit >= most_splits(levels, splits):
         budget = need + gap // 2
     frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
     start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)

@@ -127,6 +127,7 @@ class SparseSearch(AnytimeSearch):
             np.empty((sets, words), np.uint64),
             *(np.empty(sets, np.int64) for _ in range(5)),
             weights,
+            int(rows.weight.min()),
             np.zeros(2, np.int64),
             np.zeros((CELLS, words), np.uint64),
             np.empty((sets + 1, CELLS), np.int32),

@@ -10,8 +10,8 @@ W, S        the same of a set of rows
 ``fine``    units of cost in a squared step (:class:`optree.target.Grid`), a power of two
 q           ceil(``fine`` * s^2 / w) + 2 of a group, or a little more; Q is the sum over a set
 gain        floor((1 - 2^-51) * ``fine`` * S^2 / W), computed in float64
-d           a whole number of at least 16 + ``fine`` * w * r^2, where r is the greatest distance of s / w from the
-            least and the greatest s / w of all groups; d(B) is the sum over a set B
+d           a whole number of at least 16 + ``fine`` * the greatest w W (s / w - S / W)^2 / (w + W), over all sets
+            (W, S) of groups: the greatest increase of a leaf's squared errors by the group; d(B) is the sum over B
 ==========  ================================================================================================
 
 The cost of a leaf is Q - gain. The squared errors within groups, which no tree avoids, are left out as sure errors are.
@@ -24,10 +24,10 @@ T(C) <= T(B) + d(C \\ B).
 and never above g, so floor(g) - 2 <= gain <= floor(g). In real numbers g(C) <= g(B) + the sum of s^2 / w over the
 groups of C \\ B (Cauchy, Schwarz). So floor(g(C)) <= floor(g(B)) + the sum of their ceilings, and gain(C) - gain(B) is
 at most this sum plus 2, thus at most Q(C) - Q(B) if a group is added. Sums over leaves end the first proof. For the
-second, let C use the best tree of B. In a leaf of B, the squared errors of C are at most those around the mean of B,
-which lies between the least and the greatest s / w. So a further group raises the real cost by at most ``fine`` w r^2.
-Rounding raises it by at most 4 for each group, and by 4 for a leaf with further groups. An empty leaf of a multiway
-split costs nothing, and the further groups have at most their squared errors around any such mean.
+second, let C use the best tree of B, and let the further groups come one by one. Each raises the real squared errors
+of its leaf, whose groups have the sums (W, S), by w W (s / w - S / W)^2 / (w + W). Rounding raises the cost by at most
+4 for each group, and by 4 for a leaf with further groups. For a given W the increase is greatest for the groups of the
+greatest or the least s / w.
 *Used in* the bounds of ``intervals.py`` and ``similar_sets.py``: the weight of a row is its d, in units of
 ``rules.slope``.
 
@@ -67,7 +67,7 @@ BELOW_ONE = 1 - 2.0**-51
 # rows of the lane, its mean, the least X^2 / (W_L W_R) that counts, and the greatest gains without and with a minimum.
 _LEFT, _LEFT_SUM, _LEFT_ROWS, _ALL, _SUM, _ROWS, _MEAN, _NEED, _BEST = range(9)
 N_LANE_ROWS = 10
-BINS = 64
+BINS = 128
 _MARGIN, _EDGE = 2.0**24, 2.0**-20  # units of cost; added to W_L W_R, so that an empty side is never tried
 
 

@@ -62,6 +62,27 @@ def best_stump(packed, is_inside, weight, total, min_rows, fine, out):
     return best
 
 
+def _greatest_increase(mean: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return d of ``squares.py`` for each group, in squared steps.
+
+    Leaves of the greatest or the least means are tried. One of weight W in an interval of weights counts as one of the
+    greatest weight and the most distant mean of the interval: the first 16 intervals have one group each, the others a
+    few percent of the weight.
+    """
+    found, is_unit = np.zeros(len(mean)), (weight == weight[0]).all()
+    ends = [*range(min(17, len(mean) + 1))]
+    while ends[-1] < len(mean):
+        ends.append(min(len(mean), ends[-1] + max(1, ends[-1] // 12)))
+    order = np.argsort(mean, kind="stable")
+    for way in (order, order[::-1]):
+        sums = np.concatenate([[0], weight[way].cumsum()]).astype(float)
+        means = np.concatenate([mean[way[:1]], (weight * mean)[way].cumsum() / sums[1:]])
+        for first, last in zip(ends, ends[1:], strict=False):
+            distance = mean - means[first + is_unit]
+            found = np.maximum(found, weight * sums[last] / (weight + sums[last]) * distance**2)
+    return found
+
+
 def _groups(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the group of equal rows of each row, int64[n], and the first row of each group."""
     n, bits, labels = len(X), np.ascontiguousarray(X, np.float64).view(np.uint64), np.zeros(len(X), np.uint16)
@@ -94,8 +115,7 @@ class ValueRows(Rows):
         total = np.bincount(group, grid.weights * (grid.whole - grid.centre)).astype(np.int64)
         mean, fine = total / weight, float(grid.fine)
         square = np.ceil(fine * total * mean * _UP).astype(np.int64) + 2
-        reach = np.maximum(mean - mean.min(), mean.max() - mean)
-        reach = np.minimum(fine * weight * reach**2 * _UP + 16, 2.0**52)
+        reach = np.minimum(fine * _greatest_increase(mean, weight) * _UP + 16, 2.0**52)
         self.slope = 1 << max(0, int(np.ceil(np.log2(reach.sum() / _REACH))))
         reach = np.ceil(reach / self.slope).astype(np.int64)
         if min_rows == 1:
