@@ -67,7 +67,7 @@ BELOW_ONE = 1 - 2.0**-51
 # rows of the lane, its mean, the least X^2 / (W_L W_R) that counts, and the greatest gains without and with a minimum.
 _LEFT, _LEFT_SUM, _LEFT_ROWS, _ALL, _SUM, _ROWS, _MEAN, _NEED, _BEST = range(9)
 N_LANE_ROWS = 10
-BINS = 128
+BINS = 64
 _MARGIN, _EDGE = 2.0**24, 2.0**-20  # units of cost; added to W_L W_R, so that an empty side is never tried
 
 

@@ -142,7 +142,9 @@ class ValueRows(Rows):
         def make() -> Rows:
             X, is_multiway = numbers or problem.columns.as_numbers(check)
             if is_multiway.any():
-                raise OptreeError("solver sparsethresholds: a target of values is split in two only; use a binary encoding")
+                raise OptreeError(
+                    "solver sparsethresholds: a target of values needs splits in two; use a binary encoding"
+                )
             grid, held = problem.target.grid(problem), problem.weights > 0
             if not held.all():
                 X, grid = X[held], grid.take(held)
