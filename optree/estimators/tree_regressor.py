@@ -13,7 +13,7 @@ from optree.estimators.docstrings import documented
 
 @dataclass(eq=False, repr=False)
 class TreeRegressor(RegressorMixin, TreeEstimator):
-    """The common base of the regressors on columns of a table; a subclass has ``regularization``, and sets ``_solver``."""
+    """The common base of the regressors that fit through the registry; a subclass sets ``_solver``."""
 
     @documented
     def fit(self, X, y, sample_weight=None):

@@ -75,7 +75,7 @@ def _has_binary_columns(task: Task) -> bool:
     if not columns.has_numbers:
         return columns.n_categories == 2
     X = columns.as_numbers(task.clock.check).X
-    return bool(((X == X.min(axis=0)) | (X == X.max(axis=0))).all())
+    return bool(((X.min(axis=0) == X) | (X.max(axis=0) == X)).all())
 
 
 def is_shallow(problem: Problem, objective: Objective) -> bool:

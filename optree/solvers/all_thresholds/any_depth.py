@@ -72,6 +72,7 @@ from optree.solvers.all_thresholds.sparse_candidates import (
     forget_subtrees,
     is_open,
     limits_of,
+    may_improve,
     penalty_of,
     raise_low,
     take_bound,
@@ -121,21 +122,13 @@ def bound_wave(sample, rules, machine, level, general, multiway, squares):
                 after[0] - worth(rules, weights[last + 1] - weights[threshold + 1]),
                 before[1] - worth(rules, weights[threshold + 1] - weights[first + 1]),
             )
-            near = before[0], after[1]
-            left = bound_child(rules, machine, level, lane, 0, near[0], far[0], at, general, multiway, squares, False)
-            right = bound_child(
-                rules, machine, level, lane, 1, near[1], far[1], at + 1, general, multiway, squares, False
-            )
+            near, kind = (before[0], after[1]), (general, multiway, squares)
+            left = bound_child(rules, machine, level, lane, 0, near[0], far[0], at, *kind, False)
+            right = bound_child(rules, machine, level, lane, 1, near[1], far[1], at + 1, *kind, False)
             if squares is not None and max(left, right) < INFINITE:
                 for side in range(2):
-                    cost = np.int64(rules.penalty)
-                    for child in range(2):
-                        cost += machine.low[level, at + child, caps_of(machine, level) - 1]
-                    if cost < known["limit"] and not machine.exact[level, at + side, caps_of(machine, level) - 1]:
-                        bound_child(
-                            rules, machine, level, lane, side, near[side], far[side], at + side, general, multiway,
-                            squares, True,
-                        )
+                    if may_improve(rules, machine, level, at, side):
+                        bound_child(rules, machine, level, lane, side, near[side], far[side], at + side, *kind, True)
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
@@ -204,7 +197,7 @@ def next_candidate(rules, sets, machine, level):
             found = similar_bound(
                 sets, rules.slope, rows, weight, *limits_of(machine, level, last), low, known["limit"] - cost + low
             )
-            if found > low:  # a bound of the memo; ``low`` itself knows of the minimum of rows in a leaf, `free` does not
+            if found > low:  # from the memo: ``low`` itself may hold with a minimum of rows in a leaf only
                 cost += found - low
                 raise_low(rules, machine, level, 2 * at + child, last, found, found)
     return True
@@ -260,7 +253,8 @@ def raise_bound(sample, rules, sets, machine, level, general, squares):
         split_node(sample, machine, level, around["feature"], begin, end, side)
         frame["laid_out"] = laid_out
     lower = low if rules.min_rows == 1 else machine.free[level, 2 * at + child]
-    open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels, splits, general, squares)
+    limits = budget, lower, levels, splits
+    open_node(sample, rules, machine, level - 1, start, end - begin, side, *limits, general, squares)
     frame["child"], frame["cap"], frame["phase"] = child, cap, TAKE
     machine.state[LEVEL] = level - 1
     return True

@@ -234,7 +234,8 @@ def cost_of_one_split(rules, machine, level, lane, side, limited, general, multi
 def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway, squares, all_bins):
     """Bound one child of a lane by its stumps: write `low`, `exact` and `free` at a place of the candidates.
 
-    near, far : lower bounds from the ends of the interval; all_bins : as in ``cost_of_two_splits``. Return the cost of its best tree of at most one split.
+    near, far : lower bounds from the ends of the interval; all_bins : as in ``cost_of_two_splits``. Return the cost of
+    its best tree of at most one split.
     """
     frame = machine.frame[level]
     low = cost_of_one_split(rules, machine, level, lane, side, False, general, multiway, squares)
@@ -260,6 +261,15 @@ def bound_child(rules, machine, level, lane, side, near, far, at, general, multi
         machine.low[level, at, 1] = stump
         machine.exact[level, at, :2] = True
     return stump
+
+
+@inner_function
+def may_improve(rules, machine, level, at, child):
+    """Return whether a better bound of a child may prune a binary split, whose bounds start at ``at``."""
+    cost, last = np.int64(rules.penalty), caps_of(machine, level) - 1
+    for other in range(2):
+        cost += machine.low[level, at + other, last]
+    return cost < machine.known[level]["limit"] and not machine.exact[level, at + child, last]
 
 
 @inner_function
@@ -344,7 +354,8 @@ def bound_multiway(sample, rules, machine, level, feature, general, multiway, sq
         bound_lanes(sample, rules, machine, level, general, multiway, squares)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general, multiway, squares, True)
+            bounds = none, none, child, general, multiway, squares, True
+            stump = bound_child(rules, machine, level, child - first, 0, *bounds)
             free += machine.free[level, child]
             has_rows &= stump < INFINITE
             stumps += stump if has_rows else none

@@ -148,8 +148,8 @@ class SparseSearch(AnytimeSearch):
                 f"{rows.total}, does not fit into 64-bit costs; give penalty = 'split' or fewer decimals"
             )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
-        most = int(INFINITE) // slope
-        self._rules = Rules(self.scale.error, penalty, slope, most, self._unit, self.min_rows, top, self._sure > 0, *kinds)
+        costs = self.scale.error, penalty, slope, int(INFINITE) // slope, self._unit
+        self._rules = Rules(*costs, self.min_rows, top, self._sure > 0, *kinds)
         return None
 
     def _solve(self) -> None:

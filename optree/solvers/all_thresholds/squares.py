@@ -31,6 +31,13 @@ greatest or the least s / w.
 *Used in* the bounds of ``intervals.py`` and ``similar_sets.py``: the weight of a row is its d, in units of
 ``rules.slope``.
 
+**Light sides**
+
+*Statement.* A split into L and R is not needed if d(R) <= A + min(A, leaf cost of R).
+*Proof.* T(R) >= min(A, leaf cost of R), since each split pays A. The split costs A + T(L) + T(R) >= T(L) + d(R), which
+is at least the cost of L's tree for all rows. That tree has a split less, no more levels, and no fewer rows in a leaf.
+*Used in* ``trim_ends``, in place of the heavy classes of ``sparse_nodes.py``.
+
 **The best stump**
 
 Let a lane's rows have weight W and mean m, and let X = S_L - m W_L on the left of a threshold. Then the real gains
@@ -44,8 +51,8 @@ u >= t and over disjoint runs of bins in order, of (u - 1) A and the real square
 run each, where a bin may be left out between two runs, and a run may be empty.
 *Proof.* Let each row of S go to the nearest of the tree's u predictions, which costs no more. The rows of a prediction
 are then an interval of the sorted numbers. Without the bins that an interval has in part, which lie between two
-intervals, its squared errors are no greater. Whole bins of an interval are a run, which may be empty. The rounded cost of a leaf is at
-least its real cost.
+intervals, its squared errors are no greater. Whole bins of an interval are a run, which may be empty. The rounded cost
+of a leaf is at least its real cost.
 *Used in* ``cost_of_leaves``: with t = 2 for a new node, with t = 3 for the children of splits that stay open.
 *Source*: the k-means bound of osrt (R. Zhang, R. Xin, M. Seltzer, C. Rudin: Optimal Sparse Regression Trees, AAAI
 2023), here with the penalties, for some bins, and for each child.
@@ -174,9 +181,7 @@ def _compare(lane, fine, limited, min_rows):
     left, left_sum, left_rows = lane[_LEFT], lane[_LEFT_SUM], lane[_LEFT_ROWS]
     weight, total, rows, best, kept = lane[_ALL], lane[_SUM], lane[_ROWS], lane[_BEST], lane[_BEST + 1]
     for at in range(2 * LANES):
-        gain = gain_of(left_sum[at], left[at], fine) + gain_of(
-            total[at] - left_sum[at], weight[at] - left[at], fine
-        )
+        gain = gain_of(left_sum[at], left[at], fine) + gain_of(total[at] - left_sum[at], weight[at] - left[at], fine)
         best[at] = max(best[at], gain)
         if limited and left_rows[at] >= min_rows and rows[at] - left_rows[at] >= min_rows:
             kept[at] = max(kept[at], gain)

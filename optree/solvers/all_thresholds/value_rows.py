@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def _greatest_increase(mean: np.ndarray, weight: np.ndarray) -> np.ndarray:
     for way in (order, order[::-1]):
         sums = np.concatenate([[0], weight[way].cumsum()]).astype(float)
         means = np.concatenate([mean[way[:1]], (weight * mean)[way].cumsum() / sums[1:]])
-        for first, last in zip(ends, ends[1:], strict=False):
+        for first, last in pairwise(ends):
             distance = mean - means[first + is_unit]
             found = np.maximum(found, weight * sums[last] / (weight + sums[last]) * distance**2)
     return found
