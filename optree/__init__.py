@@ -23,6 +23,7 @@ _ESTIMATORS = (
     "OptimalPolicyTree",
     "OptimalTreeClassifier",
     "OptimalTreeClassifierCV",
+    "OptimalTreeRegressor",
     "RashomonSet",
     "SPLITClassifier",
 )

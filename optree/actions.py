@@ -122,15 +122,19 @@ class Actions(Target):
 class AbsoluteErrors(Actions):
     """Numbers, with the weighted sum of absolute errors as loss: an action is the prediction of a level.
 
-    A median of a leaf's numbers is one of them, so an optimal tree predicts levels if all numbers are levels.
+    A median of a leaf's numbers is one of them, so the search is exact if all numbers are levels. A leaf predicts the
+    least median of its numbers, which are not rounded.
 
     Parameters
     ----------
-    levels : float64[K]
-        The numbers that leaves predict, in rising order.
+    numbers : float64[n]
+        The number of each row.
+    rounding : float
+        The mean distance of the numbers from their levels.
     """
 
-    levels: np.ndarray | None = None
+    numbers: np.ndarray | None = None
+    rounding: float = 0.0
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray, most: int) -> AbsoluteErrors:
@@ -139,25 +143,44 @@ class AbsoluteErrors(Actions):
         If there are more different numbers, the levels are quantiles of the weighted rows.
         """
         levels, which = np.unique(y, return_inverse=True)
+        rounding = 0.0
         if len(levels) > most:
             order = y.argsort(kind="stable")
             total = weights[order].cumsum()
             at = np.searchsorted(total, (np.arange(most) + 0.5) / most * total[-1])
             levels = np.unique(y[order[at]])
             which = np.abs(y[:, None] - levels).argmin(axis=1)
-        whole, unit, _ = whole_units(levels, len(y) * len(levels))
+            rounding = float(np.average(np.abs(y - levels[which]), weights=weights))
+        whole, unit, exact = whole_units(levels, len(y) * len(levels))
+        rounding += 0.0 if exact else float(1 / unit)
         regrets = np.abs(whole[:, None] - whole)[which]
-        return cls(regrets, tuple(map(str, levels.tolist())), unit=unit, levels=levels)
+        return cls(regrets, tuple(map(str, levels.tolist())), unit=unit, numbers=y, rounding=rounding)
+
+    def resolution(self, problem: Problem) -> float:
+        """Return how far the mean absolute error of an optimal tree may be above the minimum for the numbers.
+
+        **Proof.** The mean absolute errors of a tree for the numbers and for their levels differ by ``rounding`` at
+        most. That holds for the tree that is optimal for the levels, and for the tree that is optimal for the numbers.
+        """
+        return 2 * self.rounding
+
+    def take(self, rows: np.ndarray) -> AbsoluteErrors:
+        """Return the target of some of the rows."""
+        return replace(super().take(rows), numbers=self.numbers[rows])
 
     def leaf(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, float | None]:
-        """Return the weight of the rows, and their best level: a median."""
-        count, level = super().leaf(rows, weights)
-        return count.sum(keepdims=True), None if level is None else self.levels[level]
+        """Return the weight of the rows, and their least median."""
+        numbers, weights = self.numbers.take(rows), np.ones(len(rows), np.int64) if weights is None else weights[rows]
+        order = numbers.argsort(kind="stable")
+        below = weights[order].cumsum()
+        if not len(rows) or not below[-1]:
+            return np.zeros(1, np.int64), None
+        return below[-1:], float(numbers[order[np.searchsorted(below, (below[-1] + 1) // 2)]])
 
     def predictions(self, leaves: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of the nodes, and their levels."""
+        """Return the numbers of the nodes, and their predictions."""
         return np.arange(len(leaves), dtype=np.int32), np.array(leaves, np.float64)
 
-    def loss(self, predicted: np.ndarray, weights: np.ndarray) -> int:
+    def loss(self, predicted: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of absolute errors."""
-        return super().loss(np.searchsorted(self.levels, predicted), weights)
+        return float(weights @ np.abs(self.numbers - predicted))

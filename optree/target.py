@@ -217,6 +217,10 @@ class Grid:
         step = span / np.floor(maximum)
         return cls(np.rint((y - start) / step).astype(np.int64), weights, start, step, False)
 
+    def take(self, rows: np.ndarray) -> Grid:
+        """Return the grid of some of the rows; the others have no weight."""
+        return replace(self, whole=self.whole[rows], weights=self.weights[rows])
+
     @cached_property
     def centre(self) -> int:
         """Return the whole number that is subtracted from all others: their mean, rounded."""
@@ -293,6 +297,11 @@ class Values(Target):
     def grid(self, problem: Problem) -> Grid:
         """Return the grid of the numbers, with the weights of a problem."""
         return problem.view("grid", lambda: Grid.of(self.y, problem.weights))
+
+    def resolution(self, problem: Problem) -> float:
+        """Return the step to which the numbers are rounded; 0 without rounding."""
+        grid = self.grid(problem)
+        return 0.0 if grid.exact else grid.step
 
     def training_loss(self, tree: Tree, problem: Problem) -> int:
         """Return the squared errors of a tree, in units of the grid."""

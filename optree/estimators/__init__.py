@@ -9,6 +9,7 @@ from optree.estimators.murtree import DL85Classifier, MurTreeClassifier
 from optree.estimators.murtree_regressor import MurTreeRegressor
 from optree.estimators.optimal import OptimalTreeClassifier
 from optree.estimators.optimal_cv import OptimalTreeClassifierCV
+from optree.estimators.optimal_regressor import OptimalTreeRegressor
 from optree.estimators.policy import OptimalPolicyTree
 from optree.estimators.rashomon import RashomonSet
 from optree.estimators.split import LicketySPLITClassifier, SPLITClassifier
@@ -27,6 +28,7 @@ __all__ = [
     "OptimalPolicyTree",
     "OptimalTreeClassifier",
     "OptimalTreeClassifierCV",
+    "OptimalTreeRegressor",
     "RashomonSet",
     "SPLITClassifier",
     "TreeClassifier",

@@ -129,6 +129,27 @@ _TEXTS = {
             The classes, sorted.
         {columns}
     """,
+    "fitted_regressor": """
+        tree_ : optree.tree.Tree
+            The best tree found.
+        encoder_ : optree.encoding.Encoder
+            The encoder of columns as the features of ``tree_``, which are the features that it splits.
+        cost_ : float
+            The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
+        lower_bound_ : float
+            Proven lower bound on the cost of all trees.
+        gap_ : float
+            ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
+        objective_ : float
+            ``1 - cost_ / cost of a leaf``: R^2 on the training rows, less the penalties.
+        resolution_ : float
+            The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
+            error of ``tree_`` exceeds the minimum by at most ``resolution_``.
+        {search}
+        trace_ : tuple of optree.result.TracePoint
+            The moments at which the best tree or the lower bound improved.
+        {columns}
+    """,
     "dpdt": """
         A state is a set of rows and a depth. Its actions are the leaf, and the splits of a CART grown on its rows with
         at most ``cart_nodes_list[depth]`` leaves. Backward induction finds the best actions. CART's own first split is

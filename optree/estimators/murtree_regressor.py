@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from sklearn.base import RegressorMixin
-
-from optree.errors import OptreeError
-from optree.estimators.base import TreeEstimator
 from optree.estimators.docstrings import documented
+from optree.estimators.tree_regressor import TreeRegressor
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class MurTreeRegressor(RegressorMixin, TreeEstimator):
+class MurTreeRegressor(TreeRegressor):
     """Optimal regression trees of limited depth and number of splits, by MurTree, with a proof.
 
     Minimises the squared error, as a share of the squared error of a leaf, plus ``regularization`` for each split.
@@ -35,25 +32,7 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
 
     Attributes
     ----------
-    tree_ : optree.tree.Tree
-        The best tree found.
-    encoder_ : optree.encoding.Encoder
-        The encoder of columns as the features of ``tree_``, which are the features that it splits.
-    cost_ : float
-        The weighted sum of squared errors of ``tree_`` on the training rows, plus penalties.
-    lower_bound_ : float
-        Proven lower bound on the cost of all trees.
-    gap_ : float
-        ``(cost_ - lower_bound_) / cost of a leaf``; 0 if the tree is optimal.
-    objective_ : float
-        ``1 - cost_ / cost of a leaf``: R^2 on the training rows, less the penalties.
-    resolution_ : float
-        The step of the grid to which targets are rounded for the search; 0 without rounding. The root mean squared
-        error of ``tree_`` exceeds the minimum by at most ``resolution_``.
-    {search}
-    trace_ : tuple of optree.result.TracePoint
-        The moments at which the best tree or the lower bound improved.
-    {columns}
+    {fitted_regressor}
 
     References
     ----------
@@ -80,24 +59,3 @@ class MurTreeRegressor(RegressorMixin, TreeEstimator):
     max_thresholds: int | None = 10
 
     _solver = "murtree"
-
-    @documented
-    def fit(self, X, y, sample_weight=None):
-        """Find the tree.
-
-        Parameters
-        ----------
-        {table}
-        y : array-like of shape (n_samples,)
-            The target, finite numbers.
-        {fit_end}
-        """
-        clock, objective = self._budget.start(), self._objective()
-        problem, unit = self._problem(X, y, sample_weight, clock=clock)
-        if len(problem.y) < 2:
-            raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
-        self._find_tree(problem, unit, objective, clock)
-        self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
-        grid = problem.target.grid(problem)
-        self.resolution_ = 0.0 if grid.exact else grid.step
-        return self

@@ -142,7 +142,7 @@ class Polishing:
             trees = [option.tree for option in options]
             tree = Split(*tree[:3], *trees) if isinstance(tree, Split) else _multiway(tree, *trees)
             now = min(now, reader.pruned(members, tree, splits), key=lambda option: option.cost)
-            if isinstance(now.tree, Split):
+            if isinstance(now.tree, Split) and reader.rows.values is None:
                 now = self._move_threshold(members, now, splits)
         if len(members) < len(reader.rows.label) and part.packed.size <= _LARGE:
             now = self._search(part, now, depth, splits)

@@ -46,6 +46,8 @@ class Route(NamedTuple):
 
 def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     """Return the search of a call of the solver ``optree``."""
+    if task.problem.target.kind == "values":
+        return _route_of_values(task)
     if task.problem.columns.has_numbers and (route := _route_of_numbers(task)):
         return route
     if (
@@ -57,6 +59,23 @@ def route_of_engine(task: Task, parameters: Mapping[str, Any]) -> Route:
     if parameters["few_rows"] and _may_leave_out_rows(task):
         return Route(ROW_GENERATION, f"{len(task.problem.groups.rows)} different rows >= {_MIN_GROUPS}")
     return Route(ENGINE, "all rows, best first")
+
+
+def _route_of_values(task: Task) -> Route:
+    """Return the search for the least squared error."""
+    problem, depth = task.problem, task.objective.max_depth
+    if depth is not None and depth <= _MAX_DEPTH and _has_binary_columns(task) and is_shallow(problem, task.objective):
+        return Route(DEPTH_LIMITED, f"binary features and max_depth = {depth} <= {_MAX_DEPTH}")
+    return Route(SPARSE_THRESHOLDS, "a target of values")
+
+
+def _has_binary_columns(task: Task) -> bool:
+    """Return whether no column has more than one threshold."""
+    columns = task.problem.columns
+    if not columns.has_numbers:
+        return columns.n_categories == 2
+    X = columns.as_numbers(task.clock.check).X
+    return bool(((X.min(axis=0) == X) | (X.max(axis=0) == X)).all())
 
 
 def is_shallow(problem: Problem, objective: Objective) -> bool:

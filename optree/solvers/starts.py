@@ -33,6 +33,7 @@ from optree.problem import Problem
 from optree.solvers import get
 from optree.solvers.all_thresholds.rows import MultiwaySplit, Rows, Split, penalties
 from optree.solvers.all_thresholds.rows import Tree as Grown
+from optree.solvers.all_thresholds.squares import WEIGHT
 from optree.solvers.dpdt.growth import Growth
 from optree.solvers.dpdt.search import Path, solve
 from optree.solvers.greedy import Greedy, Level
@@ -55,6 +56,8 @@ WIDE = {
     "DPDT, widest": ("gini", (8, 8, 8)),
 }
 """The same of DPDTs that take longer."""
+GREEDY = {"CART": ("gini", ())}
+"""The DPDT whose states have the split of CART alone: a pruned CART, also for a target of values."""
 _RATIO = Fraction(3, 2)  # of two penalties for which a CART is pruned
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)  # row and rank of a word of `Rows.packed`
 
@@ -68,6 +71,11 @@ def heuristics(rows: Rows, objective: Objective, scale: Scale, clock: Clock) -> 
     """
     task = rows, objective, scale, clock
     return_memory()  # of compilation
+    if rows.values is not None:
+        yield from dpdts(*task, GREEDY)
+        yield None
+        yield from dpdts(*task, {name: one for name, one in (QUICK | WIDE).items() if one[0] == "gini"})
+        return
     yield from carts(*task)
     yield None
     yield from dpdts(*task, QUICK)
@@ -83,7 +91,7 @@ def dpdts(
 ) -> Iterator[tuple[str, Grown, int]]:
     """Yield the name, the tree and the cost of each member, over the columns without multiway splits."""
     reader = Reader(rows, scale)
-    for name, path in _paths(rows, objective, scale.penalty / scale.error, clock, members):
+    for name, path in _paths(rows, objective, scale.penalty / (scale.error * rows.fine), clock, members):
         yield name, *reader.best(path, objective.max_splits)
 
 
@@ -241,15 +249,19 @@ def _sample(rows: Rows, layers: int = 1) -> Sample:
         row = rows.packed[column] & _LOW
         np.bitwise_or(rows.packed[column] >> _SHIFT << shift | row << class_bits, label[row], out=words)
     ranks = [np.arange(size, dtype=np.float64) for size in np.diff(rows.first_level)[rows.binary]]
-    weighted = bool((rows.weight != 1).any())
+    weight, target, classes = rows.weight, np.empty(0), rows.classes
+    if rows.values is not None:
+        weight, classes, target = rows.values[WEIGHT], 0, rows.order()
+        target = target - np.average(target, weights=weight)  # centred, or sums of squares would cancel
+    weighted = bool((weight != 1).any())
     return Sample(
         features=p,
         packed=packed,
         level=np.concatenate(ranks),
         first_level=np.cumsum([0, *map(len, ranks)]),
-        weight=rows.weight.astype(np.float64) if weighted else np.empty(0),
-        target=np.empty(0),
-        classes=rows.classes,
+        weight=weight.astype(np.float64) if weighted else np.empty(0),
+        target=target,
+        classes=classes,
         weighted=weighted,
         counts_rows=False,
         row_shift=class_bits,
@@ -335,7 +347,7 @@ class Reader:
 
     def best(self, path: Path, max_splits: int | None) -> tuple[Split | None, int]:
         """Return the tree of least cost and its cost, among the pruned subtrees of a tree of the path."""
-        at = path.best(self.scale.penalty / self.scale.error)
+        at = path.best(self.scale.penalty / (self.scale.error * self.rows.fine))
         if max_splits is not None:
             # the first tree with ``max_splits`` splits or more
             at = min(at, int(np.searchsorted(path.penalty, max_splits)))

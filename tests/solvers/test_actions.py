@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support.problems import harder_problem, random_problem
 from support.refusal import refused
 
-from optree import OptimalPolicyTree, OptimalTreeClassifier, solvers
+from optree import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor, solvers
 from optree.actions import AbsoluteErrors, Actions
 from optree.encoding.problem_files import load_problem, save_problem
 from optree.objective import Objective
@@ -236,9 +236,36 @@ def test_many_numbers_become_levels():
     random = np.random.RandomState(0)
     y, weights = random.normal(size=1000), random.randint(0, 3, 1000)
     target = AbsoluteErrors.of(y, weights, 20)
-    assert len(target.levels) == 20
     assert target.y.shape == (1000, 20)
-    nearest = target.levels[target.y.argmin(axis=1)]
-    assert np.abs(y - nearest).mean() < 0.1
+    nearest = np.array(target.classes, float)[target.y.argmin(axis=1)]
+    assert np.average(np.abs(y - nearest), weights=weights) == pytest.approx(target.rounding, abs=1e-5)
+    assert target.resolution(None) == 2 * target.rounding < 0.2
     share = np.bincount(target.y.argmin(axis=1), weights) / weights.sum()
     assert share.max() < 0.15
+
+
+def test_a_regressor_of_absolute_errors_predicts_medians():
+    random = np.random.RandomState(0)
+    X = random.randint(0, 2, (200, 4))
+    y = np.round(X[:, 0] * 3 + X[:, 1] * X[:, 2] + random.laplace(size=200), 2)
+    few = np.rint(y)
+    for target, exact in ((few, True), (y, False)):
+        model = OptimalTreeRegressor(0, criterion="absolute_error", max_depth=2).fit(X, target)
+        assert model.status_ == "optimal"
+        assert (model.resolution_ == 0) == exact
+        leaf = model.apply(X)
+        medians = {node: np.sort(target[leaf == node])[(np.sum(leaf == node) - 1) // 2] for node in set(leaf)}
+        assert model.predict(X).tolist() == [medians[node] for node in leaf]
+        found, least = np.abs(target - model.predict(X)).sum(), least_medians(X, target, 2)
+        assert least - 1e-9 <= found <= least + 200 * model.resolution_ + 1e-9
+    with refused("criterion: 'mae' is not known"):
+        OptimalTreeRegressor(criterion="mae").fit(X, y)
+
+
+def least_medians(X, y, depth):
+    """Return the least absolute error of a tree of 0/1 columns, by plain enumeration."""
+    found = np.abs(y - np.median(y)).sum()
+    for column in X.T if depth else ():
+        if 0 < column.sum() < len(y):
+            found = min(found, sum(least_medians(X[column == side], y[column == side], depth - 1) for side in (0, 1)))
+    return found

@@ -132,6 +132,7 @@ SLOW = {
     "MurTreeClassifier": {},
     "MurTreeRegressor": {},
     "OptimalTreeClassifier": {"max_depth": 3},
+    "OptimalTreeRegressor": {"max_depth": 3},
     "SPLITClassifier": {},
 }
 

@@ -28,6 +28,7 @@ from optree import (
     MurTreeRegressor,
     OptimalTreeClassifier,
     OptimalTreeClassifierCV,
+    OptimalTreeRegressor,
     SPLITClassifier,
     estimators,
 )
@@ -46,6 +47,7 @@ FRUIT = ["apple", "chili", "apple", "bean"] * 5
         MurTreeClassifier(max_depth=3),
         DL85Classifier(max_depth=2),
         MurTreeRegressor(max_depth=2),
+        OptimalTreeRegressor(iteration_limit=20),
         SPLITClassifier(max_depth=3, max_thresholds=10),
         LicketySPLITClassifier(max_depth=3, max_ways=3, max_thresholds=10),
     ]
@@ -117,7 +119,7 @@ def test_numbers_are_cut_at_thresholds_and_categories_split_all_ways():
 
 
 def test_the_examples_in_the_docstrings():
-    names = ("branches", "gosdt", "murtree", "murtree_regressor", "optimal")
+    names = ("branches", "gosdt", "murtree", "murtree_regressor", "optimal", "optimal_regressor")
     for module in (getattr(estimators, name) for name in names):
         failed, tried = doctest.testmod(module)
         assert tried >= 4
@@ -134,6 +136,8 @@ def test_solver_and_verbose_name_the_search_that_did_the_work(capsys):
         (OptimalTreeClassifier("0.1", max_depth=2), X.round(1), "murtree", "binary features and max_depth = 2 <= 5"),
         (OptimalTreeClassifier("0.1"), X.round(1), "optree", "all rows"),
         (MurTreeRegressor(2), X, "murtree", "the best tree of a given depth"),
+        (OptimalTreeRegressor("0.1"), X, "sparsethresholds", "a target of values"),
+        (OptimalTreeRegressor("0.1", max_depth=2), X.round(), "murtree", "binary features and max_depth = 2 <= 5"),
         (optree.DPDTreeClassifier(2), X, "dpdt", "candidate splits: cart"),
         (SPLITClassifier("0.1", max_ways=3), X, "multisplit", ""),
         (optree.GOSDTClassifier("0.1", objective="auc", max_thresholds=3), X, "roc", ""),

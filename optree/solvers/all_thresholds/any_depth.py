@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import enqueue
+from optree.solvers.all_thresholds.intervals import enqueue, worth
 from optree.solvers.all_thresholds.lanes import PLACE, THRESHOLD, assign_rows, fill_lanes
 from optree.solvers.all_thresholds.many_thresholds import LANES
 from optree.solvers.all_thresholds.nodes import (
@@ -72,6 +72,7 @@ from optree.solvers.all_thresholds.sparse_candidates import (
     forget_subtrees,
     is_open,
     limits_of,
+    may_improve,
     penalty_of,
     raise_low,
     take_bound,
@@ -86,7 +87,7 @@ from optree.tree import LEAF
 
 
 @inner_function
-def bound_wave(sample, rules, machine, level, general, multiway):
+def bound_wave(sample, rules, machine, level, general, multiway, squares):
     """Bound up to 32 thresholds, or a multiway split, by their stumps; open splits are candidates.
 
     Return False if no split is left.
@@ -98,14 +99,14 @@ def bound_wave(sample, rules, machine, level, general, multiway):
             feature = machine.multiway[frame["column"]]
             frame["column"] += 1
             if machine.n_thresholds[level, frame["side"], feature]:
-                bound_multiway(sample, rules, machine, level, feature, general, multiway)
+                bound_multiway(sample, rules, machine, level, feature, general, multiway, squares)
                 return True
     deep = min(frame["levels"], frame["splits"]) > 2 and known["limit"] > 3 * rules.penalty
     n = fill_lanes(rules, machine, level, known, queue, 1 if deep else LANES)
     if n == 0:
         return False
-    assign_rows(rules, machine, level, machine.chosen[n], general)
-    bound_lanes(sample, rules, machine, level, general, multiway)
+    assign_rows(rules, machine, level, machine.chosen[n], general, squares)
+    bound_lanes(sample, rules, machine, level, general, multiway, squares)
     forget_subtrees(machine, level, 2)
     for number in range(n):
         interval, any_open = machine.interval[number], False
@@ -117,10 +118,17 @@ def bound_wave(sample, rules, machine, level, general, multiway):
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
             threshold, at = machine.lane[THRESHOLD, lane], 2 * frame["candidates"]
-            far = after[0] - rules.slope * (weights[last + 1] - weights[threshold + 1])
-            left = bound_child(rules, machine, level, lane, 0, before[0], far, at, general, multiway)
-            far = before[1] - rules.slope * (weights[threshold + 1] - weights[first + 1])
-            right = bound_child(rules, machine, level, lane, 1, after[1], far, at + 1, general, multiway)
+            far = (
+                after[0] - worth(rules, weights[last + 1] - weights[threshold + 1]),
+                before[1] - worth(rules, weights[threshold + 1] - weights[first + 1]),
+            )
+            near, kind = (before[0], after[1]), (general, multiway, squares)
+            left = bound_child(rules, machine, level, lane, 0, near[0], far[0], at, *kind, False)
+            right = bound_child(rules, machine, level, lane, 1, near[1], far[1], at + 1, *kind, False)
+            if squares is not None and max(left, right) < INFINITE:
+                for side in range(2):
+                    if may_improve(rules, machine, level, at, side):
+                        bound_child(rules, machine, level, lane, side, near[side], far[side], at + side, *kind, True)
             place, here = machine.lane[PLACE, lane], (machine.free[level, at], machine.free[level, at + 1])
             machine.bound[level, frame["candidates"]] = 0
             if max(left, right) < INFINITE and is_open(
@@ -189,8 +197,9 @@ def next_candidate(rules, sets, machine, level):
             found = similar_bound(
                 sets, rules.slope, rows, weight, *limits_of(machine, level, last), low, known["limit"] - cost + low
             )
-            cost += max(np.int64(0), found - low)
-            raise_low(rules, machine, level, 2 * at + child, last, found, found)
+            if found > low:  # from the memo: ``low`` itself may hold with a minimum of rows in a leaf only
+                cost += found - low
+                raise_low(rules, machine, level, 2 * at + child, last, found, found)
     return True
 
 
@@ -201,7 +210,7 @@ def most_splits(levels, splits):
 
 
 @inner_function
-def raise_bound(sample, rules, sets, machine, level, general):
+def raise_bound(sample, rules, sets, machine, level, general, squares):
     """Start the search of the candidate's child of the lowest bound; return False if the candidate is settled."""
     frame, known, unit = machine.frame[level], machine.known[level], rules.unit
     at, caps = machine.pending[level, frame["number"]], caps_of(machine, level)
@@ -229,13 +238,13 @@ def raise_bound(sample, rules, sets, machine, level, general):
             raise_low(rules, machine, level, 2 * at + child, cap, found, found)
             return True
     weights, multiway = weights_below(machine, level, around["feature"]), around["first"] == around["last"]
-    gap = np.int64(0) if multiway else rules.slope * (weights[around["last"] + 1] - weights[around["first"] + 1])
+    gap = np.int64(0) if multiway else worth(rules, weights[around["last"] + 1] - weights[around["first"] + 1])
     most = max(need, min(need + 2 * gap, (need + unit - 1) // unit * unit))
     budget = min(most, low + frame["step"])
     if open_children == 1 and budget < need:
         budget = min(most, low + 2 * frame["step"])
     budget = min(most, max(budget // unit, low // unit + 1) * unit)
-    if not rules.multiway and budget > most_splits(levels, splits) * unit:
+    if not rules.multiway and (budget - 1) // unit >= most_splits(levels, splits):
         budget = need + gap // 2
     frame["step"] += (frame["step"] + ways - 2) // (ways - 1)
     start, side = (np.int64(0), np.int64(0)) if multiway else (begin, child)
@@ -244,7 +253,8 @@ def raise_bound(sample, rules, sets, machine, level, general):
         split_node(sample, machine, level, around["feature"], begin, end, side)
         frame["laid_out"] = laid_out
     lower = low if rules.min_rows == 1 else machine.free[level, 2 * at + child]
-    open_node(sample, rules, machine, level - 1, start, end - begin, side, budget, lower, levels, splits, general)
+    limits = budget, lower, levels, splits
+    open_node(sample, rules, machine, level - 1, start, end - begin, side, *limits, general, squares)
     frame["child"], frame["cap"], frame["phase"] = child, cap, TAKE
     machine.state[LEVEL] = level - 1
     return True
@@ -322,26 +332,27 @@ def lay_out(sample, machine, packed, top):
 
 
 @kernel
-def search(sample, rules, sets, machine, steps, general, multiway):
+def search(sample, rules, sets, machine, steps, general, multiway, squares):
     """Search for a number of steps, each a wave of up to 32 thresholds of a node. In phase OPEN the root starts.
 
     general : True for any number of classes, None for two; multiway : True if a column is split into all its
     categories, else None, which leaves out the code of such splits.
     """
     machine, sets = borrow(machine), borrow(sets)
+    lent = borrow(squares) if squares is not None else None
     while True:
         level = machine.state[LEVEL]
         phase = machine.frame[level]["phase"]
         if phase == OPEN:
             budget, lower, levels, splits = machine.task[0], machine.task[1], machine.task[2], machine.task[3]
             size, none = np.int64(machine.row.shape[1]), np.int64(0)
-            open_node(sample, rules, machine, level, none, size, none, budget, lower, levels, splits, general)
+            open_node(sample, rules, machine, level, none, size, none, budget, lower, levels, splits, general, lent)
         elif phase == WAVE:
             if steps <= 0:
                 return PAUSED
             steps -= 1
             machine.state[ITERATIONS] += 1
-            if bound_wave(sample, rules, machine, level, general, multiway):
+            if bound_wave(sample, rules, machine, level, general, multiway, lent):
                 machine.frame[level]["phase"] = NEXT
             elif level == rules.top:
                 return COMPLETE
@@ -351,7 +362,7 @@ def search(sample, rules, sets, machine, steps, general, multiway):
             if not next_candidate(rules, sets, machine, level):
                 machine.frame[level]["phase"] = WAVE
         elif phase == RAISE:
-            if not raise_bound(sample, rules, sets, machine, level, general):
+            if not raise_bound(sample, rules, sets, machine, level, general, lent):
                 settle(sample, rules, machine, level)
         else:
             take_child(rules, sets, machine, level)

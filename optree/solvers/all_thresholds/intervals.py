@@ -78,6 +78,7 @@ class Rules(NamedTuple):
     error: int
     penalty: int
     slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most: ``error``
+    most: int  # a weight that is worth more than every cost; a greater one need not be multiplied
     min_rows: int  # in a leaf
     base: int  # lower bound on the cost of all rows with a level less
     feature: int  # column of the threshold to evaluate first at the root, -1 for none ...
@@ -93,6 +94,12 @@ class Pool(NamedTuple):
 
 
 @inner_function
+def worth(rules, weight):
+    """Return the greatest cost of further rows of some weight, or a number above all costs."""
+    return rules.slope * min(weight, rules.most)
+
+
+@inner_function
 def enqueue(rules, known, queue, weights, feature, first, last, before, after, end=0):
     """Put an interval into the queue, unless it is empty or its bound reaches the limit.
 
@@ -101,7 +108,7 @@ def enqueue(rules, known, queue, weights, feature, first, last, before, after, e
     """
     if last - first < 2:
         return
-    gap = rules.slope * (weights[last + 1] - weights[first + 1])
+    gap = worth(rules, weights[last + 1] - weights[first + 1])
     bound = rules.penalty + max(before[0] + after[1], after[0] + before[1] - gap)
     if bound >= known["limit"]:
         known["lower"] = min(known["lower"], bound)

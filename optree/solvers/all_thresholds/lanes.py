@@ -11,6 +11,7 @@ import numpy as np
 from optree.solvers.all_thresholds.intervals import choose_evenly, dequeue, enqueue, trim
 from optree.solvers.all_thresholds.many_thresholds import LANES, stumps_of_many, stumps_of_two
 from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
+from optree.solvers.all_thresholds.squares import SQUARE, add_row, start_stumps, stump_cost, stumps_of_values
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import inner_function
 from optree.solvers.kernels.sorting import sort_by
@@ -48,7 +49,7 @@ def fill_lanes(rules, machine, level, known, queue, most):
 
 
 @inner_function
-def assign_rows(rules, machine, level, used, general):
+def assign_rows(rules, machine, level, used, general, squares):
     """Compute for each row the lanes that contain it: the lanes whose threshold is above the row."""
     frame, order = machine.frame[level], machine.lane[ORDER]
     for row in range(frame["size"]):
@@ -63,12 +64,12 @@ def assign_rows(rules, machine, level, used, general):
     for last in range(1, used + 1):
         feature = machine.lane[FEATURE, order[first]]
         if last == used or machine.lane[FEATURE, order[last]] != feature:
-            assign_column(machine, level, column_of(machine, level, feature), order[first:last], general)
+            assign_column(machine, level, column_of(machine, level, feature), order[first:last], general, squares)
             first = last
 
 
 @inner_function
-def assign_column(machine, level, column, order, general):
+def assign_column(machine, level, column, order, general, squares):
     """Compute the rows of the lanes of one column, in increasing order of their thresholds."""
     start, place, classes = machine.frame[level]["start"], 0, machine.inside.shape[0]
     pattern, weight, marks = np.uint32(0), np.int64(0), np.int64(0)
@@ -76,20 +77,23 @@ def assign_column(machine, level, column, order, general):
         pattern |= np.uint32(1) << np.uint32(lane)
     for n in range(len(order)):
         lane = order[n]
-        if n and general is not None:
+        if n and (general is not None or squares is not None):
             for k in range(classes):
                 machine.inside[k, lane] = machine.inside[k, order[n - 1]]
         while place < machine.lane[PLACE, lane]:
             row = column[place] >> 1
             machine.bits[row] |= pattern
-            mark = np.int64(machine.mark[level, start + row])
-            if general is None:
-                weight += abs(mark)
-                marks += mark
+            if squares is not None:
+                add_row(squares, machine.inside[:, lane], machine.row[level, start + row])
             else:
-                machine.inside[machine.label[level, start + row], lane] += mark
+                mark = np.int64(machine.mark[level, start + row])
+                if general is None:
+                    weight += abs(mark)
+                    marks += mark
+                else:
+                    machine.inside[machine.label[level, start + row], lane] += mark
             place += 1
-        if general is None:
+        if general is None and squares is None:
             machine.inside[0, lane], machine.inside[1, lane] = (weight - marks) >> 1, (weight + marks) >> 1
         machine.rows[lane] = place
         machine.rows[LANES + lane] = len(column) - place
@@ -97,17 +101,25 @@ def assign_column(machine, level, column, order, general):
 
 
 @inner_function
-def find_stumps(sample, rules, machine, level, general):
+def find_stumps(sample, rules, machine, level, general, squares):
     """Compute the best stumps over all columns for each lane, into ``machine.best``."""
     frame = machine.frame[level]
     start, stop = frame["start"], frame["start"] + frame["size"]
     mark = machine.mark[level][start:stop]
-    for n in range(len(machine.best)):
-        machine.best[n] = 0
+    if squares is not None:
+        for row in range(frame["size"]):
+            squares.pair[row, 0] = squares.weight[machine.row[level, start + row]]
+            squares.pair[row, 1] = squares.total[machine.row[level, start + row]]
+        start_stumps(squares, machine.rows, machine.inside, machine.total[level], rules.penalty)
+    else:
+        for n in range(len(machine.best)):
+            machine.best[n] = 0
     for feature in range(sample.features):
         if machine.n_thresholds[level, frame["side"], feature] and not sample.is_multiway[feature]:
             column = column_of(machine, level, feature)
-            if general is None:
+            if squares is not None:
+                stumps_of_values(column, machine.bits, rules.min_rows, squares)
+            elif general is None:
                 stumps_of_two(column, machine.bits, mark, machine.rows, rules.min_rows, machine.best)
             else:
                 label = machine.label[level][start:stop]
@@ -116,13 +128,17 @@ def find_stumps(sample, rules, machine, level, general):
 
 
 @inner_function
-def child_cost(rules, machine, level, lane, side, limited, general):
+def child_cost(rules, machine, level, lane, side, limited, general, squares):
     """Return the cost of the best tree of at most one split for the rows inside a lane (side 0) or outside (side 1).
 
     ``limited``: with the minimum number of rows in a leaf; INFINITE if there are too few rows for a leaf.
     """
     if limited and machine.rows[side * LANES + lane] < rules.min_rows:
         return INFINITE
+    if squares is not None:
+        square = machine.inside[SQUARE, lane]
+        square = machine.total[level, SQUARE] - square if side else square
+        return stump_cost(squares, side, lane, limited, square, rules.penalty)
     weight = most = own = np.int64(0)
     for k in range(machine.inside.shape[0]):
         own = machine.inside[k, lane]
@@ -145,21 +161,21 @@ def evaluate(sample, rules, machine, level, known, queue, tree, general):
     if n == 0:
         return False
     used, limited = machine.chosen[n], rules.min_rows > 1
-    assign_rows(rules, machine, level, used, general)
-    find_stumps(sample, rules, machine, level, general)
+    assign_rows(rules, machine, level, used, general, None)
+    find_stumps(sample, rules, machine, level, general, None)
     for number in range(n):
         interval = machine.interval[number]
         feature, first = interval["feature"], interval["first"]
         before = interval["first_left"], interval["first_right"]
         weights = weights_below(machine, level, feature)
         for lane in range(machine.chosen[number], machine.chosen[number + 1]):
-            left = child_cost(rules, machine, level, lane, 0, False, general)
-            right = child_cost(rules, machine, level, lane, 1, False, general)
+            left = child_cost(rules, machine, level, lane, 0, False, general, None)
+            right = child_cost(rules, machine, level, lane, 1, False, general, None)
             known["lower"] = min(known["lower"], left + right + rules.penalty)
             cost, rest = left, right
             if limited:
-                cost = child_cost(rules, machine, level, lane, 0, True, general)
-                rest = child_cost(rules, machine, level, lane, 1, True, general)
+                cost = child_cost(rules, machine, level, lane, 0, True, general, None)
+                rest = child_cost(rules, machine, level, lane, 1, True, general, None)
             if max(cost, rest) < INFINITE and cost + rest + rules.penalty < known["limit"]:
                 known["limit"] = known["cost"] = cost + rest + rules.penalty
                 write_split(sample, machine, level, feature, machine.lane[PLACE, lane], tree[0])

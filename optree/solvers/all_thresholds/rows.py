@@ -131,6 +131,9 @@ class Rows:
     is_multiway : bool[p], columns of categories that are split into all of them, none by default.
     """
 
+    slope = values = None  # see `ValueRows`
+    fine = 1  # units of loss in a unit of loss of DPDT
+
     def __init__(
         self,
         X: np.ndarray,
@@ -268,6 +271,18 @@ class Rows:
             return NumberSplit(split.feature, 0.0, 0.0)
         column = self.level[self.first_level[split.feature] :]
         return NumberSplit(split.feature, float(column[split.low]), float(column[split.high]))
+
+    @property
+    def channels(self) -> int:
+        """Return the number of sums that a search keeps of a set of rows: the weight of each class."""
+        return self.classes
+
+    def squares(self) -> None:
+        """Return None: the rows have classes."""
+
+    def order(self) -> np.ndarray:
+        """Return the targets of the rows, by which they resemble each other."""
+        return self.label
 
     @property
     def kind(self) -> np.dtype:

@@ -33,7 +33,7 @@ _ROOM = 4096  # intervals in a queue, beside two per column
 
 def node_arrays(rows: Rows, levels: int, general: bool | None, min_rows: int) -> dict[str, np.ndarray]:
     """Return the arrays of `nodes.Machine` that every search has; untouched levels take no memory."""
-    (p, n), kind, classes = rows.packed.shape, rows.kind, rows.classes
+    (p, n), kind, classes = rows.packed.shape, rows.kind, rows.channels
     return dict(
         words=np.empty((levels, p * n), np.uint32),
         place=np.empty((levels, p * n), np.int32),
@@ -86,7 +86,7 @@ class AnytimeSearch:
     def __init__(self, rows: Rows, scale: Scale, objective: Objective, clock: Clock, note: Callable[[int, int], None]):
         self.rows, self.scale, self.objective, self.clock, self._note = rows, scale, objective, clock, note
         self.everything = np.arange(len(rows.label))
-        self.general = True if rows.classes > 2 else None
+        self.general, self.squares = True if rows.classes > 2 else None, rows.squares()
         self.cost, self._tree = scale.error * rows.leaf(self.everything), None
         self.lower, self.status, self.starts = min(self.cost, scale.penalty), None, None
         self.end = 1 + _QUICK_CELLS // (rows.packed.size + _ITERATION_CELLS)  # iterations before the next heuristics
@@ -189,12 +189,12 @@ class Search(AnytimeSearch):
 
     def _rules(self, depth: int, base: int) -> Rules:
         """Return the rules of a depth. The threshold of the incumbent's root is evaluated first."""
-        feature, place = -1, 0
+        feature, place, error = -1, 0, self.scale.error
         if isinstance(self._tree, Split):
             feature, low = self._tree.feature, self._tree.low
             place = np.searchsorted(self.rows.packed[feature], np.uint64(low + 1) << np.uint64(32))
         return Rules(
-            depth, self.scale.error, self.scale.penalty, self.scale.error, self.min_rows, base, feature, int(place)
+            depth, error, self.scale.penalty, error, int(INFINITE) // error, self.min_rows, base, feature, int(place)
         )
 
     def _start(self) -> str | None:

@@ -26,6 +26,7 @@ from optree.result import Outcome, Trace
 from optree.solvers.all_thresholds.rows import Rows, Tree, renumber
 from optree.solvers.all_thresholds.search import GIVEN, AnytimeSearch, Search
 from optree.solvers.all_thresholds.sparse_search import SparseSearch
+from optree.solvers.all_thresholds.value_rows import ValueRows
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.routing import ALL_THRESHOLDS, DEEPEST, SPARSE_THRESHOLDS
 
@@ -48,7 +49,8 @@ def run_sparse(task: Task, seed: int) -> Outcome:
 
 def run_search(task: Task, name: str, threads: int = 1, may_leave: bool = False) -> Outcome:
     """Search the columns of a problem as numbers; ``may_leave`` as for :func:`new_search`."""
-    whole = Rows.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
+    kind = ValueRows if task.problem.target.kind == "values" else Rows
+    whole = kind.of(task.problem, task.objective.min_samples_leaf, task.clock.check)
     rows, columns = without_light_splits(whole, task.objective, task.scale)
     if rows is not whole:
         task.problem.forget(whole)  # its columns are overwritten
@@ -136,6 +138,7 @@ SPARSE = Solver(
     title="sparse trees over all thresholds of numeric columns, by bounds on intervals and on similar sets of rows",
     paper=_PAPER,
     features=("binary", "multiway", "numeric"),
+    targets=("classes", "values"),
     constraints=("max_depth", "max_splits", "min_samples_leaf"),
     exact=True,
     iteration=_ITERATION,

@@ -45,6 +45,7 @@ from optree.solvers.all_thresholds.sparse_nodes import (
     cost_of_leaves,
     less_one,
 )
+from optree.solvers.all_thresholds.squares import add_to_bin, cost_of, forget_bins
 from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
 from optree.tree import LEAF
@@ -82,10 +83,20 @@ def sure_of(machine, level, lane, side):
 
 
 @inner_function
-def cost_of_two_splits(rules, machine, level, lane, side):
-    """Return a lower bound on the cost of a tree of two or more splits for one child of a lane."""
+def cost_of_two_splits(rules, machine, level, lane, side, squares, all_bins):
+    """Return a lower bound on the cost of a tree of two or more splits for one child of a lane.
+
+    all_bins : whether the bound of values counts their bins, which takes longer.
+    """
+    if squares is not None:
+        if not all_bins:
+            return 2 * rules.penalty
+        forget_bins(squares)
+        for row in range(machine.frame[level]["size"]):
+            if ((machine.bits[row] >> np.uint32(lane)) & np.uint32(1)) != side:
+                add_to_bin(squares, machine.row[level, machine.frame[level]["start"] + row])
     weight = weigh_classes(machine, level, lane, side)[0]
-    return cost_of_leaves(rules, machine.class_weight, weight, sure_of(machine, level, lane, side), 3)
+    return cost_of_leaves(rules, machine.class_weight, weight, sure_of(machine, level, lane, side), 3, squares)
 
 
 @inner_function
@@ -199,9 +210,9 @@ def find_multiway_stumps(rules, machine, level, general):
 
 
 @inner_function
-def bound_lanes(sample, rules, machine, level, general, multiway):
+def bound_lanes(sample, rules, machine, level, general, multiway, squares):
     """Compute the best stumps and the sure errors of all lanes."""
-    find_stumps(sample, rules, machine, level, general)
+    find_stumps(sample, rules, machine, level, general, squares)
     if multiway is not None:
         find_multiway_stumps(rules, machine, level, general)
     if rules.has_sure:
@@ -209,9 +220,9 @@ def bound_lanes(sample, rules, machine, level, general, multiway):
 
 
 @inner_function
-def cost_of_one_split(rules, machine, level, lane, side, limited, general, multiway):
+def cost_of_one_split(rules, machine, level, lane, side, limited, general, multiway, squares):
     """Return the cost of the best tree of at most one split for one child of a lane; see ``child_cost``."""
-    cost = child_cost(rules, machine, level, lane, side, limited, general)
+    cost = child_cost(rules, machine, level, lane, side, limited, general, squares)
     if cost == INFINITE:
         return cost
     if multiway is not None:
@@ -220,31 +231,45 @@ def cost_of_one_split(rules, machine, level, lane, side, limited, general, multi
 
 
 @inner_function
-def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway):
+def bound_child(rules, machine, level, lane, side, near, far, at, general, multiway, squares, all_bins):
     """Bound one child of a lane by its stumps: write `low`, `exact` and `free` at a place of the candidates.
 
-    near, far : lower bounds from the ends of the interval. Return the cost of its best tree of at most one split.
+    near, far : lower bounds from the ends of the interval; all_bins : as in ``cost_of_two_splits``. Return the cost of
+    its best tree of at most one split.
     """
-    frame, low = machine.frame[level], cost_of_one_split(rules, machine, level, lane, side, False, general, multiway)
+    frame = machine.frame[level]
+    low = cost_of_one_split(rules, machine, level, lane, side, False, general, multiway, squares)
     stump, is_exact, two = low, True, INFINITE
     if frame["levels"] > 2 and frame["splits"] > 2:
-        two = cost_of_two_splits(rules, machine, level, lane, side)
+        two = cost_of_two_splits(rules, machine, level, lane, side, squares, all_bins)
     if low > two:
         low, is_exact = max(two, near, far), False
     machine.free[level, at] = low
     if rules.min_rows > 1:
-        stump = cost_of_one_split(rules, machine, level, lane, side, True, general, multiway)
+        stump = cost_of_one_split(rules, machine, level, lane, side, True, general, multiway, squares)
         is_exact = stump <= two
         low = stump if is_exact else max(low, two)
     for cap in range(caps_of(machine, level)):
         machine.low[level, at, cap], machine.exact[level, at, cap] = low, is_exact
     if caps_of(machine, level) > 1:
         weight, most = weigh_classes(machine, level, lane, side)
-        leaf = rules.error * (weight - most - sure_of(machine, level, lane, side))
+        if squares is not None:
+            leaf = cost_of(squares, machine.class_weight)
+        else:
+            leaf = rules.error * (weight - most - sure_of(machine, level, lane, side))
         machine.low[level, at, 0] = leaf if stump < INFINITE else INFINITE
         machine.low[level, at, 1] = stump
         machine.exact[level, at, :2] = True
     return stump
+
+
+@inner_function
+def may_improve(rules, machine, level, at, child):
+    """Return whether a better bound of a child may prune a binary split, whose bounds start at ``at``."""
+    cost, last = np.int64(rules.penalty), caps_of(machine, level) - 1
+    for other in range(2):
+        cost += machine.low[level, at + other, last]
+    return cost < machine.known[level]["limit"] and not machine.exact[level, at + child, last]
 
 
 @inner_function
@@ -307,7 +332,7 @@ def take_bound(rules, machine, level, at, free):
 
 
 @inner_function
-def bound_multiway(sample, rules, machine, level, feature, general, multiway):
+def bound_multiway(sample, rules, machine, level, feature, general, multiway, squares):
     """Bound the multiway split of a column by the stumps of its children; if it stays open, it is a candidate."""
     frame, known, places = machine.frame[level], machine.known[level], positions_of(machine, level, feature)
     column, ways = column_of(machine, level, feature), len(places) + 1
@@ -326,10 +351,11 @@ def bound_multiway(sample, rules, machine, level, feature, general, multiway):
                 machine.bits[row] = np.uint32(1) << np.uint32(child - first)
                 k = class_of(machine, level, frame["start"] + row, general)
                 machine.inside[k, child - first] += abs(np.int64(machine.mark[level, frame["start"] + row]))
-        bound_lanes(sample, rules, machine, level, general, multiway)
+        bound_lanes(sample, rules, machine, level, general, multiway, squares)
         machine.state[ITERATIONS] += first > 0
         for child in range(first, last):
-            stump = bound_child(rules, machine, level, child - first, 0, none, none, child, general, multiway)
+            bounds = none, none, child, general, multiway, squares, True
+            stump = bound_child(rules, machine, level, child - first, 0, *bounds)
             free += machine.free[level, child]
             has_rows &= stump < INFINITE
             stumps += stump if has_rows else none

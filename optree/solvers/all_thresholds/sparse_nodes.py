@@ -58,8 +58,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optree.solvers.all_thresholds.intervals import enqueue
+from optree.solvers.all_thresholds.intervals import enqueue, worth
 from optree.solvers.all_thresholds.nodes import column_of, positions_of, weights_below
+from optree.solvers.all_thresholds.squares import add_row, add_to_bin, cost_of, cost_of_runs, forget_bins
 from optree.solvers.kernels.codes import INFINITE, UNLIMITED
 from optree.solvers.kernels.jit import inner_function
 from optree.tree import LEAF
@@ -95,6 +96,7 @@ class Rules(NamedTuple):
     error: int
     penalty: int
     slope: int  # by how much a further row of weight 1 raises the cost of the best tree, at most
+    most: int  # as in `intervals.Rules`
     unit: int  # of budgets: the penalty, or the cost of an error if the penalty is 0
     min_rows: int  # in a leaf
     top: int  # level of the root
@@ -176,9 +178,14 @@ class Root(NamedTuple):
 
 
 @inner_function
-def cost_of_leaves(rules, class_weight, weight, sure, leaves):
-    """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten."""
+def cost_of_leaves(rules, class_weight, weight, sure, leaves, squares):
+    """Return a lower bound on the cost of a tree of at least ``leaves`` leaves; ``class_weight`` is overwritten.
+
+    Of values the sums over the bins are given, and overwritten.
+    """
     best, rest, classes = INFINITE, weight - sure, len(class_weight)
+    if squares is not None:
+        return cost_of_runs(squares, rules.penalty, leaves)
     if not rules.few_leaves:
         return (leaves - 1) * rules.penalty
     for n in range(1, classes + 1):
@@ -212,7 +219,7 @@ def class_of(machine, level, row, general):
 
 
 @inner_function
-def trim_ends(rules, machine, level, feature, small, general):
+def trim_ends(rules, machine, level, feature, small, general, squares):
     """Return the ends of the thresholds of a column that may be needed; see the module's text.
 
     They lie between the first and the last result. With ``small``, for budgets of at most 3 A, they also lie before
@@ -226,12 +233,16 @@ def trim_ends(rules, machine, level, feature, small, general):
         classes[:] = 0
         heaviest, seen, marks, sure, is_leaf = np.int64(0), np.int64(0), np.int64(0), np.int64(0), small
         begin = done = without = with_leaf = 0
-        while done < n and (heaviest <= light or is_leaf):
+        is_light = True
+        while done < n and (is_light or is_leaf):
             end = places[done] if way == 0 else len(column) - places[n - 1 - done]
             for at in range(begin, end):
                 row = start + (column[at if way == 0 else len(column) - 1 - at] >> 1)
                 mark = np.int64(machine.mark[level, row])
                 seen += abs(mark)
+                if squares is not None:
+                    add_row(squares, classes, machine.row[level, row])
+                    continue
                 marks += mark
                 if rules.has_sure:
                     sure += machine.sure[machine.row[level, row]]
@@ -239,11 +250,17 @@ def trim_ends(rules, machine, level, feature, small, general):
                     classes[machine.label[level, row]] += mark
                     heaviest = max(heaviest, classes[machine.label[level, row]])
             begin = end
-            if general is None:
-                heaviest = (seen + abs(marks)) >> 1
             done += 1
-            without += heaviest <= light
-            is_leaf = small and rules.error * (seen - heaviest - sure) < rules.penalty
+            if squares is not None:
+                leaf = cost_of(squares, classes)
+                is_light = not rules.multiway and worth(rules, seen) <= rules.penalty + min(rules.penalty, leaf)
+            else:
+                if general is None:
+                    heaviest = (seen + abs(marks)) >> 1
+                leaf = rules.error * (seen - heaviest - sure)
+                is_light = heaviest <= light
+            without += is_light
+            is_leaf = small and leaf < rules.penalty
             with_leaf += is_leaf
         skipped, leaves = (skipped[1], without), (leaves[1], with_leaf if small else n)
     return skipped[0] - 1, leaves[0], n - 1 - leaves[1], n - skipped[1]
@@ -253,13 +270,14 @@ def trim_ends(rules, machine, level, feature, small, general):
 def add_interval(rules, machine, level, feature, first, last, lower, end):
     """Queue an interval of a new node, whose trees cost at least ``lower``; ``end`` as in `INTERVAL`."""
     known, queue, weights = machine.known[level], machine.queue[level], weights_below(machine, level, feature)
-    below, above = rules.slope * weights[first + 1], rules.slope * (machine.frame[level]["weight"] - weights[last + 1])
+    weight = machine.frame[level]["weight"]
+    below, above = worth(rules, weights[first + 1]), worth(rules, weight - weights[last + 1])
     before, after = (np.int64(0), max(np.int64(0), lower - below)), (max(np.int64(0), lower - above), np.int64(0))
     enqueue(rules, known, queue, weights, feature, first, last, before, after, end)
 
 
 @inner_function
-def open_node(sample, rules, machine, level, start, size, side, budget, lower, levels, splits, general):
+def open_node(sample, rules, machine, level, start, size, side, budget, lower, levels, splits, general, squares):
     """Start the search for the best tree below a budget; ``lower`` is a lower bound on the cost of its trees."""
     frame, total, known = machine.frame[level], machine.total[level], machine.known[level]
     frame["start"], frame["size"], frame["side"], frame["phase"] = start, size, side, WAVE
@@ -267,21 +285,30 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
     frame["column"] = frame["candidates"] = frame["number"] = 0
     total[:] = 0
     weight = most = sure = np.int64(0)
+    if squares is not None:
+        forget_bins(squares)
     for at in range(start, start + size):
-        total[class_of(machine, level, at, general)] += abs(np.int64(machine.mark[level, at]))
+        mark = abs(np.int64(machine.mark[level, at]))
+        if squares is not None:
+            add_row(squares, total, machine.row[level, at])
+            add_to_bin(squares, machine.row[level, at])
+            weight += mark
+        else:
+            total[class_of(machine, level, at, general)] += mark
         if rules.has_sure:
             sure += machine.sure[machine.row[level, at]]
     for k in range(len(total)):
-        weight += total[k]
-        most = max(most, total[k])
+        if squares is None:
+            weight += total[k]
+            most = max(most, total[k])
         machine.class_weight[k] = total[k]
-    leaf = rules.error * (weight - most - sure)
+    leaf = rules.error * (weight - most - sure) if squares is None else cost_of(squares, total)
     frame["weight"], frame["sure"] = weight, sure
     known["head"] = known["tail"] = 0
     known["cost"] = leaf if leaf < budget else INFINITE
     known["limit"], known["lower"] = min(leaf, budget), leaf
     machine.tree[level, 0, 0], machine.size[level] = LEAF, 1
-    lower = max(lower, min(leaf, cost_of_leaves(rules, machine.class_weight, weight, sure, 2)))
+    lower = max(lower, min(leaf, cost_of_leaves(rules, machine.class_weight, weight, sure, 2, squares)))
     if lower >= known["limit"]:
         known["lower"] = min(leaf, lower)
         frame["column"] = len(machine.multiway)
@@ -289,7 +316,7 @@ def open_node(sample, rules, machine, level, start, size, side, budget, lower, l
     small = known["limit"] <= 3 * rules.penalty
     for feature in range(sample.features):
         if machine.n_thresholds[level, side, feature] and not sample.is_multiway[feature]:
-            first, middle, middle_last, last = trim_ends(rules, machine, level, feature, small, general)
+            first, middle, middle_last, last = trim_ends(rules, machine, level, feature, small, general, squares)
             if middle > middle_last:
                 add_interval(rules, machine, level, feature, first, last, lower, 0)
             else:

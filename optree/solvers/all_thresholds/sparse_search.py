@@ -43,7 +43,8 @@ class SparseSearch(AnytimeSearch):
         depth, splits = self.objective.max_depth, self.objective.max_splits
         self.levels = UNLIMITED if depth is None else depth
         self.splits = UNLIMITED if splits is None else splits
-        self._unit, self._machine = self.scale.penalty or self.scale.error, None  # the unit of budgets
+        unit = self.scale.error if self.squares is None else max(1, self.cost // len(self.everything))
+        self._unit, self._machine = self.scale.penalty or unit, None  # the unit of budgets
         self._iterations, self._sure = 0, 0  # of the search to which the task is left; cost of the sure errors
         self.per_leaf, self.min_rows = self.objective.penalty == "leaf", self.objective.min_samples_leaf
 
@@ -110,8 +111,8 @@ class SparseSearch(AnytimeSearch):
             child_rows=np.zeros((levels + 1, children, words), np.uint64),
             sure=sure,
             sure_inside=np.zeros(LANES, np.int64),
-            class_weight=np.zeros(rows.classes, np.int64),
-            way_counts=np.zeros((rows.classes, LANES), np.int64),
+            class_weight=np.zeros(rows.channels, np.int64),
+            way_counts=np.zeros((rows.channels, LANES), np.int64),
             way_cost=np.zeros((2, 2, LANES), np.int64),
             **{name: np.zeros((2, LANES), np.int64) for name in ("way_kept", "ways", "way_rows", "small_ways")},
             multiway=multiway,
@@ -126,6 +127,7 @@ class SparseSearch(AnytimeSearch):
             np.empty((sets, words), np.uint64),
             *(np.empty(sets, np.int64) for _ in range(5)),
             weights,
+            int(rows.weight.min()),
             np.zeros(2, np.int64),
             np.zeros((CELLS, words), np.uint64),
             np.empty((sets + 1, CELLS), np.int32),
@@ -133,19 +135,21 @@ class SparseSearch(AnytimeSearch):
         machine = self._machine
         machine.child_rows[levels, 0] = np.packbits(np.arange(64 * words) < n, bitorder="little").view(np.uint64)
         machine.row[top] = np.arange(n)
-        machine.mark[top] = rows.weight if self.general else np.where(rows.label, rows.weight, -rows.weight)
+        marks_classes = self.squares is None and not self.general
+        machine.mark[top] = np.where(rows.label, rows.weight, -rows.weight) if marks_classes else rows.weight
         if self.general:
             machine.label[top] = rows.label
         kernel.lay_out(rows.sample, Root(*(getattr(machine, name) for name in Root._fields)), rows.packed, top)
-        fill_cells(self._sets.cell, [rows.label, *rows.sample.rank])
-        slope = max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error
-        if slope * rows.total >= 2**61:
+        fill_cells(self._sets.cell, [rows.order(), *rows.sample.rank])
+        slope = rows.slope or (max(self.scale.error, penalty) if self.per_leaf and len(multiway) else self.scale.error)
+        if self.squares is None and slope * rows.total >= 2**61:
             raise OptreeError(
                 f"regularization: {self.objective.regularization} per leaf, with multiway splits and a total weight of "
                 f"{rows.total}, does not fit into 64-bit costs; give penalty = 'split' or fewer decimals"
             )
         kinds = self.per_leaf, self.per_leaf or not len(multiway), len(multiway) > 0
-        self._rules = Rules(self.scale.error, penalty, slope, self._unit, self.min_rows, top, self._sure > 0, *kinds)
+        costs = self.scale.error, penalty, slope, int(INFINITE) // slope, self._unit
+        self._rules = Rules(*costs, self.min_rows, top, self._sure > 0, *kinds)
         return None
 
     def _solve(self) -> None:
@@ -157,7 +161,8 @@ class SparseSearch(AnytimeSearch):
         if self.end < INFINITE:
             self.end += self.iterations
         rules, known = self._rules, self._machine.known[self._rules.top]
-        cost, may_leave = self.cost - self._sure, self.may_leave and not self.rows.has_parts
+        cost, has_values = self.cost - self._sure, self.squares is not None
+        may_leave = self.may_leave and not (self.rows.has_parts or has_values)
         if may_leave and is_for_limited_depth(self.objective, rules.multiway, cost, rules.penalty):
             self._leave(min(self._sure + int(known["lower"]), self.cost))
         else:
@@ -216,7 +221,8 @@ class SparseSearch(AnytimeSearch):
 
         def step(iterations: int) -> int:
             nonlocal done
-            code = kernel.search(self.rows.sample, self._rules, self._sets, machine, iterations, self.general, multiway)
+            arguments = self.rows.sample, self._rules, self._sets, machine, iterations
+            code = kernel.search(*arguments, self.general, multiway, self.squares)
             cost, done = min(self.cost, sure + int(machine.state[BEST])), code == COMPLETE
             self._note(cost, max(self.lower, min(cost, sure + self._bound())) if whole else min(cost, self.lower))
             return code

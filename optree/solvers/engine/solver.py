@@ -30,6 +30,7 @@ from optree.result import Outcome
 from optree.solvers.base import Parameter, Solver, Task
 from optree.solvers.engine.row_generation import search_rows
 from optree.solvers.engine.search import Search
+from optree.solvers.murtree.regression import regress
 from optree.solvers.murtree.solver import fast as depth_limited_tree
 from optree.solvers.routing import (
     ALL_THRESHOLDS,
@@ -62,6 +63,8 @@ def run(task: Task, seed: int, by_depth: bool, few_rows: bool, **switches: bool)
 
         return run_search(task, task.route.search, may_leave=True)
     if task.route.search == DEPTH_LIMITED:
+        if task.problem.target.kind == "values":
+            return regress(task, deepening=True)
         return depth_limited_tree(task, starts=partial(Starts, task))
     task = task.over_features()
     search = Search(task.problem, task.objective, switches, task.clock.check)
@@ -85,6 +88,7 @@ SOLVER = Solver(
     title="the project's engine: search over supports, with bounds from pairs of features",
     paper="this project; sources and proofs in `optree/solvers/engine/`",
     features=("binary", "multiway", "numeric"),
+    targets=("classes", "values"),
     constraints=("max_depth", "max_splits", "min_samples_leaf", "costs"),
     exact=True,
     warm_start=True,

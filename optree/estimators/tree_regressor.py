@@ -1,0 +1,36 @@
+"""The common base of the regressors that fit through the solver registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sklearn.base import RegressorMixin
+
+from optree.errors import OptreeError
+from optree.estimators.base import TreeEstimator
+from optree.estimators.docstrings import documented
+
+
+@dataclass(eq=False, repr=False)
+class TreeRegressor(RegressorMixin, TreeEstimator):
+    """The common base of the regressors that fit through the registry; a subclass sets ``_solver``."""
+
+    @documented
+    def fit(self, X, y, sample_weight=None):
+        """Find the tree.
+
+        Parameters
+        ----------
+        {table}
+        y : array-like of shape (n_samples,)
+            The target, finite numbers.
+        {fit_end}
+        """
+        clock, objective = self._budget.start(), self._objective()
+        problem, unit = self._problem(X, y, sample_weight, clock=clock)
+        if len(problem.y) < 2:
+            raise OptreeError(f"X has {len(problem.y)} sample of positive weight; two or more are needed")
+        self._find_tree(problem, unit, objective, clock)
+        self.cost_, self.lower_bound_ = float(self.cost_), float(self.lower_bound_)
+        self.resolution_ = problem.target.resolution(problem)
+        return self

@@ -1,0 +1,225 @@
+"""The least squared error over all thresholds: brute force in whole units, bounds, starts, limits, the estimator."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeRegressor
+from support.modes import compiled_only, seeds
+from support.refusal import refused
+
+from optree import MurTreeRegressor, OptimalTreeRegressor, solvers
+from optree.budget import Budget
+from optree.columns import Feature
+from optree.objective import Objective, Scale
+from optree.problem import Problem
+from optree.solvers.all_thresholds import search as all_searches
+from optree.solvers.all_thresholds import sparse_search
+from optree.solvers.all_thresholds.sparse_search import SparseSearch
+from optree.solvers.all_thresholds.value_rows import ValueRows, _greatest_increase
+from optree.target import Grid, Values
+
+
+def random_table(random):
+    """Return columns, numbers and weights: ties, noise, parity, steps, and a few great numbers."""
+    n, p = random.randint(4, 16), random.randint(1, 7)
+    X = random.randint(0, random.choice([2, 3, 5, 40]), (n, p)).astype(float)
+    y = [
+        random.randint(0, 9, n).astype(float),
+        random.randn(n),
+        X.sum(axis=1) % 2 * 3.0,
+        (X[:, 0] > X[:, 0].mean()) * 2.5 + (X[:, -1] > 1) + np.round(random.randn(n) * 0.3, 1),
+        np.exp(3 * random.randn(n)),
+    ][random.randint(5)]
+    return X, y, np.ones(n, np.int64) if random.rand() < 0.5 else random.randint(1, 6, n)
+
+
+def lowest_cost(X, grid, penalty, levels, splits, least):
+    """Return the lowest cost of a tree in units of the grid, by brute force over all trees."""
+    sums = grid.weights * (grid.whole - grid.centre)
+
+    def splits_of(members):
+        """Yield the two sides of each split of some rows."""
+        rows = [row for row in range(len(X)) if members >> row & 1]
+        for column in X.T:
+            values = sorted(set(column[rows]))
+            groups = [sum(1 << row for row in rows if column[row] == value) for value in values]
+            for k in range(1, len(values)):
+                yield sum(groups[:k]), sum(groups[k:])
+
+    @cache
+    def best(members, levels, splits):
+        """Return the lowest penalties less the gains of a tree."""
+        rows = [row for row in range(len(X)) if members >> row & 1]
+        weight, total = float(grid.weights[rows].sum()), float(sums[rows].sum())
+        found = -int(np.floor(total * total / weight * (grid.fine * (1 - 2.0**-51))))
+        for left, right in splits_of(members) if levels and splits != 0 else ():
+            if min(left.bit_count(), right.bit_count()) >= least:
+                for own in range(1 if splits is None else splits):
+                    rest = (None, None) if splits is None else (own, splits - 1 - own)
+                    found = min(found, penalty + best(left, levels - 1, rest[0]) + best(right, levels - 1, rest[1]))
+        return found
+
+    return grid.squares + best((1 << len(X)) - 1, levels, splits)
+
+
+def recount(rows, tree, penalty, members, least):
+    """Return the cost, splits and depth of a tree, counted anew."""
+    if tree is None:
+        return rows.leaf(members), 0, 0
+    ranks = rows.ranks(tree.feature, members)
+    groups = members[ranks <= tree.low], members[ranks > tree.low]
+    assert min(map(len, groups)) >= least
+    pairs = zip(tree.children, groups, strict=True)
+    left, right = (recount(rows, child, penalty, group, least) for child, group in pairs)
+    return penalty + left[0] + right[0], 1 + left[1] + right[1], 1 + max(left[2], right[2])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_optimum_of_random_tables(part, monkeypatch):
+    for seed in seeds(60, 3):
+        random = np.random.RandomState(4 * seed + part)
+        monkeypatch.setattr(all_searches, "_QUICK_CELLS", 10**7 * (part % 2))  # proof or heuristics first
+        for name in ("_SETS", "_LEAST_SETS") if part == 3 else ():
+            monkeypatch.setattr(sparse_search, name, 8)  # the memo replaces its oldest sets
+        X, y, weights = random_table(random)
+        depth = [None, None, None, 2, 3, 4][random.randint(6)]
+        splits = [None, None, None, 0, 1, 2, 3, 5][random.randint(8)]
+        share = Fraction(int(random.randint(30)), int(random.choice([97, 150, 997])))
+        least, grid = int(random.choice([1, 1, 2, 3])), Grid.of(y, weights)
+        limits = {"max_depth": depth, "max_splits": splits, "min_samples_leaf": least}
+        scale = Scale(1, round(share * grid.of_a_leaf), grid.unit)
+        rows, bounds = ValueRows(X, grid, least), []
+        objective = Objective(regularization=share, **limits)
+        note = partial(lambda bounds, *interval: bounds.append(interval), bounds)
+        search = SparseSearch(rows, scale, objective, Budget().start(), note)
+        assert search.run() == "optimal"
+        expected = lowest_cost(X, grid, scale.penalty, len(X) if depth is None else depth, splits, least)
+        assert search.cost + rows.certain == search.lower + rows.certain == expected
+        cost, used, reached = recount(rows, search.tree(), scale.penalty, np.arange(len(rows.label)), least)
+        assert cost == search.cost
+        assert used <= (len(X) if splits is None else splits)
+        assert reached <= (len(X) if depth is None else depth)
+        assert all(lower <= search.cost <= cost for cost, lower in bounds)
+
+
+def test_a_stump_with_few_rows_does_not_bound_other_nodes():
+    """With a minimum of rows in a leaf, a bound of that node alone once bounded its neighbours."""
+    X, y, weights = random_table(np.random.RandomState(786))
+    rows, penalty = ValueRows(X, Grid.of(y, weights), 2), round(Fraction(2, 15) * Grid.of(y, weights).of_a_leaf)
+    objective = Objective(regularization=Fraction(2, 15), min_samples_leaf=2)
+    search = SparseSearch(rows, Scale(1, penalty, 1), objective, Budget().start(), lambda cost, lower: None)
+    search.run()
+    assert search.cost + rows.certain == lowest_cost(X, Grid.of(y, weights), penalty, len(X), None, 2)
+
+
+def test_costs_are_monotone_and_rise_by_the_weight_of_a_row_at_most():
+    """Leaves of random sets: an exhaustive set of small problems has the statement of `squares.py`."""
+    for seed in seeds(200, 20):
+        random = np.random.RandomState(seed)
+        X, y, weights = random_table(random)
+        X[:, 0] = np.arange(len(X))  # no equal rows
+        rows = ValueRows(X, Grid.of(y, weights))
+        for _ in range(30):
+            order = random.permutation(len(X))
+            costs = [rows.leaf(order[:size]) for size in range(1, len(X) + 1)]
+            for row, before, after in zip(order[1:], costs, costs[1:], strict=False):
+                assert before <= after <= before + rows.slope * rows.weight[row]
+
+
+def test_the_greatest_increase_holds_for_all_leaves():
+    for seed in seeds(100, 10):
+        random = np.random.RandomState(seed)
+        weight, n = random.randint(1, 4, 40) if seed % 2 else np.ones(40, int), 40
+        mean = np.exp(2 * random.randn(n))
+        found = _greatest_increase(mean, weight)
+        for row in range(n):
+            for order in (np.argsort(mean), np.argsort(-mean), random.permutation(n)):
+                order = order[order != row]
+                sums = weight[order].cumsum()
+                distance = mean[row] - (weight * mean)[order].cumsum() / sums
+                assert (weight[row] * sums / (weight[row] + sums) * distance**2).max() <= found[row] * (1 + 1e-12)
+
+
+def test_stopped_anywhere_the_interval_holds_the_optimum():
+    random = np.random.RandomState(1)
+    X = random.random_sample((40, 4))
+    y = (X[:, 0] > 0.5) * 3 + (X[:, 1] > 0.3) * (X[:, 2] > 0.5) * 2 + 0.3 * random.randn(40)
+    best = OptimalTreeRegressor("0.05").fit(X, y)
+    assert best.status_ == "optimal"
+    for iterations in (1, 2, 5, 20, 50):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = OptimalTreeRegressor("0.05", iteration_limit=iterations).fit(X, y)
+        assert found.lower_bound_ <= best.cost_ * (1 + 1e-12)
+        assert best.cost_ <= found.cost_ * (1 + 1e-12)
+
+
+def test_both_regressors_agree_in_whole_units():
+    """Over binary columns the depth-limited search and the search over all thresholds have the same costs."""
+    for seed in seeds(20, 3):
+        random = np.random.RandomState(seed)
+        codes, y = random.randint(2, size=(30, 6)).astype(np.int8), random.randn(30).round(seed % 3)
+        features = [Feature(f"x{j}", ("no", "yes")) for j in range(6)]
+        weights = random.randint(1, 4, 30)
+        coded = Problem.coded(codes, np.zeros(30, int), features, ("a", "b"), weights)
+        problem = Problem(coded.columns, Values(y), weights)
+        objective = Objective.of("0.03", max_depth=3)
+        one = solvers.get("murtree").solve(problem, objective)
+        other = solvers.get("sparsethresholds").solve(problem, objective)
+        assert (one.cost, one.lower_bound) == (other.cost, other.lower_bound)
+        assert solvers.get("optree").solve(problem, objective).search == "murtree"
+
+
+def test_weights_are_repeated_rows_and_missing_values_choose_a_side():
+    random = np.random.RandomState(2)
+    X = pd.DataFrame({"a": random.randint(9, size=50) * 1.0, "b": random.choice(["x", "y", "z"], 50)})
+    y, weights = X["a"] ** 2 + 30 * (X["b"] == "y") + random.randint(5, size=50), random.randint(4, size=50)
+    X.loc[:9, "a"] = np.nan
+    model = OptimalTreeRegressor("0.02").fit(X, y, weights)
+    rows = np.repeat(np.arange(50), weights)
+    again = OptimalTreeRegressor("0.02").fit(X.iloc[rows], y.iloc[rows])
+    assert model.status_ == again.status_ == "optimal"
+    assert model.cost_ == pytest.approx(again.cost_, rel=1e-12)
+    assert "b = y" in model.export_text()
+    left = ((y - model.predict(X)) ** 2 * weights).sum()
+    total = (weights * (y - np.average(y, weights=weights)) ** 2).sum()
+    assert model.cost_ == pytest.approx(left + 0.02 * total * model.tree_.n_splits, rel=1e-9)
+
+
+@compiled_only
+@pytest.mark.slow
+def test_it_is_no_worse_than_greedy_and_than_a_few_thresholds():
+    X, y = load_diabetes(return_X_y=True)
+    proven = OptimalTreeRegressor("0.2").fit(X, y)
+    assert (proven.status_, round(proven.objective_, 4), proven.solver_) == ("optimal", 0.0915, "sparsethresholds")
+    with pytest.warns(ConvergenceWarning, match="time_limit with a gap"):
+        model = OptimalTreeRegressor("0.01", time_limit=4).fit(X, y)
+    total = ((y - y.mean()) ** 2).sum()
+    for alpha in (0.005, 0.01, 0.02):
+        cart = DecisionTreeRegressor(ccp_alpha=alpha * total / len(y), random_state=0).fit(X, y)
+        splits = cart.tree_.n_leaves - 1
+        assert model.objective_ >= 1 - ((y - cart.predict(X)) ** 2).sum() / total - 0.01 * splits - 1e-9
+    assert model.objective_ >= MurTreeRegressor(2, regularization="0.01").fit(X, y).objective_ - 1e-9
+    deep = OptimalTreeRegressor("0.01", max_depth=2).fit(X, y)
+    assert deep.status_ == "optimal"
+    assert deep.tree_.depth <= 2
+
+
+def test_what_is_refused():
+    codes = np.array([[0], [1], [2]], np.int8)
+    coded = Problem.coded(codes, np.zeros(3, int), [Feature("x", ("a", "b", "c"))], ("a", "b"))
+    problem = Problem(coded.columns, Values(np.arange(3.0)))
+    with refused("solver sparsethresholds: a target of values needs splits in two; use a binary encoding"):
+        solvers.get("optree").solve(problem, Objective.of("0.1"))
+    with refused("solver branches: target: 'values' is not known; accepted: classes"):
+        solvers.get("branches").solve(problem, Objective.of("0.1"))
+    with refused("regularization: 2 is not accepted"):
+        OptimalTreeRegressor(2).fit([[0], [1]], [0, 1])
