@@ -155,6 +155,18 @@ def test_the_levels_ask_for_what_there_is(level):
     assert used == sets if level is None else used < sets | {"iris", "wine", "breast_cancer"}
 
 
+@pytest.mark.parametrize(("level", "sets"), [(None, 10), ("short", 4), ("smoke", 1)])
+def test_the_levels_of_the_regressions_ask_for_what_there_is(level, sets):
+    config = merged_configuration(ROOT, "regression.yaml", level)
+    planned = plan_runs(config, read_table(ROOT / "config" / "datasets.csv"), {})
+    assert len({asked.dataset for asked in planned}) == sets
+    assert {asked.solver for asked in planned} == {
+        "OptimalTreeRegressor",
+        "DPDTreeRegressor",
+        "DecisionTreeRegressor",
+    }
+
+
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     """Return records of iris as our estimator and CART make them."""

@@ -34,11 +34,14 @@ def _class(module: str, name: str) -> Callable:
 PEER = "Peer"  # a peer that splits columns of numbers, named by the parameter ``peer``
 _OURS = (
     "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
+    "MurTreeRegressor",
     "DPDTreeClassifier",
     "DPDTreeRegressor",
     "DPDTGradientBoostingClassifier",
     "DPDTGradientBoostingRegressor",
 )
+_DETERMINISTIC = ("OptimalTreeClassifier", "OptimalTreeRegressor", "MurTreeRegressor")
 _SCIKIT_LEARN = {
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
@@ -89,5 +92,5 @@ def with_missing_numbers() -> list[str]:
 
 def make(estimator: str, parameters: Mapping, seed: int):
     """Return the estimator, not fitted."""
-    random = {} if estimator == "OptimalTreeClassifier" else {"random_state": seed}  # the exception is deterministic
+    random = {} if estimator in _DETERMINISTIC else {"random_state": seed}
     return ESTIMATORS[estimator]()(**{**random, **parameters})

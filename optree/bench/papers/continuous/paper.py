@@ -88,7 +88,8 @@ def accuracies(results: Results) -> Table:
         rows.append({**head, **shown, "verdict": ", ".join(verdict)})
     data = pd.DataFrame(rows, columns=["dataset", "depth", "Quant-BnB", *_MODELS, "verdict"])
     notes = (
-        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier. contree: ConTree. dpdt: "
+        "Quant-BnB: printed, three digits, depth 3. optimal: OptimalTreeClassifier, or of a target of numbers "
+        "OptimalTreeRegressor; R2 is then in the place of accuracy. contree: ConTree. dpdt: "
         "candidates from CART with 16 leaves at each level, 8 at depth 4. Brackets: the limit that ended a search "
         "without a proof.",
     )
