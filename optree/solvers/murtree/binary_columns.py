@@ -11,7 +11,18 @@ from optree.problem import Problem
 from optree.solvers.kernels.bitset import narrowest, salts
 from optree.solvers.kernels.jit import kernel
 
-PADDING = 32  # columns are padded to a multiple of this, which holds whole vectors of all types of counts
+VECTOR_BYTES = 64  # columns are padded to whole vectors of this size
+
+
+def padded(columns, itemsize):
+    """Return the width of a table of columns with words of ``itemsize`` bytes: a whole number of vectors.
+
+    Of the wider words a search reads many, a vector of columns at a time. An odd number of vectors between two words
+    spreads them over the whole cache: of 64 columns of eight bytes a cache of 48 KiB would hold 96 words.
+    """
+    vectors = -(-columns * itemsize // VECTOR_BYTES)
+    return (vectors | 1 if itemsize > 2 else vectors) * VECTOR_BYTES // itemsize
+
 
 
 class Columns(NamedTuple):
@@ -129,7 +140,7 @@ def pack(codes: np.ndarray, weights: np.ndarray, floor: int = 0, kind=None) -> C
     words = -(-runs[-1] * size // 64) * 64 // size  # whole words of 64 bits
     group = np.concatenate([*groups, np.full((words - runs[-1]) * size, -1)]).reshape(words, size)
     count = 1 + codes.shape[1]
-    width = -(-count // PADDING) * PADDING
+    width = padded(count, np.dtype(kind).itemsize)
     bits = np.zeros(words * width, kind)
     pack_columns(codes, group, bits, width)
     held = np.ascontiguousarray(bits.reshape(words, width)[:, :count].T).view(np.uint64)

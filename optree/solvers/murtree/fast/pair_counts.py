@@ -36,10 +36,11 @@ class PairCode(VectorCode):
         self.bits, self.runs = self.arrays(context, kinds, (bits, runs))
         self.width, self.digits, self.classes = width, digits, classes
 
-    def count(self, i, block, signs, tile=TILE):
+    def count(self, i, block, signs, tile=TILE, within=None):
         """Count the rows in both a column of a block and each of ``tile`` columns from ``i``.
 
-        signs : pairs of a class and the instruction, add or sub, for its rows.
+        signs : pairs of a class and the instruction, add or sub, for its rows. within : places and masks of the words
+        to count (`pack_rows.list_child`), which ``runs`` then counts; all words by default.
         """
         builder = self.builder
         totals = [self.variable() for _ in range(tile)]
@@ -52,8 +53,10 @@ class PairCode(VectorCode):
                     builder.load(builder.gep(self.runs, [builder.add(at, self.number(end))])) for end in (0, 1)
                 )
                 with self.range(last, start=first) as (w, _):
-                    row = builder.mul(w, self.width)
+                    row = builder.load(builder.gep(within[0], [w])) if within else builder.mul(w, self.width)
                     others = self.load(self.bits, row, block)
+                    if within:
+                        others = builder.and_(others, self.load_splat(within[1], w))
                     for n, total in enumerate(totals):
                         both = builder.and_(self.load_splat(self.bits, row, i, self.number(n)), others)
                         builder.store(combine(builder.load(total), self.call("ctpop", both)), total)

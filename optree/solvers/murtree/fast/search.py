@@ -14,7 +14,7 @@ from optree.problem import Problem
 from optree.solvers.driver import Room, Sweep, drive
 from optree.solvers.kernels import memo as memos
 from optree.solvers.kernels.codes import INFINITE, NO_LIMIT
-from optree.solvers.murtree.binary_columns import Columns
+from optree.solvers.murtree.binary_columns import VECTOR_BYTES, Columns
 from optree.solvers.murtree.fast import depth_first as kernel
 from optree.solvers.murtree.fast.squares import Squares
 from optree.solvers.murtree.fast.stack import ENTRY, ITERATIONS, LEVEL, UNBUILT, Rules, new_stack
@@ -41,8 +41,10 @@ class Search:
         self.squares = None
         if target is not None:
             levels, width = self.stack.column.shape
-            counts = np.zeros(2 * self.stack.stride, self.stack.pairs.dtype)
-            self.squares = Squares(*target, np.zeros((levels, width), np.int64), counts, np.zeros((2, width)))
+            kind = self.stack.pairs.dtype
+            best = np.zeros(4 * width * VECTOR_BYTES // kind.itemsize)
+            q, own = np.zeros((levels, width), np.int64), np.zeros(2 * width, kind)
+            self.squares = Squares(*target, q, own, best, np.zeros(8 * width))
         self.quick = 2**26 // (len(data.bits) * len(self.stack.kept))  # iterations of a few milliseconds at most
         self.upper, self.lower, self.incumbent = INFINITE, limits.error * data.floor, None
         self.ask(limits)

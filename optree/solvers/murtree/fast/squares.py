@@ -28,7 +28,10 @@ import numpy as np
 
 from optree.solvers.kernels.bitset import pop_row
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.murtree.binary_columns import VECTOR_BYTES
+from optree.solvers.murtree.fast.pack_rows import list_child
 from optree.solvers.murtree.fast.pair_counts import pair_counts
+from optree.solvers.murtree.fast.pair_gains import pair_gains
 from optree.solvers.murtree.fast.stack import clause_of
 
 _BELOW_ONE = 1 - 2.0**-51
@@ -41,14 +44,9 @@ class Squares(NamedTuple):
     centre: int  # subtracted from all targets
     fine: float  # units of cost in a squared unit of the target
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
-    counts: np.ndarray  # kind[2 * stride], pair counts of a support
-    gains: np.ndarray  # float64[2, width], gain of both children of a column with the best split
-
-
-@inner_function
-def gain(total, weight, fine):
-    """Return the gain of a leaf with this sum and weight: a whole number in float64."""
-    return np.floor(total * total / np.maximum(weight, 1.0) * (fine * _BELOW_ONE))
+    own: np.ndarray  # kind[2 * width], scratch: weights and sums of columns in a support
+    best: np.ndarray  # float64[4 * width * lanes], scratch of `pair_gains`
+    gains: np.ndarray  # float64[8 * width], its results
 
 
 @inner_function
@@ -70,53 +68,44 @@ def square_node(data, stack, d, squares, tiled):
 
 
 @inner_function
-def square_children(stack, d, squares, bits, runs, digits, q, tiled):
-    """Fill ``stack.loss`` for a support within level ``d`` (``bits``; no rows if ``digits`` is 0) and its complement.
+def square_children(data, stack, d, column, child, squares, tiled):
+    """Fill ``stack.loss`` for a child of a column of level ``d`` and for its complement.
 
-    q : Q of the support. Of the losses of a column's two children only the sum is right: trees of two levels need no
-    more. Of an empty support each loss of the complement is right.
+    Of the losses of a column's two children only the sum is right: trees of two levels need no more. Of an empty child
+    each loss of the complement is right.
     """
     apart()
     width, columns, stride = stack.frame[d]["width"], stack.frame[d]["columns"], stack.stride
-    of_columns, counts = squares.q[d], squares.counts
+    pairs, own, gains, of_columns = stack.pairs[d], squares.own, squares.gains, squares.q[d]
     for k in range(2):
-        pair_counts(bits, width, tiled, runs, digits, 2, k, counts[k * stride : (k + 1) * stride])
-    _losses(stack.loss[0], counts, counts, np.int64(0), stride, width, columns, squares)
-    _losses(stack.loss[1], stack.pairs[d], counts, np.int64(1), stride, width, columns, squares)
+        row = k * stride + column * width
+        for j in range(width):
+            inside = pairs[row + j]
+            own[k * width + j] = inside if child else pairs[k * stride + j] - inside
+    squares.best[: 4 * width * (VECTOR_BYTES // pairs.itemsize)] = -1.0
+    list_child(stack, d, column, child)
+    pair_gains(
+        stack.bits[d],
+        width,
+        tiled,
+        stack.packed_runs,
+        data.digits,
+        stack.place,
+        stack.packed,
+        own,
+        pairs,
+        stride,
+        np.float64(squares.centre),
+        squares.fine * _BELOW_ONE,
+        squares.best,
+        gains,
+    )
+    q = of_columns[column] if child else of_columns[0] - of_columns[column]
     for j in range(columns):
-        inside = of_columns[0] - q if digits else of_columns[j]
+        inside = of_columns[0] - q if column else of_columns[j]
         for split in range(2):
-            stack.loss[0, 1, split, j] += q
-            stack.loss[1, 0, split, j] += of_columns[0] - q - inside
-            stack.loss[1, 1, split, j] += inside
-
-
-@inner_function
-def _losses(loss, pairs, support, sign, stride, width, columns, squares):
-    """Write the negative gains of both children of each column to ``loss``: as leaves, and with the best split.
-
-    The rows are counted by ``pairs - sign * support``.
-    """
-    apart()
-    middle, fine, gains = np.float64(squares.centre), squares.fine, squares.gains
-    every = np.float64(pairs[0] - sign * support[0])
-    whole = np.float64(pairs[stride] - sign * support[stride]) - middle * every
-    for j in range(columns):
-        gains[0, j] = gains[1, j] = -1.0
-    for i in range(columns):
-        row = i * width
-        w_i = np.float64(pairs[i] - sign * support[i])
-        s_i = np.float64(pairs[stride + i] - sign * support[stride + i]) - middle * w_i
-        for j in range(columns):
-            w_j = np.float64(pairs[j] - sign * support[j])
-            s_j = np.float64(pairs[stride + j] - sign * support[stride + j]) - middle * w_j
-            w = np.float64(pairs[row + j] - sign * support[row + j])
-            s = np.float64(pairs[stride + row + j] - sign * support[stride + row + j]) - middle * w
-            inside = gain(s, w, fine) + gain(s_j - s, w_j - w, fine)
-            outside = gain(s_i - s, w_i - w, fine) + gain(whole - s_j - s_i + s, every - w_j - w_i + w, fine)
-            gains[1, j] = max(gains[1, j], inside)
-            gains[0, j] = max(gains[0, j], outside)
-            if i == 0:
-                loss[1, 0, j], loss[0, 0, j] = -np.int64(inside), -np.int64(outside)
-    for j in range(columns):
-        loss[1, 1, j], loss[0, 1, j] = -np.int64(gains[1, j]), -np.int64(gains[0, j])
+            row = (4 - 4 * split) * width + j
+            stack.loss[0, 0, split, j] = -np.int64(gains[row])
+            stack.loss[0, 1, split, j] = q - np.int64(gains[row + width])
+            stack.loss[1, 0, split, j] = of_columns[0] - q - inside - np.int64(gains[row + 2 * width])
+            stack.loss[1, 1, split, j] = inside - np.int64(gains[row + 3 * width])

@@ -25,6 +25,7 @@ import numpy as np
 
 from optree.solvers.kernels.codes import INFINITE
 from optree.solvers.kernels.jit import apart, inner_function
+from optree.solvers.murtree.fast.pack_rows import pack_rows, select_child
 from optree.solvers.murtree.fast.pair_counts import TILE, many_class, pair_counts, single_counts, two_class
 from optree.solvers.murtree.fast.squares import square_children, square_node
 
@@ -80,18 +81,20 @@ def count_node(data, stack, d, many, squares):
 
 
 @inner_function
-def count_children(data, stack, d, bits, runs, empty, q, many, squares):
-    """Fill ``stack.loss`` for a support within level ``d`` (``bits``, or no rows if ``empty``) and for its complement.
+def count_children(data, stack, d, column, child, many, squares):
+    """Fill ``stack.loss`` for a child of a column of level ``d`` and for its complement.
 
-    q : Q of the support, of a regression (`square_children`).
+    Child 0 of column 0 has no rows, and its complement is the node.
     """
     apart()
-    frame, pairs, single, stride = stack.frame[d], stack.pairs[d], stack.single, stack.stride
-    columns, width, classes = _tiled(frame["columns"]), frame["width"], data.classes
-    digits = 0 if empty else data.digits
     if squares is not None:
-        square_children(stack, d, squares, bits, runs, digits, q, columns)
+        square_children(data, stack, d, column, child, squares, _tiled(stack.frame[d]["columns"]))
     else:
+        frame, pairs, single, stride = stack.frame[d], stack.pairs[d], stack.single, stack.stride
+        columns, width, classes, digits = _tiled(frame["columns"]), frame["width"], data.classes, data.digits
+        bits, runs = stack.packed, stack.packed_runs
+        select_child(stack, d, column, child)
+        pack_rows(stack.bits[d], width, stack.runs[d], stack.mask, stack.moves, bits, runs)
         for k in range(classes):
             single_counts(bits, width, 1, runs, digits, classes, k, single[k * width : (k + 1) * width])
         _add_up(single, width, width, classes, many)
