@@ -21,6 +21,7 @@ import numpy as np
 from optree.problem import Problem
 from optree.result import Outcome
 from optree.solvers.base import Task
+from optree.solvers.kernels.bitset import narrowest
 from optree.solvers.kernels.codes import NO_LIMIT
 from optree.solvers.murtree.binary_columns import Columns, merge_rows, pack
 from optree.solvers.murtree.fast.search import Search
@@ -29,7 +30,18 @@ from optree.solvers.murtree.limits import normal_splits
 from optree.tree import Tree
 
 
-def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tuple[np.ndarray, int, float], int]:
+def _signed_digits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ones and the minus ones in the non-adjacent forms of whole numbers, each as int64[n].
+
+    Source: H. Prodinger, "On binary representations of integers with digits -1, 0, 1", Integers 0, 2000.
+    """
+    half = np.abs(numbers) >> 1
+    more = np.abs(numbers) + half
+    ones, minus = more & (half ^ more), half & (half ^ more)
+    return np.where(numbers < 0, minus, ones), np.where(numbers < 0, ones, minus)
+
+
+def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tuple, int]:
     """Return the columns of the rows, the target for `Search`, and the cost that no tree avoids.
 
     This cost is left out of the search's costs.
@@ -37,14 +49,18 @@ def _columns(problem: Problem, check: Callable[[], None]) -> tuple[Columns, tupl
     grid, held = problem.target.grid(problem), problem.weights > 0
     codes, weights, whole = problem.codes[held], problem.weights[held], grid.whole[held]
     first, sums = merge_rows(codes, np.stack([weights, weights * whole], axis=1), check)
-    moved = [(s - grid.centre * w, w) for w, s in sums.tolist()]
-    by_group = np.array([-(-grid.fine * s * s // w) for s, w in moved], np.int64)
+    weight, total = sums[:, 0], sums[:, 1] - grid.centre * sums[:, 0]
+    by_group = np.array([-(-grid.fine * s * s // w) for w, s in zip(weight.tolist(), total.tolist(), strict=True)])
     check()
-    data = pack(codes[first], sums)
-    square = np.zeros(data.group.size, np.int64)
-    rows, at = np.unique(data.group, return_index=True)
-    square[at[rows >= 0]] = by_group
-    return data, (square, grid.centre, float(grid.fine)), grid.squares - int(by_group.sum())
+    kind = np.dtype(f"u{narrowest(max(int(weight.sum()), int(np.abs(total).sum()))).itemsize}")
+    data = pack(codes[first], np.stack([weight, *_signed_digits(total)], axis=1), kind=kind)
+    square, heavy = np.zeros(data.group.size, np.int64), data.digits - int(weight.max()).bit_length()
+    of_weights = np.concatenate([np.arange(*data.runs[3 * digit : 3 * digit + 2]) for digit in range(data.digits)])
+    rows, at = np.unique(data.group[of_weights], return_index=True)
+    bits = (of_weights[:, None] * data.group.shape[1] + np.arange(data.group.shape[1])).ravel()
+    square[bits[at[rows >= 0]]] = by_group
+    squared = np.flatnonzero(square.reshape(-1, 64).any(axis=1))
+    return data, (square, squared, heavy, float(grid.fine)), grid.squares - int(by_group.sum())
 
 
 def regress(task: Task, deepening: bool) -> Outcome:

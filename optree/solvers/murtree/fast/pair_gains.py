@@ -53,11 +53,10 @@ class GainCode(PairCode):
         """Replace a vector by the maximum of itself and another."""
         self.builder.store(self.greater(self.builder.load(pointer, align=8), value), pointer, align=8)
 
-    def sums(self, weight, total, centre):
-        """Return weight and centred sum as float64, vectors or single numbers."""
-        kind = self.real if isinstance(weight.type, ir.VectorType) else DOUBLE
-        weight, total = (self.builder.sitofp(value, kind) for value in (weight, total))
-        return weight, self.builder.fsub(total, self.builder.fmul(centre, weight))
+    def floats(self, *values):
+        """Return whole numbers as float64, vectors or single numbers."""
+        kind = self.real if isinstance(values[0].type, ir.VectorType) else DOUBLE
+        return [self.builder.sitofp(value, kind) for value in values]
 
     def gain(self, weight, total, factor):
         """Return the gain of a leaf: see `squares.gain`."""
@@ -74,19 +73,21 @@ def _subtract(builder, one, other):
 
 @intrinsic
 def _pair_gains(
-    typing_context, bits, width, columns, runs, digits, place, mask, own, node, stride, centre, factor, best, out
+    typing_context, bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, factor, best, out
 ):
     def codegen(context, builder, signature, args):
-        array, width, columns, runs_, digits, *listed, own_, node_, stride, centre, factor, best_, out_ = args
-        code = GainCode(context, builder, (bits, runs), array, width, runs_, digits, ir.Constant(ir.IntType(64), 2))
+        array, width, columns, runs_, digits, *listed, heavy, own_, node_, stride, factor, best_, out_ = args
+        code = GainCode(context, builder, (bits, runs), array, width, runs_, digits, ir.Constant(ir.IntType(64), 3))
         within = code.arrays(context, (place, mask), listed)
         single, pairs, roots, target = code.arrays(context, (own, node, best, out), (own_, node_, best_, out_))
-        centres, factors = code.reals(centre), code.reals(factor)
+        factors = code.reals(factor)
+        parts = [(0, builder.add)], [(1, builder.add), (2, builder.sub)]  # classes of weights and of sums
+        parts = [[(code.number(k), combine) for k, combine in part] for part in parts]
 
-        def both(support, every, numbers):
+        def both(support, every):
             """Return the sums of the support and of the rest of the node."""
             rest = [builder.sub(*pair) for pair in zip(every, support, strict=True)]
-            return [code.sums(*support, numbers), code.sums(*rest, numbers)]
+            return [code.floats(*support), code.floats(*rest)]
 
         def singles(*indices):
             """Return weight and sum of single columns: scalars of the support and of the node."""
@@ -97,10 +98,10 @@ def _pair_gains(
             ]
 
         zero = code.number(0)
-        whole = [[code.reals(value) for value in sums] for sums in both(*singles(zero), centre)]
+        whole = [[code.reals(value) for value in sums] for sums in both(*singles(zero))]
         with code.range(columns, code.lanes) as (block, _):
             support = [code.load(single, block), code.load(single, width, block)]
-            of_j = both(support, [code.load(pairs, block), code.load(pairs, stride, block)], centres)
+            of_j = both(support, [code.load(pairs, block), code.load(pairs, stride, block)])
             for c in range(2):
                 for m, leaf in enumerate((_subtract(builder, whole[c], of_j[c]), of_j[c])):
                     code.put(code.gain(*leaf, factors), target, block, builder.mul(width, code.number(4 + 2 * c + m)))
@@ -110,13 +111,16 @@ def _pair_gains(
             end = builder.add(block, code.number(code.lanes))
             end = builder.select(builder.icmp_signed("<", end, columns), end, columns)
             with code.range(end, TILE) as (first, _):
-                counts = [code.count(first, block, [(code.number(k), builder.add)], within=within) for k in range(2)]
+                counts = [
+                    code.count(first, block, part, within=within, first=start)
+                    for part, start in zip(parts, (heavy, zero), strict=True)
+                ]
                 for n, pair in enumerate(zip(*counts, strict=True)):
                     i = builder.add(first, code.number(n))
                     row = builder.mul(i, width)
                     every = [code.load(pairs, row, block), code.load(pairs, stride, row, block)]
-                    of_i = both(*singles(i), centre)
-                    for c, ij in enumerate(both(pair, every, centres)):
+                    of_i = both(*singles(i))
+                    for c, ij in enumerate(both(pair, every)):
                         i_all = [code.reals(value) for value in of_i[c]]
                         only_i, only_j = _subtract(builder, i_all, ij), _subtract(builder, of_j[c], ij)
                         neither = _subtract(builder, _subtract(builder, whole[c], i_all), only_j)
@@ -139,15 +143,16 @@ def _pair_gains(
                 builder.store(builder.select(builder.fcmp_ordered(">", found, known), found, known), place_)
         return context.get_dummy_value()
 
-    return types.void(bits, _N, _N, runs, _N, place, mask, own, node, _N, _F, _F, best, out), codegen
+    return types.void(bits, _N, _N, runs, _N, place, mask, _N, own, node, _N, _F, best, out), codegen
 
 
 if config.DISABLE_JIT:  # intrinsics exist in compiled code only
 
-    def pair_gains(bits, width, columns, runs, digits, place, mask, own, node, stride, centre, factor, best, out):
+    def pair_gains(bits, width, columns, runs, digits, place, mask, heavy, own, node, stride, factor, best, out):
         """Find the highest gains of both children of each root column, in a support and in the rest of a node.
 
-        place, mask, runs : the words of ``bits`` with rows of the support, and these rows (`list_child`).
+        place, mask, runs : the words of ``bits`` with rows of the support, and these rows (`list_child`). The first
+        digit of a weight is ``heavy``.
         ``own[k * width + j]`` is the weight (k = 0) or the sum (k = 1) of column j in the support, and
         ``node[k * stride + i * width + j]`` of columns i and j in the node. ``columns`` is a multiple of TILE.
 
@@ -160,9 +165,11 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
         for k in range(2):
             total = np.zeros((columns, columns), np.int64)
             for digit in range(digits):
-                listed = slice(runs[digit * 2 + k], runs[digit * 2 + k + 1])
-                rows = table[place[listed] // width, :columns] & mask[listed, None]
-                total = 2 * total + np.bitwise_count(rows[:, :, None] & rows[:, None, :]).sum(axis=0, dtype=np.int64)
+                total *= 2
+                for c, sign in [(0, 1)] if k == 0 else [(1, 1), (2, -1)]:
+                    listed = slice(runs[digit * 3 + c], runs[digit * 3 + c + 1])
+                    rows = table[place[listed] // width, :columns] & mask[listed, None]
+                    total += sign * np.bitwise_count(rows[:, :, None] & rows[:, None, :]).sum(axis=0, dtype=np.int64)
             every = node[k * stride : k * stride + columns * width].reshape(columns, width)[:, :columns].astype(np.int64)
             single = own[k * width : k * width + columns].astype(np.int64)
             numbers.append([(total, single), (every - total, every[0] - single)])
@@ -173,7 +180,7 @@ if config.DISABLE_JIT:  # intrinsics exist in compiled code only
                     m if of_i and of_j else j - m if of_j else j[:, None] - m if of_i else j[0] - j[:, None] - j + m
                     for m, j in ((w, w_j), (s, s_j))
                 )
-                total = total - centre * weight
+                total = total.astype(np.float64)
                 leaves.append(np.floor(total * total / np.maximum(weight, 1.0) * factor))
             for child in range(2):
                 table_of_child = leaves[child] + leaves[2 + child]

@@ -28,16 +28,17 @@ class Search:
     """Searches within several rules, one after the other, which share a memo. It is a search of ``driver.drive``.
 
     ``limits`` holds the costs of all searches, and their limits on levels and splits. The optional ``target`` of a
-    regression holds the first fields of `Squares`: int64[bits], int, float.
+    regression holds the first fields of `Squares`, up to ``fine``.
 
     `solve` narrows the interval (``lower``, ``upper``) of the optimal cost within ``limits``. ``incumbent`` holds the
     rules of the search that found the tree of cost ``upper``; None without such a tree.
     """
 
-    def __init__(self, data: Columns, limits: Rules, target: tuple[np.ndarray, int, float] | None = None):
+    def __init__(self, data: Columns, limits: Rules, target: tuple | None = None):
         self.data, self.limits = data, limits
-        self.stack, self.memo = new_stack(data, limits), memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.many = True if target is None and data.classes > 2 else None
+        self.stack = new_stack(data, limits, data.classes + 1 if self.many else 2)
+        self.memo = memos.new_memo(data.rows.shape[1], kind=ENTRY)
         self.squares = None
         if target is not None:
             levels, width = self.stack.column.shape

@@ -1,17 +1,21 @@
 """Squared errors of the depth-limited search: two levels from sums of the target over pairs of columns.
 
-The target of a row is a whole number t (``regression.py``). The runs of ``pair_counts.py`` hold the weights as class 0
-and the weights times the targets as class 1. The counts of a pair of columns are therefore its exact weight and sum.
+The target of a row is a whole number t, the difference from the centre of a grid (:class:`optree.target.Grid`).
 
 | symbol | meaning |
 |---|---|
-| w, s | weight of a group of equal rows, and sum of their weighted t - ``centre`` |
+| w, s | weight of a group of equal rows, and sum of their weighted t |
 | W, S | weight and sum of a leaf |
 | ``fine`` | the power of two that scales costs to 51 bits |
 | Q | sum over the groups of a leaf of ceil(``fine`` * s^2 / w) |
 | gain | floor((1 - 2^-51) * ``fine`` * S^2 / W) |
 
 The cost of a leaf is Q - gain.
+
+The runs of ``pair_counts.py`` hold the weights w as class 0. Classes 1 and 2 hold two whole numbers whose difference is
+s: the ones and the minus ones of its non-adjacent form. The counts of a pair of columns are therefore its exact weight
+and sum. A third of the digits of this form are not 0, and half of the binary digits (G. Reitwiesner, "Binary
+arithmetic", Advances in Computers 1, 1960).
 
 **Statement.** The cost of a leaf is a whole number, the same for every path to the leaf, and not negative. Up to
 rounding it is the leaf's sum of squared errors, minus the squared errors within its groups, which no tree avoids.
@@ -30,7 +34,7 @@ from optree.solvers.kernels.bitset import pop_row
 from optree.solvers.kernels.jit import apart, inner_function
 from optree.solvers.murtree.binary_columns import VECTOR_BYTES
 from optree.solvers.murtree.fast.pack_rows import list_child
-from optree.solvers.murtree.fast.pair_counts import pair_counts
+from optree.solvers.murtree.fast.pair_counts import pair_counts, signed_pair_counts
 from optree.solvers.murtree.fast.pair_gains import pair_gains
 from optree.solvers.murtree.fast.stack import clause_of
 
@@ -40,8 +44,9 @@ _BELOW_ONE = 1 - 2.0**-51
 class Squares(NamedTuple):
     """The target of a regression, and scratch memory for its costs."""
 
-    square: np.ndarray  # int64[bits], ceil(fine * s^2 / w) of each group at its first bit, else 0
-    centre: int  # subtracted from all targets
+    square: np.ndarray  # int64[bits], ceil(fine * s^2 / w) of each group at its first bit of class 0, else 0
+    squared: np.ndarray  # int64[...], the words of a support in which `square` is not 0
+    heavy: int  # the first digit of a weight
     fine: float  # units of cost in a squared unit of the target
     q: np.ndarray  # int64[levels, width], Q of the rows in each column of a level
     own: np.ndarray  # kind[2 * width], scratch: weights and sums of columns in a support
@@ -53,13 +58,13 @@ class Squares(NamedTuple):
 def square_node(data, stack, d, squares, tiled):
     """Count weights and sums of the pairs of level ``d``, and compute Q of its columns."""
     apart()
-    for k in range(2):
-        out = stack.pairs[d, k * stack.stride : (k + 1) * stack.stride]
-        pair_counts(stack.bits[d], stack.frame[d]["width"], tiled, stack.runs[d], data.digits, 2, k, out)
+    bits, width, runs, stride = stack.bits[d], stack.frame[d]["width"], stack.runs[d], stack.stride
+    pair_counts(bits, width, tiled, runs, data.digits, 3, 0, stack.pairs[d, :stride])
+    signed_pair_counts(bits, width, tiled, runs, data.digits, 3, 1, stack.pairs[d, stride : 2 * stride])
     support = stack.key[d]
     for c in range(stack.frame[d]["columns"]):
         total, rows = np.int64(0), data.rows[clause_of(stack, d, c, 1)]
-        for w in range(len(support)):
+        for w in squares.squared:
             word = support[w] & rows[w]
             while word:
                 row, word = pop_row(w, word)
@@ -92,10 +97,10 @@ def square_children(data, stack, d, column, child, squares, tiled):
         data.digits,
         stack.place,
         stack.packed,
+        squares.heavy,
         own,
         pairs,
         stride,
-        np.float64(squares.centre),
         squares.fine * _BELOW_ONE,
         squares.best,
         gains,

@@ -107,13 +107,12 @@ def clause_of(stack, d, column, child):
     return 2 * stack.column[d, column] - 2 + child
 
 
-def new_stack(data: Columns, rules: Rules) -> Stack:
-    """Return a stack for searches within these rules, with the problem on its last level."""
+def new_stack(data: Columns, rules: Rules, tables: int) -> Stack:
+    """Return a stack for searches within these rules, with the problem on its last level and some tables of pairs."""
     words, levels = data.rows.shape[1], rules.levels + 2
     kind, counts = data.bits.dtype, np.dtype(f"i{data.bits.itemsize}")
     columns = len(data.rows) // 2 + 1
     width = padded(columns, kind.itemsize)
-    tables = 2 if data.classes == 2 else data.classes + 1
     allocations = 1 if rules.splits == NO_LIMIT else min(rules.splits, 1 << min(rules.levels - 1, 40))
     stack = Stack(
         frame=np.zeros(levels, FRAME),
